@@ -1,0 +1,1 @@
+"""Shows: web pages, REST API, charts and commands."""

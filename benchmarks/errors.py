@@ -1,0 +1,70 @@
+"""The package's one error tree: what can be expected to fail while measuring.
+
+Anything that is not a `BenchmarkError` is a bug and is reported as one.
+"""
+
+from __future__ import annotations
+
+from benchmarks.outcomes import Outcome
+
+
+class BenchmarkError(Exception):
+    """An expected failure.
+
+    `code` is a stable word for programs, `str(error)` one line for people, `log_tail` the lines
+    of a server's or driver's log that explain it (secrets already removed).
+    """
+
+    code = "benchmark_error"
+
+    def __init__(self, message: str, *, log_tail: str = "") -> None:
+        super().__init__(message)
+        self.log_tail = log_tail
+
+
+class NotAServer(BenchmarkError):
+    """A path that was named as a server is not a mysqld that can be run here."""
+
+    code = "not_a_server"
+
+
+class NoServerFound(BenchmarkError):
+    """No server was named, none is on PATH and set-up brought none."""
+
+    code = "no_server_found"
+
+
+class NoServerUser(BenchmarkError):
+    """We run as root and the unprivileged user that mysqld must run as does not exist."""
+
+    code = "no_server_user"
+
+
+class NoDriver(BenchmarkError):
+    """The workload driver that was asked for is not installed."""
+
+    code = "no_driver"
+
+
+class DeviceUnusable(BenchmarkError):
+    """The data or log path does not exist, is not a directory, not writable or too full."""
+
+    code = "device_unusable"
+
+
+class LoadFailed(BenchmarkError):
+    """The dataset could not be loaded or does not meet TPC-C's consistency conditions."""
+
+    code = "load_failed"
+
+
+class RunFailed(BenchmarkError):
+    """A run ended without a measurement; `outcome` says in which way."""
+
+    outcome: Outcome
+    code = "run_failed"
+
+    def __init__(self, outcome: Outcome, message: str, *, log_tail: str = "") -> None:
+        super().__init__(message, log_tail=log_tail)
+        self.outcome = outcome
+        self.code = outcome.value

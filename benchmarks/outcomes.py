@@ -1,0 +1,22 @@
+"""How a run can end. Each way to fail has its own name, so that no failure hides behind another."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """The end of a run; stored on the Run row and shown in the UI, the API and the ranking."""
+
+    OK = "ok"
+    INVALID_CONFIG = "invalid_config"
+    NO_START = "no_start"
+    CRASHED = "crashed"
+    OUT_OF_MEMORY = "out_of_memory"
+    DISK_FULL = "disk_full"
+    TIMED_OUT = "timed_out"
+    ZERO_WORK = "zero_work"
+    DRIVER_FAILED = "driver_failed"
+    DISTURBED = "disturbed"
+    CANCELLED = "cancelled"
+    LOST = "lost"

@@ -1,0 +1,1 @@
+"""Decides: knob catalogue, configs, studies, run order, ranking and recommendation."""
