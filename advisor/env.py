@@ -1,0 +1,90 @@
+"""Settings from the environment: every wrong value is named, with what was expected."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+# The kernel's limit for a Unix socket path is 107 bytes; leave room for a suffix.
+LONGEST_SOCKET_PATH = 100
+
+env = environ.Env()
+
+
+def read(kind: Callable[..., Any], name: str, default: Any) -> Any:
+    """Read `name` with one of django-environ's casts; a bad value names the variable."""
+    try:
+        return kind(name, default=default)
+    except (ValueError, TypeError, ImproperlyConfigured) as error:
+        value = env.str(name, default="")
+        raise ImproperlyConfigured(f"{name}={value!r} is not usable: {error}") from error
+
+
+def read_port(name: str, default: int) -> int:
+    port = read(env.int, name, default)
+    if not 1 <= port <= 65535:
+        raise ImproperlyConfigured(f"{name}={port} is not a port: expected 1 to 65535")
+    return int(port)
+
+
+def read_database(name: str, default: str) -> dict[str, Any]:
+    """A Django database entry from a URL; only schemes that Django can talk to are taken."""
+    url = env.str(name, default=default)
+    scheme = urlsplit(url).scheme
+    allowed = ("sqlite", "postgres", "postgresql", "mysql")
+    if scheme not in allowed:
+        raise ImproperlyConfigured(
+            f"{name} has scheme {scheme!r}: expected one of {', '.join(allowed)}"
+        )
+    return dict(env.db_url(name, default=default))
+
+
+def read_broker(name: str, default: str) -> str:
+    url: str = env.str(name, default=default)
+    if urlsplit(url).scheme not in ("redis", "rediss", "redis+socket"):
+        raise ImproperlyConfigured(
+            f"{name} must start with redis://, rediss:// or redis+socket://"
+        )
+    return url
+
+
+def private_dir(path: Path) -> Path:
+    """`path`, made if need be, closed to everyone but this user."""
+    path.mkdir(parents=True, exist_ok=True)
+    path.chmod(0o700)
+    return path
+
+
+def kept_secret(path: Path) -> str:
+    """The secret in `path`; made on first use, readable by this user only."""
+    if not path.exists():
+        # Written whole and then linked: two processes that start together get the same secret.
+        descriptor, draft = tempfile.mkstemp(dir=path.parent)
+        try:
+            with open(descriptor, "w") as file:
+                file.write(secrets.token_urlsafe(50))
+            with suppress(FileExistsError):
+                os.link(draft, path)
+        finally:
+            os.unlink(draft)
+    return path.read_text().strip()
+
+
+def socket_path(run_dir: Path, name: str) -> Path:
+    """`run_dir/name`, or a short private folder when that is too long for a Unix socket."""
+    path = run_dir / name
+    if len(str(path)) <= LONGEST_SOCKET_PATH:
+        return path
+    short = sha256(str(run_dir).encode()).hexdigest()[:12]
+    folder = Path(tempfile.gettempdir()) / f"oltp-advisor-{short}"
+    return folder / name

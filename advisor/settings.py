@@ -1,0 +1,201 @@
+"""One settings module; whatever differs between set-ups comes from the environment.
+
+The variables are listed in docs/settings.md, which a test holds against this file.
+"""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+from advisor.env import (
+    env,
+    kept_secret,
+    private_dir,
+    read,
+    read_broker,
+    read_database,
+    read_port,
+    socket_path,
+)
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# Everything made at run time: database, sockets, logs, brought servers. `make setup` may make
+# `var` a symbolic link, because mysqld's unprivileged user must be able to reach it.
+HOME = Path(read(env.str, "ADVISOR_HOME", str(BASE_DIR / "var"))).expanduser().resolve()
+BROUGHT_SERVERS_DIR = HOME / "servers"
+# For this user only: the database, the secret key, sockets and logs.
+PRIVATE_DIR = private_dir(HOME / "private")
+RUN_DIR = private_dir(HOME / "run")
+LOG_DIR = private_dir(HOME / "logs")
+
+DEBUG = read(env.bool, "ADVISOR_DEBUG", False)
+SECRET_KEY = env.str("ADVISOR_SECRET_KEY", default="") or kept_secret(PRIVATE_DIR / "secret-key")
+BIND_ADDRESS = read(env.str, "ADVISOR_BIND", "127.0.0.1")
+PORT = read_port("ADVISOR_PORT", 8000)
+ALLOWED_HOSTS = read(env.list, "ADVISOR_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
+CSRF_TRUSTED_ORIGINS = read(env.list, "ADVISOR_TRUSTED_ORIGINS", [])
+
+# --- measuring -------------------------------------------------------------------------------
+HOST_NAME = read(env.str, "ADVISOR_HOST_NAME", socket.gethostname())
+# A device that is not named is the disk under the advisor's own home.
+DEFAULT_DEVICE = Path(read(env.str, "ADVISOR_DEVICE", str(HOME / "device")))
+TPCC_MYSQL_HOME = read(env.str, "TPCC_MYSQL_HOME", "")
+INSTANCE_REGISTRY = RUN_DIR / "instances"
+HEARTBEAT_SECONDS = 1.0
+# A run whose worker has not been heard of for so long is lost.
+LOST_AFTER_SECONDS = 20
+SWEEP_SECONDS = 3.0
+LOST_RUN_RETRIES = 1
+
+# --- Django ----------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "advisor",
+    "tuning",
+    "benchmarks",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "rest_framework",
+    "rest_framework.authtoken",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "advisor.urls"
+WSGI_APPLICATION = "advisor.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": read_database("DATABASE_URL", f"sqlite:///{PRIVATE_DIR / 'db.sqlite3'}")
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # The web process reads while the worker writes: WAL, and writers queue instead of failing.
+    DATABASES["default"]["OPTIONS"] = {
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 30,
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "study-list"
+LOGOUT_REDIRECT_URL = "login"
+
+USE_TZ = True
+TIME_ZONE = read(env.str, "ADVISOR_TIME_ZONE", "UTC")
+STATIC_URL = "static/"
+STATIC_ROOT = HOME / "static"
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "advisor.staticfiles.PlotlyFinder",
+]
+# Files are found in the packages that ship them; no collectstatic step on one host.
+WHITENOISE_USE_FINDERS = True
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = read(env.bool, "ADVISOR_HTTPS", False)
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "script-src": ["'self'"],
+        # plotly.js writes <style> elements and style attributes of its own.
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "img-src": ["'self'", "data:", "blob:"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "rest_framework.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "advisor.api.errors.handle_exception",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "MySQL OLTP tuning advisor",
+    "DESCRIPTION": "Start studies, read rankings, download the recommended my.cnf.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+# --- Celery: see docs/architecture.md, "Jobs" ---------------------------------------------------
+REDIS_SOCKET = socket_path(RUN_DIR, "redis.sock")
+REDIS_URL_IS_OURS = "REDIS_URL" not in env.ENVIRON
+CELERY_BROKER_URL = read_broker("REDIS_URL", f"redis+socket://{REDIS_SOCKET}")
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = False
+CELERY_TASK_REJECT_ON_WORKER_LOST = False
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_WORKER_DISABLE_PREFETCH = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 3, "socket_timeout": 10}
+# The row is the truth and lost messages are sent again: a publisher never waits for Redis.
+CELERY_TASK_PUBLISH_RETRY = False
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": read(env.str, "ADVISOR_LOG_LEVEL", "INFO")},
+}

@@ -1,0 +1,238 @@
+"""What was measured, on what, and how it ended. The Run row is the job: see `RunState`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+from benchmarks.outcomes import Outcome
+
+
+class Host(models.Model):
+    """A machine with a measuring worker: one queue, one benchmark at a time."""
+
+    name = models.CharField(max_length=255, unique=True)
+    worker_seen_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def queue(self) -> str:
+        return f"bench.{self.name}"
+
+
+class Device(models.Model):
+    """Where the data goes on a host."""
+
+    host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="devices")
+    kind = models.CharField(max_length=16)
+    data_dir = models.CharField(max_length=1024)
+    log_dir = models.CharField(max_length=1024, blank=True)
+    block_device = models.CharField(max_length=64, blank=True)
+    log_block_device = models.CharField(max_length=64, blank=True)
+    model = models.CharField(max_length=255, blank=True)
+    file_system = models.CharField(max_length=32, blank=True)
+    scheduler = models.CharField(max_length=32, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["host", "data_dir", "log_dir"], name="one_device_per_directories"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.data_dir}"
+
+
+class Server(models.Model):
+    """One mysqld binary."""
+
+    host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="servers")
+    flavour = models.CharField(max_length=16)
+    version = models.CharField(max_length=64)
+    path = models.CharField(max_length=1024)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["host", "path", "digest"], name="one_server_per_binary"
+            )
+        ]
+
+    def __str__(self) -> str:
+        names = {"mysql": "MySQL", "percona": "Percona Server", "mariadb": "MariaDB"}
+        return f"{names.get(self.flavour, self.flavour)} {self.version}"
+
+
+class Workload(models.Model):
+    """What is driven against the server, and for how long."""
+
+    driver = models.CharField(max_length=32)
+    warehouses = models.PositiveIntegerField()
+    connections = models.PositiveIntegerField()
+    warmup_s = models.PositiveIntegerField()
+    measure_s = models.PositiveIntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["driver", "warehouses", "connections", "warmup_s", "measure_s"],
+                name="one_row_per_workload",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.driver}, {self.warehouses} warehouses, {self.connections} connections, "
+            f"{self.warmup_s} s warm-up, {self.measure_s} s measured"
+        )
+
+
+class Config(models.Model):
+    """A set of knob values. Identical sets share one row, so repeats group by themselves."""
+
+    hash = models.CharField(max_length=64, unique=True)
+    knobs = models.JSONField(default=dict, help_text="variable name to value, both text")
+
+    def __str__(self) -> str:
+        return self.hash[:12]
+
+
+class RunState(models.TextChoices):
+    """`queued` and `running`, then one of the outcomes, which are final."""
+
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    OK = Outcome.OK.value, "OK"
+    INVALID_CONFIG = Outcome.INVALID_CONFIG.value, "Invalid config"
+    NO_START = Outcome.NO_START.value, "Server did not start"
+    CRASHED = Outcome.CRASHED.value, "Server crashed"
+    OUT_OF_MEMORY = Outcome.OUT_OF_MEMORY.value, "Out of memory"
+    DISK_FULL = Outcome.DISK_FULL.value, "Disk full"
+    TIMED_OUT = Outcome.TIMED_OUT.value, "Timed out"
+    ZERO_WORK = Outcome.ZERO_WORK.value, "No work done"
+    DRIVER_FAILED = Outcome.DRIVER_FAILED.value, "Driver failed"
+    DISTURBED = Outcome.DISTURBED.value, "Disturbed"
+    CANCELLED = Outcome.CANCELLED.value, "Cancelled"
+    LOST = Outcome.LOST.value, "Lost"
+
+
+ACTIVE_RUN_STATES = (RunState.QUEUED, RunState.RUNNING)
+
+
+class Run(models.Model):
+    """One config measured once on one device with one workload. Finished runs never change."""
+
+    host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="runs")
+    device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="runs")
+    server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="runs")
+    workload = models.ForeignKey(Workload, on_delete=models.PROTECT, related_name="runs")
+    config = models.ForeignKey(Config, on_delete=models.PROTECT, related_name="runs")
+    retry_of = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="retries"
+    )
+    seed = models.BigIntegerField()
+
+    state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
+    step = models.CharField(max_length=32, blank=True, help_text="what it is doing while running")
+    claimed_by = models.CharField(max_length=255, blank=True)
+    stop_request = models.CharField(max_length=32, blank=True, help_text="why it should end early")
+    queued_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    reason = models.TextField(blank=True, help_text="one line on why it failed")
+    log_tail = models.TextField(blank=True)
+
+    tpmP = models.FloatField(null=True, blank=True)
+    p95_ms = models.FloatField(null=True, blank=True)
+    p99_ms = models.FloatField(null=True, blank=True)
+    max_ms = models.FloatField(null=True, blank=True)
+    server_path_length = models.FloatField(null=True, blank=True)
+    host_path_length = models.FloatField(null=True, blank=True)
+    bytes_written_per_new_order = models.FloatField(null=True, blank=True)
+    cpu_user_pct = models.FloatField(null=True, blank=True)
+    cpu_sys_pct = models.FloatField(null=True, blank=True)
+    cpu_iowait_pct = models.FloatField(null=True, blank=True)
+    cpu_steal_pct = models.FloatField(null=True, blank=True)
+    data_read_iops = models.FloatField(null=True, blank=True)
+    data_write_iops = models.FloatField(null=True, blank=True)
+    data_read_mb_s = models.FloatField(null=True, blank=True)
+    data_write_mb_s = models.FloatField(null=True, blank=True)
+    log_read_iops = models.FloatField(null=True, blank=True)
+    log_write_iops = models.FloatField(null=True, blank=True)
+    log_read_mb_s = models.FloatField(null=True, blank=True)
+    log_write_mb_s = models.FloatField(null=True, blank=True)
+    new_orders = models.PositiveIntegerField(null=True, blank=True)
+    failed = models.PositiveIntegerField(null=True, blank=True)
+    retried = models.PositiveIntegerField(null=True, blank=True)
+    measured_seconds = models.FloatField(null=True, blank=True)
+    driver_cpu_ms_per_new_order = models.FloatField(null=True, blank=True)
+
+    driver_version = models.CharField(max_length=64, blank=True)
+    code_commit = models.CharField(max_length=64, blank=True)
+    comparability_key = models.CharField(max_length=64, blank=True, db_index=True)
+    fingerprint = models.JSONField(default=dict, blank=True)
+    variables = models.JSONField(default=dict, blank=True, help_text="read back after the start")
+    step_seconds = models.JSONField(default=dict, blank=True, help_text="wall time of each step")
+
+    class Meta:
+        constraints: ClassVar = [
+            # One benchmark at a time on a host, whatever the broker or two workers believe.
+            models.UniqueConstraint(
+                fields=["host"],
+                condition=models.Q(state="running"),
+                name="one_running_run_per_host",
+            )
+        ]
+        indexes: ClassVar = [models.Index(fields=["host", "state"])]
+
+    def __str__(self) -> str:
+        return f"run {self.pk} ({self.get_state_display()})"
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in ACTIVE_RUN_STATES
+
+    @property
+    def overhead_seconds(self) -> float | None:
+        """Wall time less warm-up and measured time, in seconds; None until it is finished."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        wall = (self.finished_at - self.started_at).total_seconds()
+        return wall - self.workload.warmup_s - self.workload.measure_s
+
+
+class Sample(models.Model):
+    """One second of a run's telemetry. Seconds before 0 are warm-up."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="samples")
+    second = models.IntegerField()
+    new_orders = models.PositiveIntegerField(null=True, blank=True)
+    cpu_user_pct = models.FloatField(null=True, blank=True)
+    cpu_sys_pct = models.FloatField(null=True, blank=True)
+    cpu_iowait_pct = models.FloatField(null=True, blank=True)
+    cpu_steal_pct = models.FloatField(null=True, blank=True)
+    server_cores = models.FloatField(null=True, blank=True, help_text="cores' worth of CPU")
+    server_rss_mb = models.FloatField(null=True, blank=True)
+    data_read_iops = models.FloatField(null=True, blank=True)
+    data_write_iops = models.FloatField(null=True, blank=True)
+    data_read_mb_s = models.FloatField(null=True, blank=True)
+    data_write_mb_s = models.FloatField(null=True, blank=True)
+    log_read_iops = models.FloatField(null=True, blank=True)
+    log_write_iops = models.FloatField(null=True, blank=True)
+    log_read_mb_s = models.FloatField(null=True, blank=True)
+    log_write_mb_s = models.FloatField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["second"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "second"], name="one_sample_per_second")
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} second {self.second}"

@@ -1,0 +1,23 @@
+#!/usr/bin/env python
+"""Django's command line; `advise`, `serve` and `worker` are ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import execute_from_command_line
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        # A wrong environment variable is the operator's to mend: one line, no traceback.
+        sys.exit(f"settings: {error}")
+
+
+if __name__ == "__main__":
+    main()
