@@ -1,0 +1,103 @@
+"""The import contracts in pyproject.toml hold, cover every core module and catch breaches."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PYPROJECT = REPOSITORY / "pyproject.toml"
+# What may use Django in the two lower packages; everything else there is core.
+DJANGO_PARTS = {
+    "admin",
+    "apps",
+    "checks",
+    "management",
+    "migrations",
+    "models",
+    "services",
+    "signals",
+    "tasks",
+    "templatetags",
+    "tests",
+}
+
+
+def lint_imports(directory: Path) -> subprocess.CompletedProcess[str]:
+    """Run the contracts of this repository on the packages that lie in `directory`."""
+    program = Path(sys.executable).with_name("lint-imports")
+    return subprocess.run(
+        [program, "--no-logo", "--no-cache", "--config", PYPROJECT],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def cores_in_contract() -> set[str]:
+    settings = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]
+    [cores] = [c["source_modules"] for c in settings["contracts"] if c["id"] == "plain-cores"]
+    return set(cores)
+
+
+def test_nobody_imports_upwards_and_cores_are_plain() -> None:
+    finished = lint_imports(REPOSITORY)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+def test_no_core_module_is_missing_from_the_contract() -> None:
+    found = {
+        f"{package}.{entry.stem}"
+        for package in ("benchmarks", "tuning")
+        for entry in (REPOSITORY / package).iterdir()
+        if (entry.suffix == ".py" and entry.stem != "__init__")
+        or (entry / "__init__.py").is_file()
+    }
+    cores = {name for name in found if name.partition(".")[2] not in DJANGO_PARTS}
+    assert cores == cores_in_contract()
+
+
+@pytest.fixture
+def made_up_house(tmp_path: Path) -> Path:
+    """The three packages with an empty file for every module that the contracts name."""
+    parts = {name.replace(".", "/") for name in cores_in_contract()}
+    for path in parts | {"advisor/pages", "benchmarks/models"}:
+        module = tmp_path / f"{path}.py"
+        module.parent.mkdir(exist_ok=True)
+        (module.parent / "__init__.py").touch()
+        module.touch()
+    (tmp_path / "tuning").mkdir(exist_ok=True)
+    (tmp_path / "tuning" / "__init__.py").touch()
+    return tmp_path
+
+
+def test_a_house_without_imports_passes(made_up_house: Path) -> None:
+    finished = lint_imports(made_up_house)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("benchmarks/models.py", "import tuning"),
+        ("benchmarks/errors.py", "import advisor.pages"),
+        ("tuning/__init__.py", "from advisor import pages"),
+        ("benchmarks/errors.py", "from django.db import models"),
+        ("benchmarks/errors.py", "import celery"),
+        ("benchmarks/errors.py", "def late() -> None:\n    import django"),
+        ("benchmarks/outcomes.py", "from benchmarks import models"),  # which imports Django
+    ],
+)
+def test_a_breach_is_caught(made_up_house: Path, module: str, line: str) -> None:
+    (made_up_house / "benchmarks" / "models.py").write_text("from django.db import models\n")
+    with (made_up_house / module).open("a") as file:
+        file.write(f"{line}\n")
+    finished = lint_imports(made_up_house)
+    assert finished.returncode == 1, finished.stdout + finished.stderr
+    assert "BROKEN" in finished.stdout
