@@ -1,0 +1,1 @@
+"""Servers: found, identified, started, asked, ended. No Django here."""

@@ -1,0 +1,163 @@
+"""Which server a path is: flavour, version and the digest of the program that really runs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from benchmarks.errors import NotAServer
+from benchmarks.servers.privileges import clean_environment, launcher, server_user
+
+IDENTIFY_DEADLINE_S = 10.0
+OLDEST_MYSQL = (5, 7, 0)
+OLDEST_MARIADB = (10, 6, 0)
+
+# Only the server says "<...>/mysqld  Ver 8.0.36 for Linux ..."; mysqldump, mysqladmin and the
+# `mysql` client print lines that differ in nothing but that first word.
+_VERSION_LINE = re.compile(
+    r"(?:^|/)(?:mysqld|mariadbd)(?:-\w+)?\s+Ver\s+"
+    r"(?P<text>(?P<major>\d+)\.(?P<minor>\d+)\.(?P<patch>\d+)\S*)\s+for\s+(?P<rest>.*)$",
+    re.MULTILINE,
+)
+
+
+class Flavour(StrEnum):
+    """The families whose options differ."""
+
+    MYSQL = "mysql"
+    PERCONA = "percona"
+    MARIADB = "mariadb"
+
+
+@dataclass(frozen=True)
+class ServerBinary:
+    """A server program that was seen to answer `--version`.
+
+    `version_text` is what `SELECT version()` starts with, `digest` the SHA-256 (hex) of the ELF
+    program, `basedir` the root of an unpacked server (None: the server knows its own).
+    """
+
+    path: Path
+    flavour: Flavour
+    version: tuple[int, int, int]
+    version_text: str
+    digest: str
+    basedir: Path | None
+
+
+def identify(path: Path) -> ServerBinary:
+    """Ask the program at `path` what it is.
+
+    It is asked as the user the server will run as, never as root. Raises NotAServer when it is
+    missing, not executable, something else, too old, or does not answer in 10 s; NoServerUser
+    when that user does not exist.
+    """
+    path = path.expanduser().absolute()
+    if path.is_dir():
+        raise NotAServer(f"{path} is a directory; name the server program itself (mysqld)")
+    if not path.exists():
+        raise NotAServer(f"{path} does not exist")
+    if not os.access(path, os.X_OK):
+        raise NotAServer(f"{path} is not executable")
+    flavour, version, text = parse_version(_ask_version(path), path)
+    return ServerBinary(
+        path=path,
+        flavour=flavour,
+        version=version,
+        version_text=text,
+        digest=_sha256(_real_program(path)),
+        basedir=_basedir(path),
+    )
+
+
+def parse_version(output: str, path: Path) -> tuple[Flavour, tuple[int, int, int], str]:
+    """Read the answer to --version; raises NotAServer when no supported server gave it."""
+    match = _VERSION_LINE.search(output)
+    if match is None:
+        seen = output.strip().splitlines()[0][:120] if output.strip() else "nothing"
+        raise NotAServer(f"{path} is not a mysqld: asked for its version it printed {seen!r}")
+    version = (int(match["major"]), int(match["minor"]), int(match["patch"]))
+    said = f"{match['text']} {match['rest']}".lower()
+    if "mariadb" in said:
+        flavour, oldest = Flavour.MARIADB, OLDEST_MARIADB
+    elif "percona" in said:
+        flavour, oldest = Flavour.PERCONA, OLDEST_MYSQL
+    else:
+        flavour, oldest = Flavour.MYSQL, OLDEST_MYSQL
+    if version < oldest:
+        raise NotAServer(
+            f"{path} is {flavour} {match['text']}; "
+            f"the oldest that is supported is {oldest[0]}.{oldest[1]}"
+        )
+    return flavour, version, match["text"]
+
+
+def _ask_version(path: Path) -> str:
+    # --no-defaults: a broken /etc/my.cnf must not decide whether this is a server.
+    command = [*launcher(server_user()), str(path), "--no-defaults", "--version"]
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(),
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise NotAServer(f"{path} cannot be run: {error.strerror}") from error
+    try:
+        output, _ = process.communicate(timeout=IDENTIFY_DEADLINE_S)
+    except subprocess.TimeoutExpired:
+        raise NotAServer(
+            f"{path} is not a mysqld: asked for its version it did not answer "
+            f"in {IDENTIFY_DEADLINE_S:.0f} s"
+        ) from None
+    finally:
+        if process.returncode is None:  # a timeout or an interrupt: end it and what it started
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return output[:65536].decode(errors="replace")
+
+
+def _real_program(path: Path) -> Path:
+    """The ELF program behind `path`; a wrapper of set-up has it in usr/sbin beside itself."""
+    real = path.resolve()
+    if _is_elf(real):
+        return real
+    for name in ("mysqld", "mariadbd"):
+        inner = real.parent / "usr" / "sbin" / name
+        if _is_elf(inner):
+            return inner.resolve()
+    raise NotAServer(f"{path} is a script; name the server program itself (an ELF binary)")
+
+
+def _is_elf(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+def _basedir(path: Path) -> Path | None:
+    """The root of a server that was unpacked anywhere; None where the package's paths hold."""
+    real = path.resolve()
+    if not _is_elf(real):
+        return real.parent / "usr"
+    root = real.parent.parent
+    if root == Path("/usr"):
+        return None
+    return root if (root / "share").is_dir() else None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,147 @@
+"""Making an empty data directory whose root account nobody can log in to."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.errors import NotAServer, RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.errorlog import meaningful, read_tail
+from benchmarks.servers.flavours import instance_rules
+from benchmarks.servers.options import (
+    InstancePaths,
+    check_options,
+    config_text,
+    location_options,
+    share_folders,
+    write_private,
+)
+from benchmarks.servers.privileges import (
+    check_reachable,
+    clean_environment,
+    give,
+    launcher,
+    server_user,
+)
+
+# The scripts were renamed from mysql_* to mariadb_* in MariaDB 11.
+_SYSTEM_SCRIPTS = ("system_tables.sql", "performance_tables.sql", "system_tables_data.sql")
+
+# system_tables_data.sql makes root accounts without a password, for this host's name too.
+_LOCK_ROOT = """
+DELETE FROM global_priv WHERE User IN ('', 'root');
+INSERT INTO global_priv VALUES ('localhost', 'root', '{"access": 18446744073709551615, \
+"plugin": "mysql_native_password", "authentication_string": "invalid", "account_locked": true}');
+DELETE FROM proxies_priv;
+"""
+
+
+def create_data_dir(
+    binary: ServerBinary,
+    data_dir: Path,
+    *,
+    options: Mapping[str, str] | None = None,
+    deadline_s: float = 120,
+) -> None:
+    """Initialise `data_dir` (absent or empty), owned by the server's user.
+
+    `options` are what must be decided now, such as innodb_page_size. Afterwards no account can
+    log in with an empty or known password: MySQL gives root a random one that is thrown away
+    unread, MariaDB's is locked. On failure nothing is left behind; raises RunFailed(NO_START),
+    RunFailed(TIMED_OUT), DeviceUnusable.
+    """
+    data_dir = data_dir.absolute()
+    user = server_user()
+    existed = data_dir.is_dir()
+    if existed and any(data_dir.iterdir()):
+        raise FileExistsError(f"{data_dir} is not empty")
+    data_dir.mkdir(exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix="advisor-init-"))
+    try:
+        paths = InstancePaths(data_dir=data_dir, run_dir=scratch, socket=scratch / "s")
+        paths.tmp_dir.mkdir()
+        write_private(paths.config, _config(binary, paths, options or {}))
+        give(scratch, user)
+        give(data_dir, user)
+        check_reachable(data_dir, user)
+        _initialise(binary, paths, deadline_s)
+    except BaseException:
+        shutil.rmtree(data_dir, ignore_errors=True)
+        if existed:
+            data_dir.mkdir()
+        raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)  # MySQL's log of it holds root's password
+
+
+def _config(binary: ServerBinary, paths: InstancePaths, options: Mapping[str, str]) -> str:
+    ours = [*location_options(binary, paths), *instance_rules(binary), ("skip_log_bin", None)]
+    if binary.flavour is Flavour.MARIADB:
+        ours += [("max_allowed_packet", "8M"), ("enforce_storage_engine", "")]
+    return config_text(ours, check_options(options))
+
+
+def _initialise(binary: ServerBinary, paths: InstancePaths, deadline_s: float) -> None:
+    command = [*launcher(server_user()), str(binary.path), f"--defaults-file={paths.config}"]
+    script: str | None = None
+    if binary.flavour is Flavour.MARIADB:
+        # mariadb-install-db would call the server without the wrapper's own libraries.
+        command.append("--bootstrap")
+        script = bootstrap_sql(binary)
+    else:
+        command.append("--initialize")
+    with paths.console.open("wb") as console:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE if script is not None else subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(),
+            cwd=paths.run_dir,
+            start_new_session=True,
+            umask=0o027,
+        )
+        try:
+            process.communicate(script.encode() if script is not None else None, deadline_s)
+        except subprocess.TimeoutExpired:
+            raise RunFailed(
+                Outcome.TIMED_OUT,
+                f"making a data directory took more than {deadline_s:.0f} s",
+                log_tail=_explain(paths),
+            ) from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                process.wait()
+    if process.returncode != 0:
+        raise RunFailed(
+            Outcome.NO_START,
+            f"the server could not make a data directory in {paths.data_dir} "
+            f"(exit status {process.returncode})",
+            log_tail=_explain(paths),
+        )
+
+
+def bootstrap_sql(binary: ServerBinary) -> str:
+    """MariaDB's system tables from the scripts it ships, with root locked."""
+    parts = ["CREATE DATABASE IF NOT EXISTS mysql;\nUSE mysql;\nSET @auth_root_socket = NULL;\n"]
+    for name in _SYSTEM_SCRIPTS:
+        for folder in share_folders(binary):
+            scripts = [folder / f"{prefix}_{name}" for prefix in ("mariadb", "mysql")]
+            found = next((script for script in scripts if script.is_file()), None)
+            if found is not None:
+                parts.append(found.read_text())
+                break
+        else:
+            raise NotAServer(f"{binary.path}: its package lacks mysql_{name} in share/")
+    return "\n".join([*parts, _LOCK_ROOT])
+
+
+def _explain(paths: InstancePaths) -> str:
+    lines = read_tail(paths.error_log, 500) + read_tail(paths.console, 500)
+    return "\n".join(meaningful([x for x in lines if "temporary password" not in x]))

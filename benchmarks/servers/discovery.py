@@ -1,0 +1,49 @@
+"""Where the server comes from: named by the user, on PATH, or brought by set-up."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from pathlib import Path
+
+from benchmarks.errors import NoServerFound, NotAServer
+from benchmarks.servers.binary import ServerBinary, identify
+
+log = logging.getLogger(__name__)
+
+# Packages put mysqld where an ordinary user's PATH does not look.
+_SERVER_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
+_BROUGHT = (Path("mysql") / "mysqld", Path("mariadb") / "mariadbd")
+
+
+def find_server(
+    named: Path | None, brought_dir: Path, search_path: str | None = None
+) -> ServerBinary:
+    """The server to measure: `named`, else one on `search_path`, else one in `brought_dir`.
+
+    `search_path` defaults to PATH and the usual server folders. Raises NotAServer when `named` is
+    none (another server is never taken instead), NoServerFound when there is none at all.
+    """
+    if named is not None:
+        return identify(named)
+    if search_path is None:
+        search_path = os.pathsep.join([os.environ.get("PATH", ""), *_SERVER_FOLDERS])
+    candidates = [
+        Path(found)
+        for name in ("mysqld", "mariadbd")
+        if (found := shutil.which(name, path=search_path)) is not None
+    ]
+    candidates += [brought_dir / place for place in _BROUGHT if (brought_dir / place).exists()]
+    refused: list[str] = []
+    for candidate in candidates:
+        try:
+            return identify(candidate)
+        except NotAServer as error:
+            log.warning("passing over a server: %s", error)
+            refused.append(str(error))
+    why = f" ({'; '.join(refused)})" if refused else ""
+    raise NoServerFound(
+        f"no mysqld on PATH and none in {brought_dir}{why}; run `make setup`, "
+        "or name one with --server"
+    )

@@ -1,0 +1,326 @@
+"""One running server: started on loopback with throw-away accounts, always ended."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import signal
+import socket as sockets
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pymysql
+from pymysql.connections import Connection
+from pymysql.cursors import Cursor
+
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers import errorlog
+from benchmarks.servers.accounts import ADMIN_USER, DRIVER_USER, Account, account_sql, new_account
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.options import InstancePaths, render_config, write_private
+from benchmarks.servers.privileges import (
+    check_reachable,
+    clean_environment,
+    give,
+    launcher,
+    server_user,
+)
+from benchmarks.servers.process import command_line
+from benchmarks.servers.registry import MARK, Record, defaults_argument, register
+
+log = logging.getLogger(__name__)
+
+SOCKET_LIMIT = 107  # bytes of sockaddr_un.sun_path, less its terminating zero
+PORT_ATTEMPTS = 4  # the first and three more
+STOP_S = 30.0
+SLOW_STOP_S = 900.0  # a slow shutdown merges and purges everything
+_POLL_S = 0.05
+
+
+class ServerInstance:
+    """A running server and the ways to talk to it."""
+
+    def __init__(
+        self,
+        binary: ServerBinary,
+        paths: InstancePaths,
+        port: int,
+        process: subprocess.Popen[bytes],
+        admin: Account,
+        driver_account: Account,
+    ) -> None:
+        self.binary = binary
+        self.paths = paths
+        self.port = port
+        self.admin = admin
+        self.driver_account = driver_account
+        self.killed_by_us = False
+        self._process = process
+
+    def __repr__(self) -> str:
+        return f"<ServerInstance {self.binary.version_text} pid {self.pid} port {self.port}>"
+
+    @property
+    def pid(self) -> int:
+        """The server's own pid: every wrapper before it has exec'ed."""
+        return self._process.pid
+
+    @property
+    def socket(self) -> Path:
+        """The Unix socket; its directory is private to us and the server."""
+        return self.paths.socket
+
+    @property
+    def exit_status(self) -> int | None:
+        """As subprocess has it: None while alive, negative for the signal that ended it."""
+        return self._process.poll()
+
+    def alive(self) -> bool:
+        """Whether the process still runs (it may not answer)."""
+        return self._process.poll() is None
+
+    def connect(self, account: Account | None = None, **kw: Any) -> Connection[Cursor]:
+        """A connection over the socket in autocommit mode, as the administrator by default.
+
+        `kw` goes to pymysql.connect. Raises pymysql.err.OperationalError.
+        """
+        account = account or self.admin
+        arguments: dict[str, Any] = {"autocommit": True, "charset": "utf8mb4", **kw}
+        return pymysql.connect(
+            unix_socket=str(self.socket),
+            user=account.user,
+            password=account.password,
+            **arguments,
+        )
+
+    def variables(self) -> dict[str, str]:
+        """SHOW GLOBAL VARIABLES, names in lower case."""
+        return {name.lower(): value for name, value in self._show("VARIABLES")}
+
+    def status(self) -> dict[str, int]:
+        """The integer-valued counters of SHOW GLOBAL STATUS, names as the server has them."""
+        return {
+            name: int(value)
+            for name, value in self._show("STATUS")
+            if value.removeprefix("-").isdigit()
+        }
+
+    def error_log_tail(self, lines: int = 30) -> str:
+        """The end of the error log; still readable after the server has ended."""
+        return "\n".join(self.log_lines(lines))
+
+    def log_lines(self, lines: int = 2000) -> list[str]:
+        """The last lines of the error log, or of the console when there is no log, redacted."""
+        found = errorlog.read_tail(self.paths.error_log, lines)
+        found = found or errorlog.read_tail(self.paths.console, lines)
+        text = errorlog.redact("\n".join(found), self.admin.password, self.driver_account.password)
+        return text.splitlines()
+
+    def _show(self, what: str) -> list[tuple[str, str]]:
+        with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
+            cursor.execute(f"SHOW GLOBAL {what}")
+            return [(str(name), str(value)) for name, value in cursor.fetchall()]
+
+
+@contextlib.contextmanager
+def running_server(
+    binary: ServerBinary,
+    *,
+    data_dir: Path,
+    run_dir: Path,
+    registry: Path,
+    log_dir: Path | None = None,
+    options: Mapping[str, str | None],
+    deadline_s: float = 120,
+    should_stop: Callable[[], bool] = lambda: False,
+    fast_shutdown: bool = True,
+) -> Iterator[ServerInstance]:
+    """Run `binary` on `data_dir` for the length of the block.
+
+    `options` are the candidate's knobs (value None: a bare option; log_bin takes ON or OFF).
+    `run_dir` is made; my.cnf and the error log stay in it for the caller to read or delete.
+    With `fast_shutdown` the data directory is left as after a crash, to be thrown away; without,
+    it is purged and flushed completely, and RunFailed is raised when that did not succeed.
+    The block must be left by the thread that entered it: the server dies with that thread.
+
+    Raises ValueError when `options` reach for what is ours, DeviceUnusable when the server's
+    user cannot write in a directory, NoServerUser, and RunFailed: NO_START, OUT_OF_MEMORY or
+    DISK_FULL when the server exits, TIMED_OUT when it lives and never answers, CANCELLED when
+    `should_stop`.
+    """
+    data_dir, run_dir = data_dir.absolute(), run_dir.absolute()
+    log_dir = log_dir.absolute() if log_dir is not None else None
+    run_dir.mkdir(parents=True, exist_ok=True)
+    socket, socket_dir = _socket_place(run_dir)
+    paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=socket, log_dir=log_dir)
+    record = register(registry, data_dir=data_dir, run_dir=run_dir, socket_dir=socket_dir)
+    try:
+        _prepare(binary, paths, options, socket_dir)
+        instance = _start(binary, paths, record, options, fast_shutdown, deadline_s, should_stop)
+        clean = False
+        try:
+            yield instance
+            clean = True
+        finally:
+            _stop(instance, STOP_S if fast_shutdown else SLOW_STOP_S)
+        if clean and not fast_shutdown and instance.exit_status != 0:
+            raise RunFailed(
+                Outcome.CRASHED,
+                "the server did not shut down cleanly, so its data directory cannot be kept "
+                f"(exit status {instance.exit_status})",
+                log_tail="\n".join(errorlog.meaningful(instance.log_lines())),
+            )
+    finally:
+        paths.init_file.unlink(missing_ok=True)
+        if socket_dir is not None:
+            shutil.rmtree(socket_dir, ignore_errors=True)
+        record.remove()
+
+
+def _socket_place(run_dir: Path) -> tuple[Path, Path | None]:
+    """The socket's path, and the directory made for it when `run_dir` is too long a name."""
+    socket = run_dir / "mysqld.sock"
+    if len(str(socket).encode()) <= SOCKET_LIMIT:
+        return socket, None
+    socket_dir = Path(tempfile.mkdtemp(prefix="advisor-"))
+    (socket_dir / MARK).touch()
+    return socket_dir / "mysqld.sock", socket_dir
+
+
+def _prepare(
+    binary: ServerBinary,
+    paths: InstancePaths,
+    options: Mapping[str, str | None],
+    socket_dir: Path | None,
+) -> None:
+    render_config(binary, paths, port=1, options=options, fast_shutdown=True)  # refuse early
+    user = server_user()
+    paths.tmp_dir.mkdir(exist_ok=True)
+    for old in (paths.error_log, paths.console):
+        old.unlink(missing_ok=True)
+    for folder in (paths.run_dir, paths.data_dir, paths.log_dir, socket_dir):
+        if folder is not None:
+            give(folder, user)
+            check_reachable(folder, user)
+
+
+def _start(
+    binary: ServerBinary,
+    paths: InstancePaths,
+    record: Record,
+    options: Mapping[str, str | None],
+    fast_shutdown: bool,
+    deadline_s: float,
+    should_stop: Callable[[], bool],
+) -> ServerInstance:
+    deadline = time.monotonic() + deadline_s
+    for attempt in range(1, PORT_ATTEMPTS + 1):
+        port = free_port()
+        text = render_config(
+            binary, paths, port=port, options=options, fast_shutdown=fast_shutdown
+        )
+        instance = _spawn(binary, paths, port, text)
+        try:
+            record.started(instance.pid)
+            _wait_until_ready(instance, deadline, deadline_s, should_stop)
+            return instance
+        except BaseException as error:
+            _stop(instance, 5.0)
+            taken = errorlog.matching(instance.log_lines(), errorlog.PORT_TAKEN)
+            if not (isinstance(error, RunFailed) and taken) or attempt == PORT_ATTEMPTS:
+                raise
+            log.warning("port %d was taken before the server could have it; trying another", port)
+            paths.error_log.unlink(missing_ok=True)
+        finally:
+            paths.init_file.unlink(missing_ok=True)
+    raise AssertionError("unreachable")
+
+
+def _spawn(binary: ServerBinary, paths: InstancePaths, port: int, text: str) -> ServerInstance:
+    user = server_user()
+    admin, driver = new_account(ADMIN_USER), new_account(DRIVER_USER)
+    write_private(paths.config, text)
+    write_private(paths.init_file, account_sql(binary, admin, driver))
+    give(paths.config, user)
+    give(paths.init_file, user)
+    with paths.console.open("wb") as console:
+        process = subprocess.Popen(
+            [*launcher(user), str(binary.path), defaults_argument(paths.run_dir)],
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(),
+            cwd=paths.run_dir,
+            start_new_session=True,  # Ctrl-C in a terminal is for us, not for the server
+            umask=0o027,
+        )
+    return ServerInstance(binary, paths, port, process, admin, driver)
+
+
+def _wait_until_ready(
+    instance: ServerInstance,
+    deadline: float,
+    deadline_s: float,
+    should_stop: Callable[[], bool],
+) -> None:
+    refused = ""
+    while True:
+        if not instance.alive():
+            raise _failed_start(instance)
+        if should_stop():
+            raise RunFailed(Outcome.CANCELLED, "cancelled while the server was starting")
+        try:
+            # The driver's first login is made here, over the socket: it fills the server's
+            # password cache, so that every client library can log in over plain TCP.
+            for account in (instance.admin, instance.driver_account):
+                instance.connect(account, connect_timeout=2, read_timeout=5).close()
+            return
+        except pymysql.err.OperationalError as error:
+            refused = errorlog.redact(str(error), instance.admin.password)
+        if time.monotonic() > deadline:
+            raise RunFailed(
+                Outcome.TIMED_OUT,
+                f"the server runs but did not answer within {deadline_s:.0f} s ({refused})",
+                log_tail="\n".join(errorlog.meaningful(instance.log_lines())),
+            )
+        time.sleep(_POLL_S)
+
+
+def _failed_start(instance: ServerInstance) -> RunFailed:
+    lines = instance.log_lines()
+    return RunFailed(
+        Outcome.NO_START,
+        f"the server did not start (exit status {instance.exit_status})",
+        log_tail="\n".join(errorlog.meaningful(lines)),
+    )
+
+
+def _stop(instance: ServerInstance, patience_s: float) -> None:
+    """SIGTERM, wait, SIGKILL; the process is our child, so its pid is its own until waited for."""
+    process = instance._process
+    argument = defaults_argument(instance.paths.run_dir)
+    for number, patience in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 30.0)):
+        if process.poll() is not None or argument not in command_line(process.pid):
+            break
+        instance.killed_by_us = True
+        process.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience)
+            return
+        log.warning("server %d did not end within %.0f s", process.pid, patience)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(5)
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that is free at this moment."""
+    with sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

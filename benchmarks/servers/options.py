@@ -1,0 +1,191 @@
+"""my.cnf as the server reads it: our instance options first, then the candidate's knobs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.flavours import RULES, instance_rules
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
+_PREFIXES = ("loose_", "skip_", "enable_", "disable_", "maximum_")
+_PLUGIN_FOLDERS = ("lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/plugin")
+_ON_OFF = {"on": True, "1": True, "true": True, "off": False, "0": False, "false": False}
+
+# Options that decide where the server lives, who may reach it or what code it runs. None is a
+# knob; one in a candidate's set means that a gate above us is broken.
+RESERVED = frozenset(
+    {rule.option.removeprefix("loose_").removeprefix("skip_") for rule in RULES}
+) | frozenset(
+    """
+    basedir datadir socket port pid_file tmpdir log_error init_file plugin_dir lc_messages_dir
+    character_sets_dir innodb_log_group_home_dir innodb_fast_shutdown user chroot
+    early_plugin_load plugin_load plugin_load_add daemonize bootstrap initialize
+    initialize_insecure networking grant_tables defaults_file defaults_extra_file
+    defaults_group_suffix init_connect log_bin_basename log_bin_index mysqlx_port mysqlx_socket
+    admin_address admin_port require_secure_transport auto_generate_certs
+    """.split()
+)
+
+
+@dataclass(frozen=True)
+class InstancePaths:
+    """Where one instance keeps what; every path absolute."""
+
+    data_dir: Path
+    run_dir: Path
+    socket: Path
+    log_dir: Path | None = None
+
+    @property
+    def config(self) -> Path:
+        """The file named by --defaults-file."""
+        return self.run_dir / "my.cnf"
+
+    @property
+    def init_file(self) -> Path:
+        """SQL that makes the accounts; exists only while the server starts."""
+        return self.run_dir / "init.sql"
+
+    @property
+    def error_log(self) -> Path:
+        """The server's error log."""
+        return self.run_dir / "error.log"
+
+    @property
+    def console(self) -> Path:
+        """What the server prints before it opens its error log."""
+        return self.run_dir / "console.log"
+
+    @property
+    def tmp_dir(self) -> Path:
+        """The server's temporary files, and the only place LOAD DATA may read on MariaDB."""
+        return self.run_dir / "tmp"
+
+
+def render_config(
+    binary: ServerBinary,
+    paths: InstancePaths,
+    *,
+    port: int,
+    options: Mapping[str, str | None],
+    fast_shutdown: bool,
+) -> str:
+    """The text of my.cnf. Raises ValueError when `options` reach for what is ours."""
+    ours: list[tuple[str, str | None]] = [
+        *location_options(binary, paths),
+        ("port", str(port)),
+        ("init_file", str(paths.init_file)),
+        # 2 leaves flushing to crash recovery: a run's clone is thrown away. 0 is for a data
+        # directory that is kept.
+        ("innodb_fast_shutdown", "2" if fast_shutdown else "0"),
+        *instance_rules(binary),
+    ]
+    knobs = check_options(options)
+    if "local_infile" not in (name for name, _ in knobs):
+        ours.append(("local_infile", "OFF"))  # on by default before 8.0; only the loader needs it
+    return config_text(ours, knobs)
+
+
+def config_text(ours: list[tuple[str, str | None]], knobs: list[tuple[str, str | None]]) -> str:
+    """An option file; the later line wins, so `knobs` must have passed `check_options`."""
+    lines = ["# Written for one run; changes are lost.", "[mysqld]"]
+    lines += [_line(name, value) for name, value in ours]
+    lines += ["# The candidate's settings.", *(_line(name, value) for name, value in knobs)]
+    return "\n".join(lines) + "\n"
+
+
+def location_options(binary: ServerBinary, paths: InstancePaths) -> list[tuple[str, str | None]]:
+    """The options that say where things are."""
+    places: list[tuple[str, str | None]] = []
+    if binary.basedir is not None:
+        places.append(("basedir", str(binary.basedir)))
+        for share in share_folders(binary):
+            if (share / "english" / "errmsg.sys").exists():
+                places.append(("lc_messages_dir", str(share)))
+                places.append(("character_sets_dir", str(share / "charsets")))
+                break
+        plugins = (binary.basedir / folder for folder in _PLUGIN_FOLDERS)
+        if found := next((folder for folder in plugins if folder.is_dir()), None):
+            places.append(("plugin_dir", str(found)))
+    places += [
+        ("datadir", str(paths.data_dir)),
+        ("tmpdir", str(paths.tmp_dir)),
+        ("socket", str(paths.socket)),
+        ("pid_file", str(paths.run_dir / "mysqld.pid")),
+        ("log_error", str(paths.error_log)),
+    ]
+    if paths.log_dir is not None:
+        places.append(("innodb_log_group_home_dir", str(paths.log_dir)))
+    if binary.flavour is Flavour.MARIADB:  # which has no NULL here
+        places.append(("secure_file_priv", str(paths.tmp_dir)))
+    return places
+
+
+def share_folders(binary: ServerBinary) -> list[Path]:
+    """Where packages and tarballs keep messages and system-table scripts, likeliest first."""
+    root = binary.basedir or binary.path.resolve().parent.parent
+    return [root / "share" / "mysql", root / "share" / "mariadb", root / "share"]
+
+
+def check_options(options: Mapping[str, str | None]) -> list[tuple[str, str | None]]:
+    """Normalised (name, value) pairs; ValueError for a name or value that has no place here."""
+    checked: list[tuple[str, str | None]] = []
+    for given, value in options.items():
+        name = given.strip().lower().replace("-", "_")
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{given!r} is not an option name")
+        _refuse_reserved(name)
+        if name in ("log_bin", "skip_log_bin"):
+            checked.append(_binary_log(name, value))
+        else:
+            checked.append((name, value))
+        _line(*checked[-1])
+    return checked
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, whatever was there before."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+
+
+def _refuse_reserved(name: str) -> None:
+    base = name
+    while stripped := next((p for p in _PREFIXES if base.startswith(p)), None):
+        base = base.removeprefix(stripped)
+    if base == "log_bin":
+        return
+    # Servers take any unambiguous beginning of a name: `datad` is datadir too.
+    if base == "" or any(reserved.startswith(base) for reserved in RESERVED):
+        raise ValueError(f"the option {name} belongs to the instance and cannot be set")
+
+
+def _binary_log(name: str, value: str | None) -> tuple[str, str | None]:
+    """log_bin as the variable it is read back as (ON/OFF).
+
+    In an option file its value is a file name: `log_bin = OFF` would log to a file called OFF.
+    """
+    wanted = True if value is None else _ON_OFF.get(value.strip().lower())
+    if wanted is None:
+        raise ValueError(f"{name} takes ON or OFF here, not {value!r}")
+    return ("log_bin", "binlog") if wanted == (name == "log_bin") else ("skip_log_bin", None)
+
+
+def _line(name: str, value: str | None) -> str:
+    if value is None:
+        return name
+    if any(ord(char) < 32 for char in value):
+        raise ValueError(f"the value of {name} holds a control character")
+    text = value.replace("\\", "\\\\")
+    if "#" in text or text != text.strip() or text[:1] in ("'", '"'):
+        if '"' in text:
+            raise ValueError(f"the value of {name} cannot be quoted in an option file")
+        text = f'"{text}"'
+    return f"{name} = {text}".rstrip()

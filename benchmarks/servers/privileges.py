@@ -1,0 +1,132 @@
+"""The unprivileged user that servers run as, and the clean room they are started in."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import resource
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.errors import DeviceUnusable, NoServerUser
+
+USER_VARIABLE = "ADVISOR_SERVER_USER"
+DEFAULT_USER = "oltp-advisor"
+
+# Nothing else reaches the server: MYSQL_HOME, MYSQL_TCP_PORT, MYSQL_UNIX_PORT, NOTIFY_SOCKET and
+# LD_PRELOAD would each change what is measured, or where it listens.
+_KEPT_VARIABLES = ("LD_LIBRARY_PATH", "TZ")
+_SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# Enough for every candidate's table_open_cache and max_connections; a constant, so that
+# open_files_limit and what the server derives from it do not differ from shell to shell.
+OPEN_FILES = 65_536
+_CAP_SYS_RESOURCE = 24
+
+
+@dataclass(frozen=True)
+class ServerUser:
+    """The system user that a server is started as."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+def server_user() -> ServerUser | None:
+    """The user servers run as: None when we are not root, because then it is ourselves.
+
+    Raises NoServerUser when we are root and the user is missing or is root by another name.
+    """
+    if os.geteuid() != 0:
+        return None
+    name = os.environ.get(USER_VARIABLE) or DEFAULT_USER
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        raise NoServerUser(
+            f"mysqld is never run as root and there is no system user {name!r}; "
+            f"run `make setup`, or name another user in {USER_VARIABLE}"
+        ) from None
+    if entry.pw_uid == 0:
+        raise NoServerUser(f"{USER_VARIABLE}={name} is root; mysqld is never run as root")
+    return ServerUser(name, entry.pw_uid, entry.pw_gid)
+
+
+def launcher(user: ServerUser | None) -> list[str]:
+    """The words before a server's command: limits, user, and death with the parent.
+
+    PR_SET_PDEATHSIG is cleared by a change of user, hence setpriv does both in the right order.
+    It follows the parent *thread*: a server must be started by a thread that outlives it.
+    """
+    soft = _open_files()
+    command = [_tool("prlimit"), f"--nofile={soft}:{soft}", _tool("setpriv")]
+    if user is not None:
+        command += [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
+        command += ["--no-new-privs"]
+    return [*command, "--pdeathsig", "KILL", "--"]
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment a server is started with."""
+    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    return {"PATH": _SYSTEM_PATH, "LC_ALL": "C", "HOME": "/nonexistent", **kept}
+
+
+def give(path: Path, user: ServerUser | None) -> None:
+    """Make `path` and everything below it the server user's; links are never followed."""
+    if user is None:
+        return
+    os.chown(path, user.uid, user.gid, follow_symlinks=False)
+    if path.is_symlink() or not path.is_dir():
+        return
+    for folder, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            os.chown(os.path.join(folder, name), user.uid, user.gid, follow_symlinks=False)
+
+
+def check_reachable(path: Path, user: ServerUser | None) -> None:
+    """Raise DeviceUnusable when the server's user cannot write in the directory `path`.
+
+    Asked of the kernel as that user, so that ACLs and read-only mounts count too.
+    """
+    if user is None:
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise DeviceUnusable(f"{path} is not writable")
+        return
+    if _may(user, "-w", path) and _may(user, "-x", path):
+        return
+    for folder in reversed(path.parents):
+        if not _may(user, "-x", folder):
+            raise DeviceUnusable(
+                f"the user {user.name}, which mysqld runs as, cannot enter {folder}"
+            )
+    raise DeviceUnusable(f"the user {user.name}, which mysqld runs as, cannot write in {path}")
+
+
+def _may(user: ServerUser, right: str, path: Path) -> bool:
+    command = [*launcher(user), _tool("test"), right, str(path)]
+    return subprocess.run(command, cwd="/", check=False).returncode == 0
+
+
+def _open_files() -> int:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY or hard >= OPEN_FILES or _may_raise_limits():
+        return OPEN_FILES
+    return hard
+
+
+def _may_raise_limits() -> bool:
+    """Whether we hold CAP_SYS_RESOURCE, which root in a container often does not."""
+    status = Path("/proc/self/status").read_text()
+    effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
+    return bool(int(effective.split()[1], 16) >> _CAP_SYS_RESOURCE & 1)
+
+
+def _tool(name: str) -> str:
+    found = shutil.which(name, path=_SYSTEM_PATH)
+    if found is None:
+        raise NoServerUser(f"{name} (of util-linux and coreutils) is missing; run `make setup`")
+    return found

@@ -1,0 +1,93 @@
+"""Processes seen through /proc, so that no signal ever reaches a stranger."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class ProcessId:
+    """A pid that cannot be mistaken for its successor: with start time (clock ticks) and boot."""
+
+    pid: int
+    started: int
+    boot: str
+
+    def alive(self) -> bool:
+        """Whether this very process exists and is not a zombie."""
+        return self.boot == boot_id() and _started(self.pid) == self.started
+
+
+def boot_id() -> str:
+    """Changes with every boot, when pids and start times begin anew."""
+    return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+
+
+def process_id(pid: int) -> ProcessId | None:
+    """The identity of a living process, None when there is none with that pid."""
+    started = _started(pid)
+    return None if started is None else ProcessId(pid, started, boot_id())
+
+
+def command_line(pid: int) -> list[str]:
+    """The arguments of a process; empty for one that is gone, a zombie or a kernel thread."""
+    try:
+        raw = (_PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return []
+    return [part.decode(errors="replace") for part in raw.split(b"\0") if part]
+
+
+def find_by_argument(argument: str) -> list[int]:
+    """The pids of all processes that have exactly this argument."""
+    pids = (int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
+    return [pid for pid in pids if argument in command_line(pid)]
+
+
+def kill_checked(pid: int, argument: str, *, deadline_s: float = 10.0) -> bool:
+    """SIGKILL the process if it has that exact argument, and wait until it is gone.
+
+    Returns whether a signal was sent. The pid is pinned by a pidfd before it is looked at, so it
+    cannot be given to another process between the check and the signal.
+    """
+    with _pinned(pid) as pinned:
+        if pinned is None or argument not in command_line(pid):
+            return False
+        signal.pidfd_send_signal(pinned, signal.SIGKILL)
+        deadline = time.monotonic() + deadline_s
+        while _started(pid) is not None and argument in command_line(pid):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.01)
+        return True
+
+
+@contextlib.contextmanager
+def _pinned(pid: int) -> Iterator[int | None]:
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        yield None
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _started(pid: int) -> int | None:
+    """Start time in clock ticks since boot; None for no process or a zombie."""
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name before it may hold blanks and brackets
+    return None if fields[0] in ("Z", "X") else int(fields[19])

@@ -1,0 +1,139 @@
+"""The written record of running servers, and the reaper of those whose owner died.
+
+A worker killed with SIGKILL runs no clean-up. PR_SET_PDEATHSIG ends its mysqld in most cases; for
+the others, and for the directories left behind, the next worker reads this record.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from benchmarks.servers.process import ProcessId, find_by_argument, kill_checked, process_id
+
+log = logging.getLogger(__name__)
+
+MARK = ".advisor-run"  # present in every run directory that we made; nothing else is deleted
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One server: its process (None until started), its directories and who started it."""
+
+    owner: ProcessId
+    server: ProcessId | None
+    data_dir: Path
+    run_dir: Path
+    socket_dir: Path | None
+
+    @property
+    def argument(self) -> str:
+        """The command-line argument that only this server has."""
+        return defaults_argument(self.run_dir)
+
+
+def defaults_argument(run_dir: Path) -> str:
+    """The first argument of a server that keeps its my.cnf in `run_dir`."""
+    return f"--defaults-file={run_dir / 'my.cnf'}"
+
+
+class Record:
+    """The file of one entry; `started()` adds the process once it is known."""
+
+    def __init__(self, path: Path, entry: Entry) -> None:
+        self._path = path
+        self._entry = entry
+        self._write()
+
+    def started(self, pid: int) -> None:
+        """Note the server's pid."""
+        self._entry = replace(self._entry, server=process_id(pid))
+        self._write()
+
+    def remove(self) -> None:
+        """The server has ended and nothing is left behind."""
+        self._path.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        temporary = self._path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(asdict(self._entry), default=str))
+        temporary.rename(self._path)
+
+
+def register(registry: Path, *, data_dir: Path, run_dir: Path, socket_dir: Path | None) -> Record:
+    """Write down a server that is about to be started by this process."""
+    registry.mkdir(parents=True, exist_ok=True)
+    owner = process_id(os.getpid())
+    assert owner is not None  # we are alive
+    (run_dir / MARK).touch()
+    entry = Entry(owner, None, data_dir, run_dir, socket_dir)
+    return Record(registry / f"{run_dir.name}-{secrets.token_hex(4)}.json", entry)
+
+
+def reap(registry: Path) -> list[str]:
+    """End the servers of dead owners and delete their run and socket directories.
+
+    Returns one line per thing done. Servers whose owner lives are left alone, whoever it is; safe
+    to call from several processes at once.
+    """
+    if not registry.is_dir():
+        return []
+    done: list[str] = []
+    with _locked(registry):
+        for path in sorted(registry.glob("*.json")):
+            try:
+                entry = _read(path)
+            except FileNotFoundError:
+                continue
+            except (ValueError, KeyError, TypeError) as error:
+                log.warning("unreadable entry %s in the server registry: %s", path.name, error)
+                path.rename(path.with_suffix(".unreadable"))
+                continue
+            if entry.owner.alive():
+                continue
+            done += _reap_one(entry)
+            path.unlink(missing_ok=True)
+    return done
+
+
+def _reap_one(entry: Entry) -> list[str]:
+    done = []
+    # Sought by its argument, not by the pid in the entry: the owner may have died before it
+    # could write the pid, and the pid may be another process's by now.
+    for pid in find_by_argument(entry.argument):
+        if kill_checked(pid, entry.argument):
+            done.append(f"killed orphaned server {pid} of {entry.run_dir}")
+    if (entry.run_dir / MARK).is_file() and not entry.run_dir.is_symlink():
+        shutil.rmtree(entry.run_dir, ignore_errors=True)
+        done.append(f"deleted {entry.run_dir}")
+    socket_dir = entry.socket_dir
+    if socket_dir is not None and (socket_dir / MARK).is_file() and not socket_dir.is_symlink():
+        shutil.rmtree(socket_dir, ignore_errors=True)
+        done.append(f"deleted {socket_dir}")
+    return done
+
+
+def _read(path: Path) -> Entry:
+    raw = json.loads(path.read_text())
+    return Entry(
+        owner=ProcessId(**raw["owner"]),
+        server=ProcessId(**raw["server"]) if raw["server"] else None,
+        data_dir=Path(raw["data_dir"]),
+        run_dir=Path(raw["run_dir"]),
+        socket_dir=Path(raw["socket_dir"]) if raw["socket_dir"] else None,
+    )
+
+
+@contextlib.contextmanager
+def _locked(registry: Path) -> Iterator[None]:
+    with (registry / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
