@@ -1,0 +1,61 @@
+# make run     set up, start everything on http://127.0.0.1:8000, measure the disk below
+# make test    set up, lint, types and every test, the ones on real servers included
+# make setup   what both call first; see scripts/setup
+
+PYTHON_BIN := .venv/bin
+SHELL_SCRIPTS := scripts/setup scripts/bring-server scripts/common.bash .ci/run
+export PLAYWRIGHT_BROWSERS_PATH := $(CURDIR)/var/browsers
+
+.NOTPARALLEL:
+.PHONY: help run setup test setup-tests check lint type migrations pytest format lock clean
+
+help:
+	@sed -n '1,3s/^# //p' Makefile
+
+run: setup
+	@$(PYTHON_BIN)/python manage.py serve
+
+setup:
+	@scripts/setup
+
+test: setup-tests check pytest
+
+setup-tests:
+	@scripts/setup --tests
+
+check: lint type migrations
+
+lint:
+	$(PYTHON_BIN)/ruff check --quiet .
+	$(PYTHON_BIN)/ruff format --quiet --check .
+	$(PYTHON_BIN)/lint-imports --no-logo
+	$(PYTHON_BIN)/shellcheck -x $(SHELL_SCRIPTS)
+	$(PYTHON_BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec docker/docker-compose.yml
+	@if [ -x $(PYTHON_BIN)/hadolint ]; then set -x; $(PYTHON_BIN)/hadolint docker/Dockerfile; fi
+
+type:
+	$(PYTHON_BIN)/mypy
+
+migrations:
+	$(PYTHON_BIN)/python manage.py makemigrations --check --dry-run
+
+pytest:
+	$(PYTHON_BIN)/pytest
+
+format:
+	$(PYTHON_BIN)/ruff check --fix .
+	$(PYTHON_BIN)/ruff format .
+
+# The lock files hold for every Python from 3.11 on and every platform; no index is written down.
+# Newer versions: make lock UPGRADE=--upgrade
+lock:
+	@for name in requirements requirements-dev; do \
+	    $(PYTHON_BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	        --generate-hashes --no-emit-index-url --no-emit-find-links \
+	        --custom-compile-command 'make lock' $(UPGRADE) $$name.in -o $$name.txt || exit 1; \
+	done
+
+# What tools leave behind. Measurements, servers and datasets lie in var/ and stay.
+clean:
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -path ./.venv -prune -o -path ./var -prune -o -name __pycache__ -print0 | xargs -0 rm -rf
