@@ -1,0 +1,1 @@
+"""Workload drivers: programs that run TPC-C on a server and time each transaction."""

@@ -1,0 +1,65 @@
+"""What both drivers check before a run and when they judge its counters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pymysql
+
+from benchmarks.drivers.protocol import Load, Target, Transaction, TransactionCounts
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+
+#: Transactions are given up after 2,000 attempts, which a healthy server never makes necessary.
+MAX_FAILED_SHARE = 0.01
+#: A driver that has not ended this long after warm-up and measured interval never will: a
+#: transaction waits at most innodb_lock_wait_timeout (50 s by default) for each of its locks.
+GRACE_S = 120.0
+_CONNECT_TIMEOUT_S = 10
+
+
+def check_target(target: Target, load: Load) -> None:
+    """See that the account can log in over TCP and that all warehouses are there.
+
+    A driver would only count failures otherwise, and tpcc_start never compares its `-w` with
+    the tables. Logging in once also lets clients without TLS in that cannot ask for the server's
+    public key: caching_sha2_password remembers the account. Raises `RunFailed` (DRIVER_FAILED).
+    """
+    try:
+        with (
+            pymysql.connect(
+                host=target.host,
+                port=target.port,
+                user=target.user,
+                password=target.password,
+                database=target.database,
+                connect_timeout=_CONNECT_TIMEOUT_S,
+                read_timeout=_CONNECT_TIMEOUT_S,
+            ) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.execute("SELECT COUNT(*), COALESCE(MAX(w_id), 0) FROM warehouse")
+            row = cursor.fetchone()
+    except (pymysql.Error, OSError) as error:
+        raise RunFailed(
+            Outcome.DRIVER_FAILED,
+            f"The driver's account cannot work on {target.host}:{target.port}: {error}",
+        ) from error
+    rows, highest = row if row else (0, 0)
+    if rows != highest or highest < load.warehouses:
+        raise RunFailed(
+            Outcome.DRIVER_FAILED,
+            f"The load wants warehouses 1 to {load.warehouses}; the database has {rows}, the"
+            f" last of them {highest}.",
+        )
+
+
+def verdict(counts: Mapping[Transaction, TransactionCounts]) -> tuple[Outcome, str] | None:
+    """What is wrong with these counters, or None when they make a measurement."""
+    completed = sum(count.completed for count in counts.values())
+    failed = sum(count.failed for count in counts.values())
+    if failed > MAX_FAILED_SHARE * (completed + failed):
+        return Outcome.DRIVER_FAILED, f"{failed} of {completed + failed} transactions failed."
+    if counts[Transaction.NEW_ORDER].completed == 0:
+        return Outcome.ZERO_WORK, "No New-Order was completed in the measured interval."
+    return None

@@ -1,0 +1,189 @@
+"""Runs a driver's program: in a session of its own, its output bounded, never left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import psutil
+
+from benchmarks.drivers.redact import BoundedText, redact
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+
+_CHUNK = 65_536
+#: A line longer than this is not one of a driver's own.
+_LONGEST_LINE = 4_096
+#: How much of the output goes along with an error.
+_LOG_TAIL = 4_000
+#: How long to wait for output, and how often at most to ask whether the run was cancelled: the
+#: answer may come from a database.
+_WAIT_S = 0.1
+_ASK_EVERY_S = 0.25
+
+
+class Lines(NamedTuple):
+    """What a program said since the last look: whole lines of both its streams."""
+
+    output: list[str]
+    errors: list[str]
+
+
+class Child:
+    """A started program. Leaving the `with` block kills it, and whatever it started, if needed.
+
+    A session of its own keeps a Ctrl-C in our terminal from ending it behind our back; where
+    util-linux is there, the kernel kills it should we be killed ourselves.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        self._secrets = tuple(secrets)
+        self._stdout = _Stream()
+        self._stderr = _Stream()
+        self._cpu_seconds = 0.0
+        self._process = subprocess.Popen(
+            [*_die_with_us(), *argv],
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._psutil = psutil.Process(self._process.pid)
+        self._selector = selectors.DefaultSelector()
+        for pipe, stream in (
+            (self._process.stdout, self._stdout),
+            (self._process.stderr, self._stderr),
+        ):
+            if pipe is not None:
+                self._selector.register(pipe.fileno(), selectors.EVENT_READ, stream)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.kill()
+        self._selector.close()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def read(self, timeout: float) -> Lines:
+        """The lines that became complete within `timeout` seconds.
+
+        Returns as soon as there is something to read, on either stream.
+        """
+        lines: dict[_Stream, list[str]] = {}
+        for key, _ in self._selector.select(max(0.0, timeout)):
+            data = os.read(key.fd, _CHUNK)
+            lines[key.data] = key.data.add(data)
+            if not data:
+                self._selector.unregister(key.fd)
+        return Lines(lines.get(self._stdout, []), lines.get(self._stderr, []))
+
+    def silent(self) -> bool:
+        """Whether the program has closed its output, and so will not say anything any more."""
+        return not self._selector.get_map()
+
+    def wait(self, timeout: float) -> int | None:
+        """The exit status (negative: the signal that ended it), or None if it is still there."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(timeout)
+        return None
+
+    def kill(self) -> None:
+        """End the program and everything in its session; harmless when it has ended."""
+        if self._process.poll() is None:
+            # Not reaped yet, so the process group cannot be anybody else's.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def cpu_seconds(self) -> float:
+        """User and system time so far; once it has ended, what was last seen."""
+        with contextlib.suppress(psutil.Error):
+            times = self._psutil.cpu_times()
+            self._cpu_seconds = times.user + times.system
+        return self._cpu_seconds
+
+    def output(self) -> str:
+        """Standard output and, if there was any, standard error: bounded and redacted."""
+        parts = (self._stdout.kept.text(), self._stderr.kept.text())
+        return redact("\n".join(part for part in parts if part.strip()), self._secrets)
+
+    def failure(self, outcome: Outcome, message: str) -> RunFailed:
+        """An error that carries the end of what the program said, standard error last."""
+        message = redact(message, self._secrets)
+        return RunFailed(outcome, message, log_tail=self.output()[-_LOG_TAIL:].strip())
+
+
+class _Stream:
+    """One of a program's two streams: what is kept of it, and the beginning of its next line."""
+
+    def __init__(self) -> None:
+        self.kept = BoundedText()
+        self._partial = b""
+
+    def add(self, data: bytes) -> list[str]:
+        """Take what was read, nothing at the end; give the lines that it completes."""
+        self.kept.add(data)
+        *whole, rest = (self._partial + data).split(b"\n")
+        if not data and rest:  # the end of the stream also ends its last line
+            whole, rest = [*whole, rest], b""
+        self._partial = rest[-_LONGEST_LINE:]
+        return [line.decode(errors="replace") for line in whole]
+
+
+def watch(
+    child: Child,
+    *,
+    deadline: float,
+    should_stop: Callable[[], bool],
+    until: Callable[[], float] = lambda: float("inf"),
+) -> Iterator[Lines]:
+    """The program's lines as they come, until it closes its output.
+
+    Something comes at least every tenth of a second, lines or not, and as exactly as possible at
+    the instant that `until` names. Raises `RunFailed`: CANCELLED, or TIMED_OUT after `deadline`;
+    all instants are the monotonic clock's.
+    """
+    asked = float("-inf")
+    while not child.silent():
+        now = time.monotonic()
+        if now - asked >= _ASK_EVERY_S:
+            asked = now
+            if should_stop():
+                raise child.failure(Outcome.CANCELLED, "The run was cancelled.")
+        if now > deadline:
+            raise child.failure(
+                Outcome.TIMED_OUT, "The driver did not end; it was stopped at its deadline."
+            )
+        yield child.read(min(_WAIT_S, until() - now))
+
+
+def _die_with_us() -> list[str]:
+    """A prefix that has the kernel kill the program when the thread that started it dies."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL"] if setpriv else []

@@ -1,0 +1,136 @@
+"""What every workload driver takes, tells and gives back.
+
+The contract, which `benchmarks/tests/test_driver_contract.py` holds every driver to:
+
+* `run` blocks until the workload has ended and returns a `DriverResult`, or raises
+  `RunFailed` with one of four outcomes:
+
+  - `DRIVER_FAILED`: the driver could not connect, lost a connection, crashed, said something that
+    cannot be understood, or more than 1 % of its transactions failed for good;
+  - `ZERO_WORK`: it ran, but no New-Order was completed in the measured interval;
+  - `CANCELLED`: `should_stop` said so;
+  - `TIMED_OUT`: it was still there long after warm-up and measured interval.
+
+  Why the server died, if it did, is the caller's to find out.
+* `on_phase` is called from the calling thread, once for each phase and in order, as close to its
+  beginning as the driver allows: `WARMING` when the transactions start, `MEASURING` and `STOPPING`
+  at both ends of the measured interval.
+* On every path no process is left behind and `work_dir` holds none of the driver's files.
+* The password appears neither in the output nor in an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Milliseconds = npt.NDArray[np.float64]
+
+
+class Transaction(StrEnum):
+    """TPC-C's five transactions, in the order in which tpcc-mysql numbers them."""
+
+    NEW_ORDER = "new_order"
+    PAYMENT = "payment"
+    ORDER_STATUS = "order_status"
+    DELIVERY = "delivery"
+    STOCK_LEVEL = "stock_level"
+
+
+class Phase(StrEnum):
+    """How far a driver is; each is announced when it begins."""
+
+    WARMING = "warming"
+    MEASURING = "measuring"
+    STOPPING = "stopping"
+
+
+@dataclass(frozen=True)
+class Target:
+    """The server under test, as a driver reaches it: over TCP; `socket` is there for others."""
+
+    host: str
+    port: int
+    socket: Path
+    user: str
+    password: str = field(repr=False)
+    database: str = "tpcc"
+
+
+@dataclass(frozen=True)
+class Load:
+    """How much work: TPC-C without think time from `connections` connections at once.
+
+    `seed` fixes the transactions' inputs where the driver allows (sysbench does, tpcc-mysql
+    draws its seed from the kernel).
+    """
+
+    warehouses: int
+    connections: int
+    warmup_s: int
+    measure_s: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if min(self.warehouses, self.connections, self.measure_s) < 1 or self.warmup_s < 0:
+            raise ValueError(f"not a load that can be measured: {self}")
+
+
+@dataclass(frozen=True)
+class TransactionCounts:
+    """Of one transaction type in the measured interval.
+
+    `completed` includes the 1 % of New-Orders that TPC-C has rolled back and those that took
+    longer than TPC-C allows; `retried` counts attempts that were begun again (deadlocks, lock
+    waits) and `failed` the transactions that were given up.
+    """
+
+    completed: int
+    retried: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class DriverResult:
+    """What one run of a driver measured.
+
+    `new_order_ms` has the response time of every New-Order completed in the measured interval,
+    `new_orders_per_second` how many ended in each of its seconds (the two agree in sum), and
+    `driver_cpu_seconds` the user and system time of the driver's process in that interval.
+    `output` is what the program said, bounded and without secrets.
+    """
+
+    measured_seconds: float
+    new_order_ms: Milliseconds
+    new_orders_per_second: list[int]
+    counts: Mapping[Transaction, TransactionCounts]
+    driver_cpu_seconds: float
+    output: str
+
+
+class Driver(Protocol):
+    """A workload driver: `name` and `version` go into each run's record and its fingerprint."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    def run(
+        self,
+        target: Target,
+        load: Load,
+        work_dir: Path,
+        *,
+        on_phase: Callable[[Phase], None],
+        should_stop: Callable[[], bool],
+    ) -> DriverResult:
+        """Run the workload to its end; see the module for what is promised."""
+        ...
