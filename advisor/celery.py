@@ -11,3 +11,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
 app = Celery("advisor")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+def _watch_the_host() -> None:
+    from advisor.worker import HostWatch
+
+    app.steps["worker"].add(HostWatch)
+
+
+_watch_the_host()

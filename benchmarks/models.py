@@ -119,6 +119,8 @@ class RunState(models.TextChoices):
     DISTURBED = Outcome.DISTURBED.value, "Disturbed"
     CANCELLED = Outcome.CANCELLED.value, "Cancelled"
     LOST = Outcome.LOST.value, "Lost"
+    SETUP_FAILED = Outcome.SETUP_FAILED.value, "Could not be set up"
+    INTERNAL_ERROR = Outcome.INTERNAL_ERROR.value, "Internal error"
 
 
 ACTIVE_RUN_STATES = (RunState.QUEUED, RunState.RUNNING)
@@ -154,11 +156,14 @@ class Run(models.Model):
     max_ms = models.FloatField(null=True, blank=True)
     server_path_length = models.FloatField(null=True, blank=True)
     host_path_length = models.FloatField(null=True, blank=True)
+    cpu_hz = models.FloatField(null=True, blank=True)
     bytes_written_per_new_order = models.FloatField(null=True, blank=True)
+    bytes_written_source = models.CharField(max_length=16, blank=True)
     cpu_user_pct = models.FloatField(null=True, blank=True)
     cpu_sys_pct = models.FloatField(null=True, blank=True)
     cpu_iowait_pct = models.FloatField(null=True, blank=True)
     cpu_steal_pct = models.FloatField(null=True, blank=True)
+    server_cores = models.FloatField(null=True, blank=True)
     data_read_iops = models.FloatField(null=True, blank=True)
     data_write_iops = models.FloatField(null=True, blank=True)
     data_read_mb_s = models.FloatField(null=True, blank=True)
@@ -212,13 +217,14 @@ class Sample(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="samples")
     second = models.IntegerField()
+    elapsed_s = models.FloatField(null=True, blank=True)
     new_orders = models.PositiveIntegerField(null=True, blank=True)
     cpu_user_pct = models.FloatField(null=True, blank=True)
     cpu_sys_pct = models.FloatField(null=True, blank=True)
     cpu_iowait_pct = models.FloatField(null=True, blank=True)
     cpu_steal_pct = models.FloatField(null=True, blank=True)
     server_cores = models.FloatField(null=True, blank=True, help_text="cores' worth of CPU")
-    server_rss_mb = models.FloatField(null=True, blank=True)
+    server_rss_bytes = models.BigIntegerField(null=True, blank=True)
     data_read_iops = models.FloatField(null=True, blank=True)
     data_write_iops = models.FloatField(null=True, blank=True)
     data_read_mb_s = models.FloatField(null=True, blank=True)

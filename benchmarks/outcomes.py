@@ -20,3 +20,7 @@ class Outcome(StrEnum):
     DISTURBED = "disturbed"
     CANCELLED = "cancelled"
     LOST = "lost"
+    # The device, the server or the dataset cannot be used: nothing was started.
+    SETUP_FAILED = "setup_failed"
+    # A bug of the advisor itself, told apart from what can be expected to fail.
+    INTERNAL_ERROR = "internal_error"

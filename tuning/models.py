@@ -42,6 +42,7 @@ class Study(models.Model):
     preparing_fraction = models.FloatField(default=0.0)
     preparing_text = models.CharField(max_length=200, blank=True)
     claimed_by = models.CharField(max_length=255, blank=True, help_text="who loads the dataset")
+    prepare_attempts = models.PositiveSmallIntegerField(default=0)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     stop_request = models.CharField(max_length=32, blank=True)
     created_by = models.ForeignKey(

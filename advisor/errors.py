@@ -1,0 +1,23 @@
+"""The package's error tree: what can be expected to fail around the study itself."""
+
+from __future__ import annotations
+
+
+class AdvisorError(Exception):
+    """An expected failure: `code` is a stable word for programs, the text one line for people."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class ProcessFailed(AdvisorError):
+    """Redis, the worker or the web server could not be started or did not stay up."""
+
+
+class PortTaken(AdvisorError):
+    """Somebody else listens where the web server should."""
+
+
+class StudyFailed(AdvisorError):
+    """A study came to no ranking; `code` is its reason."""

@@ -1,0 +1,130 @@
+"""`manage.py advise`: one study from the question to the my.cnf, without the browser."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich.console import Console
+
+from advisor.api.documents import study_document
+from advisor.errors import AdvisorError, StudyFailed
+from advisor.processes.supervisor import Supervisor
+from advisor.terminal.follow import follow
+from advisor.terminal.report import print_ranking, write_recommendation
+from benchmarks.errors import BenchmarkError
+from tuning.errors import TuningError
+from tuning.models import Study, StudyState
+from tuning.services.studies import StudyRequest, cancel_study, create_study
+
+
+class Command(BaseCommand):
+    help = "Measure candidate my.cnf files on a device and write the recommended one."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--template", default="quick", help="study template (default: quick)")
+        parser.add_argument("--device", type=Path, help="a directory on the device to measure")
+        parser.add_argument("--server", type=Path, metavar="PATH_TO_MYSQLD")
+        parser.add_argument("--driver", default="auto", choices=["auto", "tpcc-mysql", "sysbench"])
+        parser.add_argument(
+            "--config",
+            type=_config_file,
+            action="append",
+            default=[],
+            metavar="FILE.cnf",
+            help="a candidate of yours beside the template's; may be repeated",
+        )
+        parser.add_argument("--warehouses", type=int)
+        parser.add_argument("--connections", type=_numbers, metavar="N[,N...]")
+        parser.add_argument("--warmup", type=int, metavar="S", help="warm-up, in seconds")
+        parser.add_argument("--measure", type=int, metavar="S", help="measured time, in seconds")
+        parser.add_argument("--blocks", type=int, metavar="N")
+        parser.add_argument("--output", type=_output_file, metavar="my.cnf")
+        parser.add_argument(
+            "--json", action="store_true", help="one JSON document on stdout, progress on stderr"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        signal.signal(signal.SIGTERM, _interrupt)
+        console = Console(stderr=True)
+        try:
+            call_command("migrate", verbosity=0)
+            study = _run(options, console)
+        except (AdvisorError, BenchmarkError, TuningError) as error:
+            wrong_use = getattr(error, "wrong_use", False)
+            raise CommandError(
+                f"{error.code}: {error}", returncode=2 if wrong_use else 1
+            ) from error
+        except KeyboardInterrupt:
+            raise CommandError("interrupted: the study was cancelled") from None
+        self._show(study, options)
+
+    def _show(self, study: Study, options: dict[str, Any]) -> None:
+        recommendation = study.recommendations.get()
+        path = write_recommendation(recommendation, options["output"])
+        if options["json"]:
+            json.dump(study_document(study), sys.stdout, indent=2)
+            sys.stdout.write("\n")
+        else:
+            console = Console()
+            print_ranking(study, console)
+            console.print(f"Recommended my.cnf: {path}", markup=False, soft_wrap=True)
+
+
+def _run(options: dict[str, Any], console: Console) -> Study:
+    request = StudyRequest(
+        template=options["template"],
+        device=options["device"],
+        server=options["server"],
+        driver=options["driver"],
+        configs=options["config"],
+        warehouses=options["warehouses"],
+        connections=options["connections"],
+        warmup_s=options["warmup"],
+        measure_s=options["measure"],
+        blocks=options["blocks"],
+    )
+    study = create_study(request)
+    try:
+        with Supervisor() as processes:
+            follow(study, console, processes.check)
+    finally:
+        # Interrupted or failed on the way: nothing of it may start again later by itself.
+        cancel_study(study)
+    if study.state != StudyState.FINISHED:
+        tail = f"\n{study.log_tail}" if study.log_tail else ""
+        raise StudyFailed(study.reason_code or study.state, f"{study.reason}{tail}")
+    return study
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a number or a comma-separated list") from None
+
+
+def _config_file(text: str) -> tuple[str, bytes]:
+    path = Path(text)
+    try:
+        return path.stem, path.read_bytes()
+    except OSError as error:
+        raise ArgumentTypeError(f"{text}: {error.strerror}") from None
+
+
+def _output_file(text: str) -> Path:
+    path = Path(text)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ArgumentTypeError(f"{text} is not a file in an existing directory")
+    return path
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt

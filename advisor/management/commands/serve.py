@@ -1,0 +1,86 @@
+"""`manage.py serve`: what `make run` calls. Everything on one host, until Ctrl-C."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import time
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+
+from advisor.errors import AdvisorError
+from advisor.processes.supervisor import Supervisor
+from advisor.terminal.follow import follow
+from advisor.terminal.report import print_ranking, write_recommendation
+from benchmarks.errors import BenchmarkError
+from tuning.errors import TuningError
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.services.studies import StudyRequest, create_study
+
+WATCH_SECONDS = 1.0
+
+
+class Command(BaseCommand):
+    help = "Start Redis, the worker and the web UI; measure the first study; serve until Ctrl-C."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        signal.signal(signal.SIGTERM, _interrupt)
+        console = Console()
+        try:
+            call_command("migrate", verbosity=0)
+            with Supervisor(with_web=True) as processes:
+                _serve(console, processes)
+        except (AdvisorError, BenchmarkError, TuningError) as error:
+            raise CommandError(f"{error.code}: {error}") from error
+        except KeyboardInterrupt:
+            console.print("Stopped: every process that was started here has ended.")
+
+
+def _serve(console: Console, processes: Supervisor) -> None:
+    url = f"http://{settings.BIND_ADDRESS}:{settings.PORT}/"
+    console.print(f"The dashboard is at {url}", markup=False)
+    _print_first_login(console)
+    if not Study.objects.exists():
+        console.print("There is no study yet: starting the study template 'quick'.")
+        create_study(StudyRequest())
+    shown: set[int] = set()
+    while True:
+        processes.check()
+        study = Study.objects.filter(state__in=ACTIVE_STUDY_STATES).order_by("id").first()
+        if study is not None and study.pk not in shown:
+            shown.add(study.pk)
+            _show(follow(study, console, processes.check), console, url)
+        time.sleep(WATCH_SECONDS)
+
+
+def _show(study: Study, console: Console, url: str) -> None:
+    page = f"{url}studies/{study.pk}/"
+    if study.state != StudyState.FINISHED:
+        reason = f"{study.reason_code}: {study.reason}" if study.reason else study.state
+        console.print(f"Study {study.pk} ended without a ranking: {reason}", markup=False)
+    else:
+        print_ranking(study, console)
+        for recommendation in study.recommendations.all():
+            path = write_recommendation(recommendation)
+            console.print(f"Recommended my.cnf: {path}", markup=False, soft_wrap=True)
+    console.print(f"More at {page} (Ctrl-C ends everything)", markup=False, soft_wrap=True)
+
+
+def _print_first_login(console: Console) -> None:
+    """Make the first account; its password is random, shown here once and stored only hashed."""
+    users = get_user_model()
+    if users.objects.exists():
+        return
+    password = secrets.token_urlsafe(12)
+    users.objects.create_superuser("admin", password=password)
+    console.print(f"Log in as admin with the password {password}", markup=False)
+    console.print("(shown only now; change it with: manage.py changepassword admin)")
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,28 @@
+"""`manage.py worker`: this host's measuring worker, in the foreground."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from advisor.celery import app
+from advisor.processes.supervisor import worker_name
+
+
+class Command(BaseCommand):
+    help = "Run this host's measuring worker: one benchmark at a time, from the host's own queue."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        app.worker_main(
+            [
+                "worker",
+                *("--queues", f"bench.{settings.HOST_NAME}"),
+                *("--hostname", worker_name()),
+                *("--pool", "prefork", "--concurrency", "1"),
+                *("--loglevel", "INFO"),
+                "--without-gossip",
+                "--without-mingle",
+            ]
+        )

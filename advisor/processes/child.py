@@ -1,0 +1,77 @@
+"""One child process: started in a session of its own, ended with us whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from django.conf import settings
+
+TERM_SECONDS = 30.0
+
+
+class Child:
+    """A program with its log file. Ctrl-C in the terminal does not reach it: we end it in order.
+
+    `setpriv --pdeathsig` makes the kernel send SIGTERM when we die without saying so.
+    """
+
+    def __init__(self, name: str, argv: Sequence[str]) -> None:
+        self.name = name
+        self.log = settings.LOG_DIR / f"{name}.log"
+        self._argv = ["setpriv", "--pdeathsig", "TERM", "--", *argv]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._argv,
+                cwd=settings.BASE_DIR,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def is_alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def stop(self) -> None:
+        """SIGTERM, a wait long enough for a run to clean up after itself, then SIGKILL to all."""
+        if self._process is None:
+            return
+        if self.is_alive():
+            self._process.terminate()
+            try:
+                self._process.wait(TERM_SECONDS)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+        self._process = None
+
+    def log_tail(self, lines: int = 5) -> str:
+        return log_tail(self.log, lines)
+
+
+def log_tail(path: Path, lines: int) -> str:
+    text = path.read_text(errors="replace") if path.exists() else ""
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def wait_until(true: object, seconds: float, *, step: float = 0.1) -> bool:
+    """Poll the callable `true` for at most `seconds`; whether it became true."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if true():  # type: ignore[operator]
+            return True
+        time.sleep(step)
+    return False

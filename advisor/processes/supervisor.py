@@ -1,0 +1,138 @@
+"""Starts what is missing, restarts what dies, ends all of it: the processes of one host."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+import time
+from types import TracebackType
+
+from django.conf import settings
+
+from advisor.celery import app
+from advisor.errors import PortTaken, ProcessFailed
+from advisor.processes.broker import private_redis_command, redis_answers
+from advisor.processes.child import Child, wait_until
+
+logger = logging.getLogger(__name__)
+
+START_SECONDS = 30.0
+# A child that dies more often than this in a row is broken, not unlucky.
+RESTARTS = 5
+HEALTHY_AFTER_SECONDS = 60.0
+
+
+class Supervisor:
+    """A context manager: inside it Redis and a worker of this host answer, and what it started
+    is watched by `check()`. At the end it stops its own children only, newest first.
+    """
+
+    def __init__(self, *, with_web: bool = False) -> None:
+        self._with_web = with_web
+        self._children: list[Child] = []
+        self._restarts: dict[str, list[float]] = {}
+
+    def __enter__(self) -> Supervisor:
+        try:
+            self._start_missing()
+        except BaseException:
+            self._stop_all()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop_all()
+
+    def check(self) -> None:
+        """Restart a child of ours that died. Raises ProcessFailed when it keeps dying."""
+        for child in self._children:
+            if child.is_alive():
+                continue
+            logger.warning("%s died and is started again; its log: %s", child.name, child.log)
+            self._count_restart(child)
+            child.start()
+
+    def _start_missing(self) -> None:
+        if self._with_web:
+            check_port(settings.BIND_ADDRESS, settings.PORT)
+        if not redis_answers():
+            if not settings.REDIS_URL_IS_OURS:
+                raise ProcessFailed("redis_unreachable", "no Redis answers at REDIS_URL")
+            self._start(Child("redis", private_redis_command()), redis_answers)
+        if not worker_answers():
+            self._start(Child("worker", [sys.executable, "manage.py", "worker"]), worker_answers)
+        if self._with_web:
+            self._start(Child("web", web_command()), web_answers)
+
+    def _start(self, child: Child, answers: object) -> None:
+        child.start()
+        self._children.append(child)
+        ready = wait_until(lambda: answers() or not child.is_alive(), START_SECONDS)  # type: ignore[operator]
+        if not ready or not child.is_alive():
+            raise ProcessFailed(
+                f"{child.name}_failed",
+                f"{child.name} did not start; the end of {child.log}:\n{child.log_tail()}",
+            )
+
+    def _count_restart(self, child: Child) -> None:
+        now = time.monotonic()
+        recent = [
+            at
+            for at in self._restarts.setdefault(child.name, [])
+            if now - at < HEALTHY_AFTER_SECONDS
+        ]
+        if len(recent) >= RESTARTS:
+            raise ProcessFailed(
+                f"{child.name}_failed", f"{child.name} keeps dying; see {child.log}"
+            )
+        self._restarts[child.name] = [*recent, now]
+
+    def _stop_all(self) -> None:
+        while self._children:
+            self._children.pop().stop()
+
+
+def worker_answers() -> bool:
+    """True when this host's measuring worker answers a ping, busy or not."""
+    try:
+        return bool(app.control.ping(destination=[worker_name()], timeout=1.0))
+    except OSError:
+        return False
+
+
+def worker_name() -> str:
+    return f"bench@{settings.HOST_NAME}"
+
+
+def web_command() -> list[str]:
+    return [
+        *(sys.executable, "-m", "gunicorn", "advisor.wsgi"),
+        *("--bind", f"{settings.BIND_ADDRESS}:{settings.PORT}"),
+        *("--workers", "1", "--threads", "8", "--worker-class", "gthread"),
+    ]
+
+
+def web_answers() -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((settings.BIND_ADDRESS, settings.PORT)) == 0
+
+
+def check_port(address: str, port: int) -> None:
+    """Raise PortTaken when nothing of ours could listen there."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as error:
+            raise PortTaken(
+                "port_taken",
+                f"{address}:{port} can't be used ({error.strerror}): end what listens there or "
+                "set ADVISOR_PORT to another port",
+            ) from error

@@ -1,0 +1,48 @@
+"""Follows a study to its end with a progress bar on stderr."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+from tuning.models import Study
+from tuning.services.progress import StudyProgress, study_progress
+
+POLL_SECONDS = 0.5
+# Where stderr is no terminal a line is written this often, so that a CI log shows life.
+LOG_SECONDS = 15.0
+
+
+def follow(study: Study, console: Console, check: Callable[[], None]) -> Study:
+    """Show progress until the study ends; `check` is called at each look (watch the processes)."""
+    with Progress(
+        TextColumn("[bold]{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[eta]}"),
+        console=console,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("starting", total=1.0, eta="")
+        logged = 0.0
+        while True:
+            check()
+            study.refresh_from_db()
+            state = study_progress(study)
+            bar.update(task, completed=state.fraction, description=state.text, eta=_eta(state))
+            if study.is_finished:
+                return study
+            if not console.is_terminal and time.monotonic() - logged > LOG_SECONDS:
+                console.print(f"{state.fraction:4.0%} {state.text} {_eta(state)}", markup=False)
+                logged = time.monotonic()
+            time.sleep(POLL_SECONDS)
+
+
+def _eta(state: StudyProgress) -> str:
+    if state.eta_s is None:
+        return ""
+    minutes, seconds = divmod(int(state.eta_s), 60)
+    return f"about {minutes} min {seconds:02d} s left" if minutes else f"about {seconds} s left"

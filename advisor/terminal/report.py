@@ -1,0 +1,71 @@
+"""The ranking and the recommendation as a person reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.conf import settings
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.models import RunState
+from tuning.models import Recommendation, Study
+from tuning.services.results import Board, Row, boards
+
+NOTE = (
+    "tpmP: New-Orders completed per minute. It is not tpmC, which is reserved for audited TPC "
+    "results. Median of the blocks; the ratio is taken within each block."
+)
+
+
+def print_ranking(study: Study, console: Console) -> None:
+    for board in boards(study):
+        console.print(_table(study, board))
+    console.print(NOTE, style="dim")
+    for recommendation in study.recommendations.select_related("candidate"):
+        console.print(recommendation.verdict, markup=False, style="bold")
+
+
+def _table(study: Study, board: Board) -> Table:
+    table = Table(title=f"{study.name}: {study.server} on {board.device}", title_justify="left")
+    table.caption = str(board.workload)
+    table.add_column("rank", justify="right")
+    table.add_column("config")
+    for title in ("tpmP", "vs baseline", "p95 ms", "p99 ms", "server path\nMcycles/NO", "runs"):
+        table.add_column(title, justify="right")
+    table.add_column("outcome")
+    for row in board.rows:
+        table.add_row(*_cells(row))
+    return table
+
+
+def _cells(row: Row) -> list[str]:
+    line = row.ranked
+    path = None if line.server_path_length is None else line.server_path_length / 1e6
+    name = f"{row.candidate.name} (baseline)" if row.candidate.is_baseline else row.candidate.name
+    return [
+        "-" if line.rank is None else str(line.rank),
+        name,
+        _number(line.tpmP, ",.0f"),
+        "-" if line.ratio_to_baseline is None else f"{(line.ratio_to_baseline - 1) * 100:+.1f} %",
+        _number(line.p95_ms, ".1f"),
+        _number(line.p99_ms, ".1f"),
+        _number(path, ".2f"),
+        str(line.runs) + (f" (+{line.failures} failed)" if line.failures else ""),
+        str(RunState(line.outcome).label) if line.outcome else "not run yet",
+    ]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def write_recommendation(recommendation: Recommendation, path: Path | None = None) -> Path:
+    """Write the recommended my.cnf whole or not at all; returns where."""
+    if path is None:
+        path = settings.HOME / "recommended" / f"study-{recommendation.study_id}.cnf"
+        path.parent.mkdir(exist_ok=True)
+    draft = path.with_name(f".{path.name}.draft")
+    draft.write_text(recommendation.my_cnf)
+    draft.replace(path)
+    return path

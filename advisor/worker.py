@@ -1,0 +1,82 @@
+"""What a measuring worker does beside its tasks: clean up at start, sweep, stop gently.
+
+All of it runs in the worker's main process; the benchmark runs in its one pool process.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+from celery import bootsteps
+from celery.signals import worker_shutting_down
+
+logger = logging.getLogger(__name__)
+
+
+class HostWatch(bootsteps.StartStopStep):
+    """Reaps what a dead worker left behind, then sweeps the host's rows every few seconds."""
+
+    requires = ("celery.worker.components:Timer",)
+
+    def __init__(self, parent: Any, **kwargs: Any) -> None:
+        self._timer: Any = None
+        super().__init__(parent, **kwargs)
+
+    def start(self, parent: Any) -> None:
+        from django.conf import settings
+
+        from benchmarks.servers.reaper import reap
+
+        for line in reap(settings.INSTANCE_REGISTRY):
+            logger.warning("left behind by a dead worker: %s", line)
+        self._timer = parent.timer.call_repeatedly(settings.SWEEP_SECONDS, sweep)
+
+    def stop(self, parent: Any) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def sweep() -> None:
+    """One pass over this host's rows. A database that is away is tried again at the next one."""
+    from django.db import DatabaseError, close_old_connections
+
+    from tuning.services.sweep import sweep_host
+
+    try:
+        sweep_host(_host_id())
+    except DatabaseError as error:
+        logger.warning("sweep put off: %s", error)
+    finally:
+        close_old_connections()
+
+
+@worker_shutting_down.connect
+def stop_gently(**_: Any) -> None:
+    """Ask the run at hand to end; it closes its server and its row and is queued again.
+
+    In a thread of its own: this is called from a signal handler, which may have interrupted a
+    query on the main thread's database connection.
+    """
+    threading.Thread(target=_request_stop, name="stop-gently").start()
+
+
+def _request_stop() -> None:
+    from django.db import connections
+
+    from tuning.services.sweep import request_stop
+
+    try:
+        request_stop(_host_id())
+    finally:
+        connections.close_all()
+
+
+def _host_id() -> int:
+    from django.conf import settings
+
+    from benchmarks.models import Host
+
+    return Host.objects.get_or_create(name=settings.HOST_NAME)[0].pk

@@ -1,0 +1,26 @@
+"""Where everything of ours lives on a device: one folder, so that nothing else is ever touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = "oltp-advisor"
+
+
+@dataclass(frozen=True)
+class DeviceLayout:
+    """Our folders on a device; `log_dir` is None when data and redo log share it."""
+
+    data_dir: Path
+    log_dir: Path | None = None
+
+    @property
+    def root(self) -> Path:
+        return self.data_dir / FOLDER
+
+    def run_dir(self, name: str) -> Path:
+        return self.root / "runs" / name
+
+    def run_log_dir(self, name: str) -> Path | None:
+        return self.log_dir / FOLDER / "runs" / name if self.log_dir else None

@@ -1,0 +1,238 @@
+"""One run from start to end: clone, start, read back, warm up, measure, stop, discard.
+
+Each step is a context manager whose exit runs on every path, so that nothing of a run is left
+behind however it ends.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.datasets.golden import Dataset, clone, ensure_dataset
+from benchmarks.devices import DeviceIdentity, check_usable, identify_device
+from benchmarks.drivers.protocol import Driver, DriverResult, Load, Phase, Target
+from benchmarks.errors import RunFailed
+from benchmarks.fingerprint import comparability_key, host_fingerprint
+from benchmarks.layout import DeviceLayout
+from benchmarks.metrics import Metrics, compute_metrics, mean_cpu_hz
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.death import explain_death
+from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.telemetry.cpu import logical_cpus
+from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
+from benchmarks.telemetry.series import Second, merge_new_orders
+from benchmarks.telemetry.snapshot import Snapshot
+
+DEFAULT_PAGE_SIZE = 16384
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that one run needs to know. `options` are the candidate's knobs."""
+
+    name: str
+    binary: ServerBinary
+    driver: Driver
+    load: Load
+    options: Mapping[str, str | None]
+    layout: DeviceLayout
+    registry: Path
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one successful run found. `step_seconds` is the wall time of each step."""
+
+    metrics: Metrics
+    samples: list[dict[str, float | int | None]]
+    variables: dict[str, str]
+    fingerprint: dict[str, str]
+    comparability_key: str
+    driver_version: str
+    driver_cpu_ms_per_new_order: float
+    step_seconds: dict[str, float]
+    log_tail: str
+
+
+@dataclass
+class Steps:
+    """Names the step at hand to `report` and keeps how long each took."""
+
+    report: Callable[[str], None]
+    seconds: dict[str, float] = field(default_factory=dict)
+    _current: str = ""
+    _since: float = 0.0
+
+    def enter(self, step: str) -> None:
+        self.finish()
+        self._current, self._since = step, time.monotonic()
+        self.report(step)
+
+    def finish(self) -> None:
+        if self._current:
+            spent = time.monotonic() - self._since
+            self.seconds[self._current] = self.seconds.get(self._current, 0.0) + spent
+        self._current = ""
+
+
+def measure(
+    plan: Plan, *, report: Callable[[str], None], should_stop: Callable[[], bool]
+) -> Measurement:
+    """Measure once. `report` hears the name of each step, `should_stop` is polled all along.
+
+    Raises RunFailed with the way it failed, or another BenchmarkError when server, device or
+    dataset can't be used at all. Afterwards no process and no file of the run is left.
+    """
+    steps = Steps(report)
+    steps.enter("checking the device")
+    data, log = _devices(plan.layout)
+    steps.enter("looking for the dataset")
+    dataset = ensure_dataset(
+        plan.binary,
+        device_dir=plan.layout.root,
+        warehouses=plan.load.warehouses,
+        page_size=int(plan.options.get("innodb_page_size") or DEFAULT_PAGE_SIZE),
+        registry=plan.registry,
+        should_stop=should_stop,
+    )
+    with _run_dirs(plan, steps) as (run_dir, log_dir):
+        steps.enter("cloning the dataset")
+        clone(dataset, run_dir / "data", log_dir=log_dir, should_stop=should_stop)
+        steps.enter("starting the server")
+        with ExitStack() as stack:
+            server = stack.enter_context(
+                running_server(
+                    plan.binary,
+                    data_dir=run_dir / "data",
+                    run_dir=run_dir,
+                    registry=plan.registry,
+                    log_dir=log_dir,
+                    options=plan.options,
+                    should_stop=should_stop,
+                )
+            )
+            stack.callback(steps.enter, "stopping the server")
+            variables = server.variables()
+            sampler = Sampler.of(server.pid, data, log)
+            result, start, end = _drive(plan, server, sampler, run_dir, steps, should_stop)
+            log_tail = server.error_log_tail()
+    metrics = compute_metrics(
+        result, start, end, cpu_hz=mean_cpu_hz(start, end), logical_cpus=logical_cpus()
+    )
+    fingerprint = host_fingerprint(data, log)
+    return Measurement(
+        metrics=metrics,
+        samples=_samples(sampler.series(), result),
+        variables=variables,
+        fingerprint=fingerprint,
+        comparability_key=_comparability(plan, dataset, fingerprint, variables),
+        driver_version=plan.driver.version,
+        driver_cpu_ms_per_new_order=result.driver_cpu_seconds * 1000 / metrics.new_orders,
+        step_seconds=steps.seconds,
+        log_tail=log_tail,
+    )
+
+
+def _devices(layout: DeviceLayout) -> tuple[DeviceIdentity, DeviceIdentity | None]:
+    check_usable(layout.data_dir, 0)
+    data = identify_device(layout.data_dir)
+    if layout.log_dir is None:
+        return data, None
+    check_usable(layout.log_dir, 0)
+    return data, identify_device(layout.log_dir)
+
+
+@contextmanager
+def _run_dirs(plan: Plan, steps: Steps) -> Iterator[tuple[Path, Path | None]]:
+    """The run's own folders; whatever is in them is deleted at the end."""
+    run_dir = plan.layout.run_dir(plan.name)
+    log_dir = plan.layout.run_log_dir(plan.name)
+    folders = [run_dir] if log_dir is None else [run_dir, log_dir]
+    try:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        yield run_dir, log_dir
+    finally:
+        steps.enter("discarding the clone")
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        steps.finish()
+
+
+def _drive(
+    plan: Plan,
+    server: ServerInstance,
+    sampler: Sampler,
+    run_dir: Path,
+    steps: Steps,
+    should_stop: Callable[[], bool],
+) -> tuple[DriverResult, Snapshot, Snapshot]:
+    """Run the workload under telemetry; the snapshots are of both ends of the interval."""
+    marks: dict[Phase, Snapshot] = {}
+
+    def on_phase(phase: Phase) -> None:
+        if phase is Phase.MEASURING:
+            marks[phase] = sampler.mark(MEASURE_START)
+        elif phase is Phase.STOPPING:
+            marks[phase] = sampler.mark(MEASURE_END)
+        steps.enter(_STEP_OF[phase])
+
+    work_dir = run_dir / "driver"
+    work_dir.mkdir()
+    steps.enter("connecting the driver")
+    with sampler:
+        try:
+            result = plan.driver.run(
+                _target(server), plan.load, work_dir, on_phase=on_phase, should_stop=should_stop
+            )
+        except RunFailed as failure:
+            if failure.outcome is not Outcome.CANCELLED and not server.alive():
+                # The driver only saw its connections break; the server knows why.
+                raise explain_death(server) from failure
+            raise
+    if not server.alive():
+        raise explain_death(server)
+    return result, marks[Phase.MEASURING], marks[Phase.STOPPING]
+
+
+_STEP_OF = {
+    Phase.WARMING: "warming up",
+    Phase.MEASURING: "measuring",
+    Phase.STOPPING: "collecting",
+}
+
+
+def _target(server: ServerInstance) -> Target:
+    account = server.driver_account
+    return Target(
+        host="127.0.0.1",
+        port=server.port,
+        socket=server.socket,
+        user=account.user,
+        password=account.password,
+    )
+
+
+def _samples(series: list[Second], result: DriverResult) -> list[dict[str, float | int | None]]:
+    merged = merge_new_orders(series, result.new_orders_per_second)
+    return [second.as_row() for second in merged]
+
+
+def _comparability(
+    plan: Plan, dataset: Dataset, fingerprint: Mapping[str, str], variables: Mapping[str, str]
+) -> str:
+    return comparability_key(
+        fingerprint,
+        server_digest=plan.binary.digest,
+        driver_name=plan.driver.name,
+        driver_version=plan.driver.version,
+        dataset_key=dataset.key,
+        log_bin=variables.get("log_bin") == "ON",
+    )

@@ -1,0 +1,1 @@
+"""What connects the plain core to the database: claiming, executing and closing runs."""

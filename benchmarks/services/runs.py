@@ -1,0 +1,160 @@
+"""Executes one run: claim the row, measure, close the row. The row is the only truth."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.drivers.protocol import Load
+from benchmarks.drivers.select import find_driver
+from benchmarks.errors import BenchmarkError, RunFailed
+from benchmarks.layout import DeviceLayout
+from benchmarks.measure import Measurement, Plan, measure
+from benchmarks.metrics import Metrics
+from benchmarks.models import Run, RunState, Sample
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import identify
+from benchmarks.services import heartbeat
+from benchmarks.services.claims import claimant, host_lock
+from benchmarks.services.heartbeat import Heartbeat
+from benchmarks.services.provenance import code_commit
+
+logger = logging.getLogger(__name__)
+
+Measure = Callable[..., Measurement]
+
+STOP_OUTCOMES = {
+    heartbeat.CANCELLED: (Outcome.CANCELLED, "cancelled by the user"),
+    heartbeat.WORKER_STOPPING: (Outcome.CANCELLED, "the worker was stopped"),
+    heartbeat.WORKER_DIED: (Outcome.LOST, "the worker died"),
+}
+
+
+def execute_run(run_id: int, *, measure: Measure = measure) -> bool:
+    """Measure run `run_id` if nobody else does; False when there was nothing to do.
+
+    Duplicate or late messages end here: only the process that moves the row from `queued` to
+    `running` goes on.
+    """
+    lock_path = settings.RUN_DIR / "benchmark.lock"
+    parent = Heartbeat(lambda: "")
+    with host_lock(lock_path, should_stop=parent.should_stop) as held:
+        if not held or not _claim(run_id):
+            return False
+        _execute_claimed(Run.objects.get(pk=run_id), measure)
+    return True
+
+
+def _claim(run_id: int) -> bool:
+    now = timezone.now()
+    claimed = Run.objects.filter(pk=run_id, state=RunState.QUEUED).update(
+        state=RunState.RUNNING, claimed_by=claimant(), started_at=now, heartbeat_at=now
+    )
+    return claimed == 1
+
+
+def _execute_claimed(run: Run, measure: Measure) -> None:
+    def beat() -> str:
+        mine = Run.objects.filter(pk=run.pk, state=RunState.RUNNING)
+        mine.update(heartbeat_at=timezone.now())
+        return mine.values_list("stop_request", flat=True).first() or ""
+
+    def report(step: str) -> None:
+        Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(step=step)
+
+    with Heartbeat(beat) as pulse:
+        try:
+            plan = plan_for(run)
+            measurement = measure(plan, report=report, should_stop=pulse.should_stop)
+        except RunFailed as failure:
+            outcome, reason = failure.outcome, str(failure)
+            if pulse.stop_request:
+                outcome, reason = STOP_OUTCOMES[pulse.stop_request]
+            close(run, outcome, reason=reason, log_tail=failure.log_tail)
+        except BenchmarkError as failure:
+            close(run, Outcome.SETUP_FAILED, reason=str(failure), log_tail=failure.log_tail)
+        except Exception as bug:
+            logger.exception("run %s: internal error", run.pk)
+            close(run, Outcome.INTERNAL_ERROR, reason=f"{type(bug).__name__}: {bug}")
+        except BaseException:
+            # SystemExit of a cold worker shutdown: the row must not stay `running`.
+            close(run, Outcome.LOST, reason="the worker was terminated")
+            raise
+        else:
+            _store(run, measurement)
+
+
+def plan_for(run: Run) -> Plan:
+    """What `measure` needs to know, read from the row.
+
+    Raises NotAServer, NoDriver or BenchmarkError when something is no longer there.
+    """
+    binary = identify(Path(run.server.path))
+    if binary.digest != run.server.digest:
+        raise BenchmarkError(
+            f"{run.server.path} is no longer the server this study began with "
+            f"({run.server.version}): its digest changed"
+        )
+    workload, device = run.workload, run.device
+    return Plan(
+        name=f"run-{run.pk}",
+        binary=binary,
+        driver=find_driver(workload.driver),
+        load=Load(
+            warehouses=workload.warehouses,
+            connections=workload.connections,
+            warmup_s=workload.warmup_s,
+            measure_s=workload.measure_s,
+            seed=run.seed,
+        ),
+        options=dict(run.config.knobs),
+        layout=DeviceLayout(
+            data_dir=Path(device.data_dir),
+            log_dir=Path(device.log_dir) if device.log_dir else None,
+        ),
+        registry=settings.INSTANCE_REGISTRY,
+    )
+
+
+def close(run: Run, outcome: Outcome, *, reason: str = "", log_tail: str = "") -> bool:
+    """Move a running row to its end; False when somebody else (the sweeper) already did."""
+    return _finish(run, {"state": outcome.value, "reason": reason, "log_tail": log_tail})
+
+
+def _store(run: Run, measurement: Measurement) -> None:
+    values: dict[str, Any] = {
+        field.name: getattr(measurement.metrics, field.name)
+        for field in fields(Metrics)
+        if hasattr(Run, field.name)
+    }
+    values.update(
+        state=Outcome.OK.value,
+        measured_seconds=measurement.measured_seconds,
+        driver_cpu_ms_per_new_order=measurement.driver_cpu_ms_per_new_order,
+        driver_version=measurement.driver_version,
+        code_commit=code_commit(),
+        comparability_key=measurement.comparability_key,
+        fingerprint=measurement.fingerprint,
+        variables=measurement.variables,
+        step_seconds=measurement.step_seconds,
+        log_tail=measurement.log_tail,
+    )
+    samples = [Sample(run=run, **sample) for sample in measurement.samples]
+    with transaction.atomic():
+        if _finish(run, values):
+            Sample.objects.bulk_create(samples)
+
+
+def _finish(run: Run, values: dict[str, Any]) -> bool:
+    mine = Run.objects.filter(pk=run.pk, state=RunState.RUNNING, claimed_by=claimant())
+    closed = mine.update(finished_at=timezone.now(), step="", **values)
+    if not closed:
+        logger.warning("run %s was closed by somebody else meanwhile", run.pk)
+    return closed == 1

@@ -1,0 +1,1 @@
+"""What connects the plain core to the database: creating, advancing and reading studies."""

@@ -1,0 +1,88 @@
+"""Loads the datasets of a study before its first run, with progress on the study's row."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from django.conf import settings
+from django.utils import timezone
+
+from benchmarks.datasets.golden import ensure_dataset
+from benchmarks.datasets.progress import LoadProgress
+from benchmarks.errors import BenchmarkError, RunFailed
+from benchmarks.layout import DeviceLayout
+from benchmarks.servers.binary import identify
+from benchmarks.services import heartbeat
+from benchmarks.services.claims import claimant, host_lock
+from benchmarks.services.heartbeat import Heartbeat
+from tuning.models import Study, StudyState
+from tuning.services.dispatch import end_study
+
+logger = logging.getLogger(__name__)
+
+
+def prepare_study(study_id: int) -> None:
+    """Bring every dataset the study needs; then the study's state is `running`.
+
+    A failure ends the study with its reason; a stopped worker only gives the claim back.
+    """
+    with host_lock(settings.RUN_DIR / "benchmark.lock", should_stop=lambda: False):
+        claimed = Study.objects.filter(
+            pk=study_id, state=StudyState.PREPARING, claimed_by=""
+        ).update(claimed_by=claimant(), heartbeat_at=timezone.now())
+        if claimed:
+            _prepare_claimed(Study.objects.get(pk=study_id))
+
+
+def _prepare_claimed(study: Study) -> None:
+    mine = Study.objects.filter(pk=study.pk, state=StudyState.PREPARING, claimed_by=claimant())
+    latest: dict[str, object] = {}
+
+    def beat() -> str:
+        mine.update(heartbeat_at=timezone.now(), **latest)
+        return mine.values_list("stop_request", flat=True).first() or ""
+
+    def progress(step: LoadProgress) -> None:
+        latest.update(preparing_fraction=step.fraction, preparing_text=step.text[:200])
+
+    with Heartbeat(beat) as pulse:
+        try:
+            _load_all(study, progress, pulse)
+        except RunFailed as failure:
+            if pulse.stop_request in (heartbeat.WORKER_STOPPING, heartbeat.WORKER_DIED):
+                mine.update(claimed_by="", stop_request="", preparing_fraction=0)
+            elif pulse.stop_request:
+                mine.update(claimed_by="")
+                end_study(study, StudyState.CANCELLED, "cancelled", "cancelled by the user")
+            else:
+                _fail(study, failure.code, str(failure), failure.log_tail)
+        except BenchmarkError as failure:
+            _fail(study, failure.code, str(failure), failure.log_tail)
+        except Exception as bug:
+            logger.exception("study %s: internal error while loading", study.pk)
+            _fail(study, "internal_error", f"{type(bug).__name__}: {bug}")
+        except BaseException:
+            mine.update(claimed_by="")
+            raise
+        else:
+            mine.update(state=StudyState.RUNNING, claimed_by="", preparing_fraction=1)
+
+
+def _load_all(study: Study, progress: object, pulse: Heartbeat) -> None:
+    binary = identify(Path(study.server.path))
+    for device in study.devices.all():
+        layout = DeviceLayout(data_dir=Path(device.data_dir))
+        for warehouses in {workload.warehouses for workload in study.workloads.all()}:
+            ensure_dataset(
+                binary,
+                device_dir=layout.root,
+                warehouses=warehouses,
+                registry=settings.INSTANCE_REGISTRY,
+                progress=progress,
+                should_stop=pulse.should_stop,
+            )
+
+
+def _fail(study: Study, code: str, reason: str, log_tail: str = "") -> None:
+    end_study(study, StudyState.FAILED, code, reason, log_tail)

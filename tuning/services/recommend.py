@@ -1,0 +1,91 @@
+"""Turns a finished study's boards into one recommendation per device."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import geometric_mean
+
+from benchmarks.models import Device
+from tuning.errors import TuningError
+from tuning.export import ExportFacts, render_my_cnf
+from tuning.models import Candidate, Recommendation, Study
+from tuning.services.results import Board, Row, boards
+
+
+class NothingToRecommend(TuningError):
+    """The study has no figures to compare."""
+
+
+def store_recommendations(study: Study) -> None:
+    """Store the recommendation of every device of the study.
+
+    Raises NothingToRecommend when a device has no baseline figure to compare with: then no
+    candidate can be said to be better or worse.
+    """
+    by_device: dict[Device, list[Board]] = defaultdict(list)
+    for board in boards(study):
+        by_device[board.device].append(board)
+    for device, its_boards in by_device.items():
+        _store(study, device, its_boards)
+
+
+def _store(study: Study, device: Device, its_boards: list[Board]) -> None:
+    ratios = _ratios(its_boards)
+    baseline = next(c for c in ratios if c.is_baseline) if _has_baseline(ratios) else None
+    if baseline is None:
+        raise NothingToRecommend(
+            "no_baseline",
+            f"the baseline has no successful run on {device}, so nothing can be compared",
+        )
+    # max() keeps the first of equals: the baseline comes first, "change nothing" wins a draw.
+    winner = max(sorted(ratios, key=lambda c: not c.is_baseline), key=lambda c: ratios[c])
+    rows = [_row_of(board, winner) for board in its_boards]
+    verdict = _verdict(winner, baseline, ratios[winner], rows)
+    Recommendation.objects.update_or_create(
+        study=study,
+        device=device,
+        defaults={
+            "candidate": winner,
+            "ratio_to_baseline": ratios[winner],
+            "verdict": verdict,
+            "my_cnf": render_my_cnf(
+                _facts(study, device, its_boards, winner, ratios[winner], verdict)
+            ),
+        },
+    )
+
+
+def _ratios(its_boards: list[Board]) -> dict[Candidate, float]:
+    """Geometric mean of a candidate's ratio over the boards, for those that have them all."""
+    found: dict[Candidate, list[float]] = defaultdict(list)
+    for board in its_boards:
+        for row in board.rows:
+            if row.ranked.ratio_to_baseline is not None:
+                found[row.candidate].append(row.ranked.ratio_to_baseline)
+    return {
+        candidate: geometric_mean(ratios)
+        for candidate, ratios in found.items()
+        if len(ratios) == len(its_boards)
+    }
+
+
+def _has_baseline(ratios: dict[Candidate, float]) -> bool:
+    return any(candidate.is_baseline for candidate in ratios)
+
+
+def _row_of(board: Board, candidate: Candidate) -> Row:
+    return next(row for row in board.rows if row.candidate == candidate)
+
+
+def _verdict(winner: Candidate, baseline: Candidate, ratio: float, rows: list[Row]) -> str:
+    runs = min(row.ranked.runs for row in rows)
+    caution = (
+        f"median of {runs} block{'s' if runs != 1 else ''}; no interval is computed yet, "
+        "a difference of a few percent may be noise"
+    )
+    if winner == baseline:
+        return f"No candidate was faster than {baseline.name}: keep it ({caution})."
+    return (
+        f"{winner.name} completed {(ratio - 1) * 100:.1f} % more New-Orders per minute than "
+        f"{baseline.name} on this device ({caution})."
+    )

@@ -1,0 +1,91 @@
+"""Reads a study's rows into ranked boards: one per device and workload, never mixed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from benchmarks.models import Device, Run, RunState, Workload
+from tuning.models import Candidate, Slot, Study
+from tuning.ranking import Observation, Ranked, rank
+
+
+@dataclass(frozen=True)
+class Row:
+    """A candidate's line on a board. Units as in `tuning.ranking.Ranked`; None is "no figure"."""
+
+    candidate: Candidate
+    ranked: Ranked
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.ranked, name)
+
+
+@dataclass(frozen=True)
+class Board:
+    """The ranking on one device with one workload."""
+
+    device: Device
+    workload: Workload
+    rows: list[Row]
+    slots: list[Slot]
+    # OK runs of another fingerprint, server, driver or dataset: shown, never ranked here.
+    excluded_runs: int
+
+
+def boards(study: Study) -> list[Board]:
+    """The study's boards as they stand now, also while it runs."""
+    slots = list(
+        study.slots.select_related("run", "candidate", "candidate__config", "device", "workload")
+    )
+    keys = sorted({(slot.device_id, slot.workload_id) for slot in slots})
+    return [
+        _board([slot for slot in slots if (slot.device_id, slot.workload_id) == key])
+        for key in keys
+    ]
+
+
+def _board(slots: list[Slot]) -> Board:
+    candidates = {slot.candidate.name: slot.candidate for slot in slots}
+    baseline = next(c.name for c in candidates.values() if c.is_baseline)
+    key = _comparable_key(slot.run for slot in slots)
+    ended = [slot for slot in slots if slot.run.is_finished]
+    ranked_slots = [slot for slot in ended if not _is_excluded(slot.run, key)]
+    ranked = rank(
+        [_observation(slot) for slot in ranked_slots],
+        baseline=baseline,
+        candidates=list(candidates),
+    )
+    return Board(
+        device=slots[0].device,
+        workload=slots[0].workload,
+        rows=[Row(candidate=candidates[line.candidate], ranked=line) for line in ranked],
+        slots=slots,
+        excluded_runs=len(ended) - len(ranked_slots),
+    )
+
+
+def _comparable_key(runs: Iterable[Run]) -> str:
+    """The comparability key that most OK runs share."""
+    counts = Counter(run.comparability_key for run in runs if run.state == RunState.OK)
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+def _is_excluded(run: Run, key: str) -> bool:
+    return run.state == RunState.OK and run.comparability_key != key
+
+
+def _observation(slot: Slot) -> Observation:
+    run = slot.run
+    return Observation(
+        candidate=slot.candidate.name,
+        block=slot.block,
+        outcome=run.state,
+        tpmP=run.tpmP,
+        p95_ms=run.p95_ms,
+        p99_ms=run.p99_ms,
+        max_ms=run.max_ms,
+        server_path_length=run.server_path_length,
+        host_path_length=run.host_path_length,
+    )

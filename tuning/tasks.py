@@ -1,0 +1,23 @@
+"""The Celery tasks: two lines each, because a message only says "wake up"."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from benchmarks.models import Run
+from benchmarks.services.runs import execute_run
+from tuning.models import Study
+from tuning.services.dispatch import EXECUTE, PREPARE, advance_host
+from tuning.services.prepare import prepare_study
+
+
+@shared_task(name=EXECUTE)
+def execute(run_id: int) -> None:
+    if execute_run(run_id):
+        advance_host(Run.objects.values_list("host_id", flat=True).get(pk=run_id))
+
+
+@shared_task(name=PREPARE)
+def prepare(study_id: int) -> None:
+    prepare_study(study_id)
+    advance_host(Study.objects.values_list("host_id", flat=True).get(pk=study_id))
