@@ -1,0 +1,1 @@
+"""Configs: reading a my.cnf, the gate, presets, translation between servers, scaling."""

@@ -1,0 +1,66 @@
+"""The package's one error tree: what can be expected to fail while deciding.
+
+Anything that is not a `TuningError` (or a `BenchmarkError` from the floor below) is a bug.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class TuningError(Exception):
+    """An expected failure: `code` is a stable word for programs, `str(error)` for people."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a config.
+
+    `source` is the name of the file or preset, `line` counts from 1 (None: not about one line),
+    `name` is the option as it was written ("" when the line holds none).
+    """
+
+    source: str
+    line: int | None
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        place = self.source if self.line is None else f"{self.source}, line {self.line}"
+        return f"{place}: {self.name}: {self.reason}" if self.name else f"{place}: {self.reason}"
+
+
+class InvalidConfig(TuningError):
+    """A config was refused; every problem found is in `problems`, in the order of the lines."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        more = len(self.problems) - 1
+        tail = f" (and {more} more problem{'s' if more > 1 else ''})" if more else ""
+        super().__init__("invalid_config", f"{self.problems[0]}{tail}")
+
+
+class UnknownPreset(TuningError):
+    """There is no preset of that name."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("unknown_preset", message)
+
+
+class UnknownTemplate(TuningError):
+    """There is no study template of that name."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("unknown_template", message)
+
+
+class InvalidDataFile(TuningError):
+    """A data file of the project (catalogue, preset, study template) breaks its schema."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("invalid_data_file", message)
