@@ -1,0 +1,201 @@
+"""The figures of one run, as docs and UI name them. Each is defined here and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.drivers.protocol import DriverResult
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.telemetry.snapshot import Snapshot
+from benchmarks.telemetry.usage import Usage, rate, usage_between
+
+
+class BytesSource(StrEnum):
+    """Who counted the bytes written.
+
+    DEVICE: the disks of data and logs, every write of the host with the file system's journal.
+    SERVER: mysqld's own writes, as the kernel charges them to the process.
+    """
+
+    DEVICE = "device"
+    SERVER = "server"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """One run in numbers. None means unknown, never zero.
+
+    tpmP: New-Orders completed per minute of the measured interval. Not tpmC.
+    p95_ms, p99_ms, max_ms: New-Order response time in ms; nearest-rank order statistics of all
+        New-Orders of the measured interval (numpy's "inverted_cdf"): the smallest response time
+        that at least 95 (99) % of them did not exceed. Always a time that was really seen.
+    server_path_length: CPU cycles (user + sys) of mysqld per New-Order.
+    host_path_length: CPU cycles (user + sys) of the whole host per New-Order, the driver's and
+        everybody else's included: the whitepaper's formula (section 4.4).
+    cpu_hz: the clock rate both path lengths were computed with; without it both are None.
+    bytes_written_per_new_order: and in bytes_written_source, who counted.
+    cpu_*_pct: share of the whole host's CPU time, 0..100; user with nice, sys with interrupts.
+    server_cores: CPUs that mysqld kept busy, on average.
+    data_*, log_*: requests and 10^6 bytes per second of the whole disk under data and logs; log_*
+        only where the logs have a block device of their own.
+    new_orders: completed in the measured interval. failed, retried: of all five transactions.
+    measured_seconds: the driver's measured interval. telemetry_seconds: the snapshots' distance.
+    """
+
+    tpmP: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+    server_path_length: float | None
+    host_path_length: float | None
+    cpu_hz: float | None
+    bytes_written_per_new_order: float | None
+    bytes_written_source: BytesSource
+    cpu_user_pct: float
+    cpu_sys_pct: float
+    cpu_iowait_pct: float
+    cpu_steal_pct: float
+    server_cores: float | None
+    data_read_iops: float | None
+    data_write_iops: float | None
+    data_read_mb_s: float | None
+    data_write_mb_s: float | None
+    log_read_iops: float | None
+    log_write_iops: float | None
+    log_read_mb_s: float | None
+    log_write_mb_s: float | None
+    new_orders: int
+    failed: int
+    retried: int
+    measured_seconds: float
+    telemetry_seconds: float
+
+
+def compute_metrics(
+    result: DriverResult,
+    start: Snapshot,
+    end: Snapshot,
+    *,
+    cpu_hz: float | None,
+    logical_cpus: int,
+) -> Metrics:
+    """Metrics of a run from the driver's result and the snapshots at both ends of its interval.
+
+    `cpu_hz` is the clock rate, None where unknown; `mean_cpu_hz(start, end)` serves. Telemetry and
+    driver each divide by their own true seconds, so a few ms between them do no harm.
+
+    Raises RunFailed: ZERO_WORK when no New-Order completed, DRIVER_FAILED when the result is not
+    made of times, DISTURBED when the snapshots are not of the driver's interval (more than
+    1 s + 1 % longer or shorter: the host stood still). ValueError for a rate or number of CPUs
+    that is not positive.
+    """
+    if (cpu_hz is not None and not cpu_hz > 0) or logical_cpus < 1:
+        raise ValueError(f"not a processor: {logical_cpus} CPUs at {cpu_hz} Hz")
+    new_orders = int(result.new_order_ms.size)
+    if new_orders == 0:
+        raise RunFailed(
+            Outcome.ZERO_WORK,
+            f"no New-Order transaction completed in {result.measured_seconds:.0f} s",
+        )
+    _check_result(result)
+    telemetry_seconds = end.t - start.t
+    _check_window(result.measured_seconds, telemetry_seconds)
+    usage = usage_between(start, end)
+    per_second = new_orders / result.measured_seconds
+    written, source = _bytes_written_per_second(start, end)
+    return Metrics(
+        tpmP=per_second * 60.0,
+        p95_ms=nearest_rank(result.new_order_ms, 95),
+        p99_ms=nearest_rank(result.new_order_ms, 99),
+        max_ms=float(result.new_order_ms.max()),
+        server_path_length=_server_path_length(usage, cpu_hz, per_second),
+        host_path_length=_host_path_length(usage, cpu_hz, logical_cpus, per_second),
+        cpu_hz=cpu_hz,
+        bytes_written_per_new_order=None if written is None else written / per_second,
+        bytes_written_source=source,
+        cpu_user_pct=usage.cpu_user_pct,
+        cpu_sys_pct=usage.cpu_sys_pct,
+        cpu_iowait_pct=usage.cpu_iowait_pct,
+        cpu_steal_pct=usage.cpu_steal_pct,
+        server_cores=usage.server_cores,
+        data_read_iops=usage.data_read_iops,
+        data_write_iops=usage.data_write_iops,
+        data_read_mb_s=usage.data_read_mb_s,
+        data_write_mb_s=usage.data_write_mb_s,
+        log_read_iops=usage.log_read_iops,
+        log_write_iops=usage.log_write_iops,
+        log_read_mb_s=usage.log_read_mb_s,
+        log_write_mb_s=usage.log_write_mb_s,
+        new_orders=new_orders,
+        failed=sum(counts.failed for counts in result.counts.values()),
+        retried=sum(counts.retried for counts in result.counts.values()),
+        measured_seconds=result.measured_seconds,
+        telemetry_seconds=telemetry_seconds,
+    )
+
+
+def mean_cpu_hz(start: Snapshot, end: Snapshot) -> float | None:
+    """The mean of the clock rates at both marks; None unless both are known."""
+    if start.cpu_hz is None or end.cpu_hz is None:
+        return None
+    return (start.cpu_hz + end.cpu_hz) / 2
+
+
+def nearest_rank(values: NDArray[np.float64], percent: int) -> float:
+    """The smallest of `values` that at least `percent` % (1..100) of them do not exceed."""
+    rank = -(-values.size * percent // 100)  # rounded up, in whole numbers
+    return float(np.partition(values, rank - 1)[rank - 1])
+
+
+def _check_result(result: DriverResult) -> None:
+    times = result.new_order_ms
+    if not result.measured_seconds > 0:
+        raise RunFailed(
+            Outcome.DRIVER_FAILED,
+            f"the driver reports a measured interval of {result.measured_seconds} s",
+        )
+    if not bool(np.isfinite(times).all()) or float(times.min()) < 0:
+        raise RunFailed(
+            Outcome.DRIVER_FAILED, "the driver reports response times that are no times"
+        )
+
+
+def _check_window(measured_seconds: float, telemetry_seconds: float) -> None:
+    if abs(telemetry_seconds - measured_seconds) > 1.0 + 0.01 * measured_seconds:
+        raise RunFailed(
+            Outcome.DISTURBED,
+            f"telemetry covers {telemetry_seconds:.1f} s of a measured interval of "
+            f"{measured_seconds:.1f} s",
+        )
+
+
+def _server_path_length(usage: Usage, cpu_hz: float | None, per_second: float) -> float | None:
+    if cpu_hz is None or usage.server_cores is None:
+        return None
+    return usage.server_cores * cpu_hz / per_second
+
+
+def _host_path_length(
+    usage: Usage, cpu_hz: float | None, logical_cpus: int, per_second: float
+) -> float | None:
+    if cpu_hz is None:
+        return None
+    utilisation = (usage.cpu_user_pct + usage.cpu_sys_pct) / 100.0
+    return cpu_hz * logical_cpus * utilisation / per_second
+
+
+def _bytes_written_per_second(start: Snapshot, end: Snapshot) -> tuple[float | None, BytesSource]:
+    elapsed = end.t - start.t
+    by_device = rate(start.device_write_bytes, end.device_write_bytes, elapsed)
+    if by_device is not None:
+        return by_device, BytesSource.DEVICE
+    by_server = rate(start.server_write_bytes, end.server_write_bytes, elapsed)
+    if by_server is not None:
+        return by_server, BytesSource.SERVER
+    return None, BytesSource.UNKNOWN

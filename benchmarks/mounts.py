@@ -1,0 +1,88 @@
+"""Which mount a path lies on, from the kernel's own list (`man 5 proc_pid_mountinfo`)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+MOUNTINFO = Path("/proc/self/mountinfo")
+
+# What tells two containers apart, not two ways to mount: layers of an overlay.
+_LAYER_OPTIONS = ("lowerdir", "upperdir", "workdir")
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One line of mountinfo. `device` is "major:minor"; `source` what was mounted: /dev/vda1."""
+
+    id: int
+    parent: int
+    device: str
+    mount_point: str
+    file_system: str
+    source: str
+    options: tuple[str, ...]
+    super_options: tuple[str, ...]
+
+    def option(self, name: str) -> str | None:
+        """The value of `name=value` among the file system's options."""
+        for option in self.super_options:
+            key, separator, value = option.partition("=")
+            if separator and key == name:
+                return value
+        return None
+
+    def stable_options(self) -> str:
+        """Options of the mount, then those of its file system, comma-separated, each once."""
+        wanted = dict.fromkeys((*self.options, *self.super_options))
+        return ",".join(o for o in wanted if o.partition("=")[0] not in _LAYER_OPTIONS)
+
+
+def read_mounts(mountinfo: Path = MOUNTINFO) -> list[Mount]:
+    """All mounts that this process can see, in the kernel's order."""
+    return [_parse(line) for line in mountinfo.read_text(errors="surrogateescape").splitlines()]
+
+
+def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
+    """The mount that holds `path` (absolute, symlinks resolved); None when its root is not listed.
+
+    Walks down the path as the kernel does: at each directory step onto what is mounted there on
+    top of the mount we are in. So bind mounts count, the last of several mounts on one directory
+    wins, and a mount that a later one covers is not found, which "longest prefix" gets wrong.
+    """
+    ids = {mount.id for mount in mounts}
+    current = next(
+        (m for m in mounts if m.mount_point == "/" and (m.parent not in ids or m.parent == m.id)),
+        None,
+    )
+    if current is None:  # in a chroot that is not a mount point
+        return None
+    upper = {(m.parent, m.mount_point): m for m in mounts if m.id != m.parent}
+    pure = PurePosixPath(path)
+    for directory in (*reversed(pure.parents), pure):
+        while (child := upper.get((current.id, str(directory)))) is not None:
+            current = child
+    return current
+
+
+def _parse(line: str) -> Mount:
+    fields = line.split(" ")
+    # Any number of optional fields stand before the lone dash.
+    dash = fields.index("-", 6)
+    file_system, source, super_options = fields[dash + 1 : dash + 4]
+    return Mount(
+        id=int(fields[0]),
+        parent=int(fields[1]),
+        device=fields[2],
+        mount_point=_unescape(fields[4]),
+        file_system=file_system,
+        source=_unescape(source),
+        options=tuple(fields[5].split(",")),
+        super_options=tuple(_unescape(option) for option in super_options.split(",")),
+    )
+
+
+def _unescape(text: str) -> str:
+    """Undo the kernel's octal escapes for space, tab, newline and backslash."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), text)

@@ -1,0 +1,145 @@
+"""The thread that takes a snapshot each second while a run lasts."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from types import TracebackType
+from typing import Protocol, Self
+
+from benchmarks.devices import DeviceIdentity
+from benchmarks.telemetry.series import Second, build_series
+from benchmarks.telemetry.snapshot import Probe, Snapshot
+
+MEASURE_START = "measure_start"
+MEASURE_END = "measure_end"
+
+
+class Source(Protocol):
+    """Where snapshots come from: a Probe."""
+
+    @property
+    def server_alive(self) -> bool: ...
+
+    def read(self, *, with_frequency: bool = False) -> Snapshot: ...
+
+
+class Sampler:
+    """Context manager: samples from entry to exit.
+
+    Ticks lie on a fixed grid of the monotonic clock, so lateness does not add up. Each mark starts
+    the grid anew: the seconds after MEASURE_START are the driver's measured seconds. A tick that
+    comes more than half a period late (the host stood still) is left out, which `series` shows as
+    a gap.
+    """
+
+    def __init__(self, source: Source, *, period_s: float = 1.0) -> None:
+        self._source = source
+        self._period_s = period_s
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._snapshots: list[Snapshot] = []
+        self._marks: dict[str, Snapshot] = {}
+        self._origin = 0.0
+        self._next_tick = 0.0
+        self._server_gone_at: float | None = None
+        self._cpu_seconds = 0.0
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
+
+    @classmethod
+    def of(cls, server_pid: int, data: DeviceIdentity, log: DeviceIdentity | None = None) -> Self:
+        """For a running mysqld; `log` only where its logs have a directory elsewhere."""
+        return cls(Probe(server_pid, data, log))
+
+    def __enter__(self) -> Self:
+        with self._changed:
+            self._start_grid(self._take())
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        self._thread.join()
+
+    @property
+    def server_gone_at(self) -> float | None:
+        """`time.monotonic()` of the first snapshot that found no server process, if any."""
+        return self._server_gone_at
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time that the sampling thread itself has used."""
+        return self._cpu_seconds
+
+    def mark(self, name: str) -> Snapshot:
+        """Take a snapshot now (with the CPU clock rate), name it and start the seconds from it.
+
+        MEASURE_START and MEASURE_END belong to the driver's change of phase; ValueError when a
+        name comes twice.
+        """
+        with self._changed:
+            if name in self._marks:
+                raise ValueError(f"{name} has been marked already")
+            snapshot = self._take(with_frequency=True)
+            self._marks[name] = snapshot
+            self._start_grid(snapshot)
+            self._changed.notify()
+            return snapshot
+
+    def series(self) -> list[Second]:
+        """The seconds so far, up to MEASURE_END where that is marked.
+
+        Where a mark fell between two ticks the second before it is shorter or longer, as its
+        `elapsed_s` tells. Without MEASURE_START all are warm-up and count up to the latest
+        sample. RuntimeError when the thread failed, which is a bug.
+        """
+        with self._changed:
+            if self._failure is not None:
+                raise RuntimeError("sampling stopped") from self._failure
+            snapshots = list(self._snapshots)
+            marks = dict(self._marks)
+        if not snapshots:
+            return []
+        origin = marks.get(MEASURE_START, snapshots[-1]).t
+        if MEASURE_END in marks:
+            snapshots = [s for s in snapshots if s.t <= marks[MEASURE_END].t]
+        return build_series(snapshots, origin, period_s=self._period_s)
+
+    def _take(self, *, with_frequency: bool = False) -> Snapshot:
+        snapshot = self._source.read(with_frequency=with_frequency)
+        self._snapshots.append(snapshot)
+        if self._server_gone_at is None and not self._source.server_alive:
+            self._server_gone_at = snapshot.t
+        return snapshot
+
+    def _start_grid(self, at: Snapshot) -> None:
+        self._origin = at.t
+        self._next_tick = at.t + self._period_s
+
+    def _run(self) -> None:
+        try:
+            with self._changed:
+                while not self._stopping:
+                    self._wait_or_sample()
+        except Exception as error:  # handed to the caller by series()
+            self._failure = error
+
+    def _wait_or_sample(self) -> None:
+        late = time.monotonic() - self._next_tick
+        if late < 0:
+            self._changed.wait(-late)  # returns early when a mark moved the grid
+            return
+        if late <= self._period_s / 2:
+            self._take()
+        passed = math.floor((time.monotonic() - self._origin) / self._period_s)
+        self._next_tick = self._origin + (passed + 1) * self._period_s
+        self._cpu_seconds = time.thread_time()

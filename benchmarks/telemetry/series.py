@@ -1,0 +1,88 @@
+"""The time series of a run, one entry a second, from the sampler's snapshots."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import pairwise
+
+from benchmarks.telemetry.snapshot import Snapshot
+from benchmarks.telemetry.usage import Usage, usage_between
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """From `second` to `second + 1`, in seconds after the start of the measured interval.
+
+    Negative seconds are warm-up. `elapsed_s` is the true time between the two samples. `usage` is
+    None where the host missed a sample: that second was not seen, and the work done in it is not
+    spread over its neighbours. `server_rss_bytes` is mysqld's resident memory at the end.
+    `new_orders` comes from the driver, None outside of the measured interval.
+    """
+
+    second: int
+    elapsed_s: float | None = None
+    usage: Usage | None = None
+    server_rss_bytes: int | None = None
+    new_orders: int | None = None
+
+    def as_row(self) -> dict[str, float | int | None]:
+        """All values under one name each, the same names in every row, ready for JSON."""
+        used = asdict(self.usage) if self.usage is not None else dict.fromkeys(_USAGE_NAMES)
+        return {
+            "second": self.second,
+            "elapsed_s": self.elapsed_s,
+            "new_orders": self.new_orders,
+            "server_rss_bytes": self.server_rss_bytes,
+            **used,
+        }
+
+
+_USAGE_NAMES = tuple(field.name for field in fields(Usage))
+
+
+def build_series(
+    snapshots: Iterable[Snapshot], origin: float, *, period_s: float = 1.0
+) -> list[Second]:
+    """Seconds between snapshots that lie on neighbouring ticks of the grid `origin + n * period`.
+
+    Each snapshot belongs to its nearest tick, of two on one tick the nearer counts. A tick without
+    a snapshot makes the seconds around it entries without usage. `period_s` other than 1 is for
+    tests.
+    """
+    on_tick: dict[int, Snapshot] = {}
+    for snapshot in snapshots:
+        place = (snapshot.t - origin) / period_s
+        tick = math.floor(place + 0.5)
+        rival = on_tick.get(tick)
+        if rival is None or abs(place - tick) < abs((rival.t - origin) / period_s - tick):
+            on_tick[tick] = snapshot
+    ticks = sorted(on_tick)
+    series = []
+    for tick, following in pairwise(ticks):
+        if following == tick + 1:
+            series.append(_second(tick, on_tick[tick], on_tick[following]))
+        else:
+            series.extend(Second(missed) for missed in range(tick, following))
+    return series
+
+
+def merge_new_orders(series: Sequence[Second], per_second: Sequence[int]) -> list[Second]:
+    """The series with the driver's New-Orders of each measured second (DriverResult's
+    `new_orders_per_second`, the first is second 0). Seconds that telemetry has not are added.
+    """
+    by_second = {entry.second: entry for entry in series}
+    for second, count in enumerate(per_second):
+        entry = by_second.get(second, Second(second))
+        by_second[second] = replace(entry, new_orders=count)
+    return [by_second[second] for second in sorted(by_second)]
+
+
+def _second(tick: int, start: Snapshot, end: Snapshot) -> Second:
+    return Second(
+        second=tick,
+        elapsed_s=end.t - start.t,
+        usage=usage_between(start, end),
+        server_rss_bytes=end.server_rss_bytes,
+    )

@@ -1,0 +1,147 @@
+"""Reading the counters: everything here is cumulative, rates come from two snapshots."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import psutil
+
+from benchmarks.devices import DeviceIdentity
+from benchmarks.telemetry.cpu import cpu_frequency_hz
+
+
+@dataclass(frozen=True, slots=True)
+class DiskCounters:
+    """One whole disk since boot: requests completed and bytes moved, by everyone on the host."""
+
+    read_ios: int
+    write_ios: int
+    read_bytes: int
+    write_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Counters at one moment. Source: /proc through psutil.
+
+    `t` is `time.monotonic()`. `cpu_*_s` are CPU seconds of the whole host since boot: user with
+    nice, sys with interrupts, total over all states (it grows by the number of logical CPUs each
+    second); guests' time is in user already. `server_*` belong to mysqld and are None once it is
+    gone; `server_write_bytes` is what it caused to be sent to storage (nothing on tmpfs). `log`
+    is None unless the logs have a block device of their own; `device_write_bytes` sums the
+    distinct block devices of data and logs, None unless each is known. `cpu_hz` is read at marks
+    only, for it is costly on many CPUs.
+    """
+
+    t: float
+    cpu_user_s: float
+    cpu_sys_s: float
+    cpu_iowait_s: float
+    cpu_steal_s: float
+    cpu_total_s: float
+    server_cpu_s: float | None = None
+    server_write_bytes: int | None = None
+    server_rss_bytes: int | None = None
+    data: DiskCounters | None = None
+    log: DiskCounters | None = None
+    device_write_bytes: int | None = None
+    cpu_hz: float | None = None
+
+
+class Probe:
+    """Takes snapshots of the host, one server process and the devices of its data and logs.
+
+    `log` is None where the logs live with the data. Two paths on one disk are one device here:
+    its counters cannot be told apart and its bytes count once.
+    """
+
+    def __init__(self, server_pid: int, data: DeviceIdentity, log: DeviceIdentity | None) -> None:
+        self._data = data.block_device
+        shared = log is None or log.block_device == data.block_device
+        self._log = None if log is None or shared else log.block_device
+        self._every_device_known = self._data is not None and (shared or self._log is not None)
+        self._server: psutil.Process | None
+        try:
+            self._server = psutil.Process(server_pid)
+        except psutil.NoSuchProcess:
+            self._server = None
+
+    @property
+    def server_alive(self) -> bool:
+        """Whether the server was there at the last snapshot."""
+        return self._server is not None
+
+    def read(self, *, with_frequency: bool = False) -> Snapshot:
+        """All counters now. Never fails because the server or a device has gone."""
+        t = time.monotonic()
+        cpu = psutil.cpu_times()
+        server_cpu_s, server_write_bytes, server_rss_bytes = self._read_server()
+        data, log = self._read_disks()
+        written = None
+        if self._every_device_known and data is not None:
+            written = data.write_bytes + (log.write_bytes if log is not None else 0)
+            if self._log is not None and log is None:  # the log device was pulled out
+                written = None
+        return Snapshot(
+            t=t,
+            cpu_user_s=cpu.user + cpu.nice,
+            cpu_sys_s=cpu.system + cpu.irq + cpu.softirq,
+            cpu_iowait_s=cpu.iowait,
+            cpu_steal_s=cpu.steal,
+            # not sum(cpu): the kernel counts guest time in user and nice already
+            cpu_total_s=(cpu.user + cpu.nice + cpu.system + cpu.irq + cpu.softirq)
+            + (cpu.idle + cpu.iowait + cpu.steal),
+            server_cpu_s=server_cpu_s,
+            server_write_bytes=server_write_bytes,
+            server_rss_bytes=server_rss_bytes,
+            data=data,
+            log=log,
+            device_write_bytes=written,
+            cpu_hz=cpu_frequency_hz() if with_frequency else None,
+        )
+
+    def _read_server(self) -> tuple[float | None, int | None, int | None]:
+        """CPU seconds, bytes written and resident bytes of mysqld, None each once it is gone."""
+        if self._server is None:
+            return None, None, None
+        try:
+            # is_running compares start times: the pid may be another's by now
+            if not self._server.is_running():
+                raise psutil.NoSuchProcess(self._server.pid)
+            with self._server.oneshot():
+                # until its parent fetches the exit status the dead process keeps its counters
+                if self._server.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+                    raise psutil.ZombieProcess(self._server.pid)
+                times = self._server.cpu_times()
+                rss_bytes = self._server.memory_info().rss
+                write_bytes = self._read_server_writes(self._server)
+        except psutil.NoSuchProcess:  # ZombieProcess is one
+            self._server = None
+            return None, None, None
+        return times.user + times.system, write_bytes, rss_bytes
+
+    @staticmethod
+    def _read_server_writes(server: psutil.Process) -> int | None:
+        try:
+            return server.io_counters().write_bytes
+        except psutil.AccessDenied:
+            return None  # another user's process: its I/O is not ours to see
+
+    def _read_disks(self) -> tuple[DiskCounters | None, DiskCounters | None]:
+        """The counters of the data and of the log device."""
+        if self._data is None and self._log is None:
+            return None, None
+        # nowrap keeps a history per caller to hide 32-bit overflows; a delta that went
+        # backwards is dropped later, and this way is cheaper
+        disks = psutil.disk_io_counters(perdisk=True, nowrap=False)
+
+        def counters(name: str | None) -> DiskCounters | None:
+            disk = disks.get(name) if name is not None else None
+            if disk is None:
+                return None
+            return DiskCounters(
+                disk.read_count, disk.write_count, disk.read_bytes, disk.write_bytes
+            )
+
+        return counters(self._data), counters(self._log)

@@ -1,0 +1,187 @@
+"""What is behind a path, on small /sys trees made to the shape of recorded ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.devices import DeviceIdentity, DeviceKind, identify_device
+from benchmarks.errors import DeviceUnusable
+
+PCI = "pci0000:00/0000:00:1f.2"
+
+
+class Machine:
+    """A made-up machine: its /sys below `root`, its mounts, and a directory to mount on."""
+
+    def __init__(self, root: Path) -> None:
+        self.sys = root / "sys"
+        self.data = root / "data"
+        self.data.mkdir()
+        self.mountinfo = root / "mountinfo"
+        self.lines = ["1 0 0:2 / / rw - rootfs rootfs rw"]
+
+    def add_block(
+        self, number: str, where: str, files: dict[str, str] | None = None, bus: str = ""
+    ) -> None:
+        """A block device at sys/devices/<where>, e.g. ".../block/sda" or ".../block/sda/sda1"."""
+        directory = self.sys / "devices" / where
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in (files or {}).items():
+            file = directory / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"{text}\n")
+        if bus:
+            (self.sys / "bus" / bus).mkdir(parents=True)
+            (directory / "device").mkdir(exist_ok=True)
+            (directory / "device/subsystem").symlink_to(self.sys / "bus" / bus)
+        for link in (f"dev/block/{number}", f"class/block/{directory.name}"):
+            (self.sys / link).parent.mkdir(parents=True, exist_ok=True)
+            (self.sys / link).symlink_to(directory)
+
+    def mount(self, device: str, file_system: str, source: str, options: str = "rw") -> None:
+        self.lines.append(f"2 1 {device} / {self.data} rw - {file_system} {source} {options}")
+
+    def identify(self, path: Path | None = None) -> DeviceIdentity:
+        self.mountinfo.write_text("\n".join(self.lines) + "\n")
+        return identify_device(path or self.data, sys_root=self.sys, mountinfo=self.mountinfo)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def disk(vendor: str, model: str, rotational: int, scheduler: str = "none") -> dict[str, str]:
+    return {
+        "device/vendor": vendor,
+        "device/model": model,
+        "queue/rotational": str(rotational),
+        "queue/scheduler": scheduler,
+    }
+
+
+def test_a_partition_leads_to_its_whole_disk(machine: Machine) -> None:
+    where = f"{PCI}/virtio1/block/vda"
+    files = {"queue/rotational": "1", "queue/scheduler": "none [mq-deadline] kyber bfq"}
+    machine.add_block("254:0", where, files, bus="virtio")
+    machine.add_block("254:1", f"{where}/vda1", {"partition": "1"})
+    machine.mount("254:1", "ext4", "/dev/root", "rw,discard")
+    found = machine.identify()
+    assert found.block_device == "vda"
+    assert found.scheduler == "mq-deadline"
+    assert found.model == "virtio disk"
+    assert found.file_system == "ext4"
+    assert found.mount_options == "rw,discard"
+    # virtio's rotational flag is the hypervisor's default, not a fact about the medium
+    assert found.kind is DeviceKind.OTHER
+
+
+ATA_PATH = f"{PCI}/ata1/host0/target0:0:0/0:0:0:0/block"
+SAS_PATH = f"{PCI}/host1/port-1:0/end_device-1:0/target1:0:0/1:0:0:0/block"
+
+
+@pytest.mark.parametrize(
+    ("where", "files", "kind", "model"),
+    [
+        (f"{ATA_PATH}/sda", disk("ATA", "Samsung SSD 850", 0), "sata-ssd", "Samsung SSD 850"),
+        (f"{ATA_PATH}/sda", disk("ATA", "ST4000NM0035", 1), "hdd", "ST4000NM0035"),
+        (f"{SAS_PATH}/sda", disk("SAMSUNG", "PM1633", 0), "sas-ssd", "SAMSUNG PM1633"),
+        (f"{SAS_PATH}/sda", disk("SEAGATE", "ST600MP0005", 1), "hdd", "SEAGATE ST600MP0005"),
+        (f"{SAS_PATH}/sda", disk("ATA", "Samsung SSD 850", 0), "sata-ssd", "Samsung SSD 850"),
+        (f"{PCI}/nvme/nvme0/nvme0n1", disk("", "SAMSUNG PM1725", 0), "nvme", "SAMSUNG PM1725"),
+        (
+            f"{PCI}/nvme/nvme0/nvme0n1",
+            disk("", "Amazon Elastic Block Store", 0),
+            "network",
+            "Amazon Elastic Block Store",
+        ),
+        (
+            "virtual/nvme-fabrics/ctl/nvme0/nvme0n1",
+            disk("", "Linux", 0) | {"device/transport": "tcp"},
+            "network",
+            "Linux",
+        ),
+        (f"{PCI}/host2/2:0:0:0/block/sda", disk("DELL", "PERC H730 Mini", 1), "raid", None),
+        (f"{ATA_PATH}/sda", disk("ATA", "QEMU HARDDISK", 1), "other", "QEMU HARDDISK"),
+        (f"{PCI}/usb2/2-1/host3/3:0:0:0/block/sda", disk("WD", "Elements", 1), "other", None),
+        ("platform/host4/session1/4:0:0:1/block/sda", disk("LIO", "vol0", 0), "network", None),
+        ("virtual/block/md0", {"queue/scheduler": "none"}, "raid", ""),
+        ("virtual/block/dm-0", {"queue/scheduler": "none"}, "other", ""),
+    ],
+)
+def test_the_kind_follows_from_transport_and_medium(
+    machine: Machine, where: str, files: dict[str, str], kind: str, model: str | None
+) -> None:
+    machine.add_block("8:0", where, files)
+    machine.mount("8:0", "xfs", "/dev/x")
+    found = machine.identify()
+    assert found.kind == kind
+    assert found.block_device == where.rpartition("/")[2]
+    assert model is None or found.model == model
+
+
+def test_a_file_system_with_a_number_of_its_own_is_found_by_its_source(machine: Machine) -> None:
+    where = f"{ATA_PATH}/sdq"
+    machine.add_block("65:0", where, disk("ATA", "INTEL SSDSC2BB48", 0))
+    machine.add_block("65:1", f"{where}/sdq1", {"partition": "1"})
+    machine.mount("0:45", "btrfs", "/dev/sdq1", "rw,subvol=/")
+    assert machine.identify().block_device == "sdq"
+
+
+@pytest.mark.parametrize(
+    ("file_system", "source", "kind"),
+    [
+        ("tmpfs", "tmpfs", DeviceKind.TMPFS),
+        ("nfs4", "filer:/vol", DeviceKind.NETWORK),
+        ("zfs", "tank/mysql", DeviceKind.OTHER),
+        ("btrfs", "/dev/gone", DeviceKind.OTHER),
+    ],
+)
+def test_without_a_block_device_there_are_no_counters(
+    machine: Machine, file_system: str, source: str, kind: DeviceKind
+) -> None:
+    machine.mount("0:50", file_system, source)
+    found = machine.identify()
+    assert found.block_device is None
+    assert found.kind is kind
+    assert (found.model, found.scheduler) == ("", "")
+
+
+def test_an_overlay_is_followed_to_the_disk_of_its_upper_layer(machine: Machine) -> None:
+    machine.add_block("8:0", f"{ATA_PATH}/sda", disk("ATA", "Samsung SSD 850", 0))
+    upper = machine.data.parent / "layers"
+    upper.mkdir()
+    machine.mount("0:60", "overlay", "overlay", f"rw,lowerdir=/l,upperdir={upper},workdir=/w")
+    machine.lines.append(f"3 1 8:0 / {upper} rw - ext4 /dev/sda rw")
+    found = machine.identify()
+    assert (found.block_device, found.kind) == ("sda", DeviceKind.SATA_SSD)
+    assert found.file_system == "overlay"
+
+
+def test_an_overlay_seen_from_inside_has_no_known_device(machine: Machine) -> None:
+    machine.mount("0:60", "overlay", "overlay", "rw,lowerdir=/l,upperdir=/not/here,workdir=/w")
+    found = machine.identify()
+    assert (found.block_device, found.kind) == (None, DeviceKind.OTHER)
+
+
+def test_a_symbolic_link_is_followed_before_the_mount_is_looked_for(machine: Machine) -> None:
+    machine.mount("0:50", "tmpfs", "tmpfs")
+    link = machine.data.parent / "link"
+    link.symlink_to(machine.data)
+    assert machine.identify(link).kind is DeviceKind.TMPFS
+    assert machine.identify(link).path == machine.data.resolve()
+
+
+def test_a_path_that_is_not_there_is_a_typed_error(machine: Machine) -> None:
+    with pytest.raises(DeviceUnusable, match="does not exist"):
+        machine.identify(machine.data / "nowhere")
+
+
+def test_this_machine_can_be_identified(tmp_path: Path) -> None:
+    found = identify_device(tmp_path)
+    assert 0 < found.free_bytes <= found.total_bytes
+    assert found.file_system
+    if found.block_device is not None:
+        assert Path("/sys/class/block", found.block_device.replace("/", "!")).exists()

@@ -1,0 +1,103 @@
+"""A path is refused before a run touches it, and the message says what and why."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.devices import check_usable, human_bytes
+from benchmarks.errors import DeviceUnusable
+
+GIB = 1024**3
+
+
+@pytest.fixture
+def mount_tmpfs(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Mounts a real small file system with the options given."""
+    mounted: list[Path] = []
+
+    def mount(options: str) -> Path:
+        target = tmp_path / f"mounted{len(mounted)}"
+        target.mkdir()
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(target)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            pytest.skip(f"file systems cannot be mounted here: {done.stderr.strip()}")
+        mounted.append(target)
+        return target
+
+    yield mount
+    for target in mounted:
+        subprocess.run(["umount", str(target)], check=True)
+
+
+def test_a_writable_directory_with_room_passes_and_is_left_as_it_was(tmp_path: Path) -> None:
+    check_usable(tmp_path, 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_path_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(DeviceUnusable, match=rf"{tmp_path}/gone: does not exist"):
+        check_usable(tmp_path / "gone", 0)
+
+
+def test_a_file_is_no_device_path(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DeviceUnusable, match="not a directory"):
+        check_usable(tmp_path / "file", 0)
+
+
+def test_too_little_room_names_both_figures(tmp_path: Path) -> None:
+    needed = 5000 * 1024 * GIB
+    with pytest.raises(DeviceUnusable, match=r"[\d.]+ (G|T)iB free, 5000\.0 TiB needed"):
+        check_usable(tmp_path, needed)
+
+
+def test_a_directory_that_refuses_files_is_found_out_by_writing() -> None:
+    # nobody, not even root, creates files in /sys, whatever its permission bits say
+    with pytest.raises(DeviceUnusable, match="/sys: cannot be written to"):
+        check_usable(Path("/sys"), 0)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permission bits do not bind root")
+def test_a_directory_without_write_permission_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    with pytest.raises(DeviceUnusable, match="permission denied"):
+        check_usable(tmp_path, 0)
+
+
+def test_a_read_only_mount_is_refused_even_for_root(mount_tmpfs: Callable[[str], Path]) -> None:
+    with pytest.raises(DeviceUnusable, match="mounted read-only"):
+        check_usable(mount_tmpfs("ro"), 0)
+
+
+def test_a_full_disk_is_refused_however_little_is_needed(
+    mount_tmpfs: Callable[[str], Path],
+) -> None:
+    target = mount_tmpfs("size=64k")
+    (target / "filler").write_bytes(b"x" * 64 * 1024)
+    with pytest.raises(DeviceUnusable, match="no space left"):
+        check_usable(target, 0)
+    assert [path.name for path in target.iterdir()] == ["filler"]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 bytes"),
+        (1023, "1023 bytes"),
+        (1536, "1.5 KiB"),
+        (3 * GIB, "3.0 GiB"),
+        (5 * 1024 * GIB, "5.0 TiB"),
+    ],
+)
+def test_sizes_are_written_for_people(count: int, text: str) -> None:
+    assert human_bytes(count) == text

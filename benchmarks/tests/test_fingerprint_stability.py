@@ -1,0 +1,207 @@
+"""The fingerprint holds what a result depends on, and nothing that changes by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.devices import DeviceIdentity, DeviceKind, identify_device
+from benchmarks.fingerprint import comparability_key, host_fingerprint
+
+DATA = DeviceIdentity(
+    path=Path("/srv/data"),
+    kind=DeviceKind.NVME,
+    block_device="nvme0n1",
+    model="SAMSUNG PM1725",
+    scheduler="none",
+    file_system="xfs",
+    mount_options="rw,noatime,inode64",
+    total_bytes=10**12,
+    free_bytes=5 * 10**11,
+)
+X86 = """processor\t: 0
+model name\t: Intel(R) Xeon(R) CPU E7-4850 v3 @ 2.20GHz
+cpu MHz\t\t: {mhz}
+flags\t\t: fpu vme sse2{flags}
+"""
+ARM = "processor\t: 0\nBogoMIPS\t: 243.75\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
+
+
+class Host:
+    """A made-up /proc and /sys."""
+
+    def __init__(self, root: Path) -> None:
+        self.proc = root / "proc"
+        self.sys = root / "sys"
+        self.write("proc/cpuinfo", X86.format(mhz="2200.000", flags=""))
+        self.write("proc/meminfo", "MemTotal:       130023424 kB\nMemFree:  77 kB\n")
+        self.write("proc/sys/kernel/osrelease", "6.1.0-25-amd64\n")
+
+    def write(self, name: str, text: str) -> None:
+        file = self.proc.parent / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def fingerprint(
+        self, data: DeviceIdentity = DATA, log: DeviceIdentity | None = None
+    ) -> dict[str, str]:
+        return host_fingerprint(data, log, proc_root=self.proc, sys_root=self.sys)
+
+    def key(self, data: DeviceIdentity = DATA, log: DeviceIdentity | None = None) -> str:
+        return key_of(self.fingerprint(data, log))
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def key_of(
+    fingerprint: dict[str, str],
+    *,
+    server_digest: str = "ab" * 32,
+    driver_name: str = "tpcc-mysql",
+    driver_version: str = "1ec1c5e",
+    dataset_key: str = "mysql-9.7.4-w10-p16384",
+    log_bin: bool = True,
+) -> str:
+    return comparability_key(
+        fingerprint,
+        server_digest=server_digest,
+        driver_name=driver_name,
+        driver_version=driver_version,
+        dataset_key=dataset_key,
+        log_bin=log_bin,
+    )
+
+
+def test_the_fingerprint_names_the_host_and_its_device(host: Host) -> None:
+    for cpu in (0, 1):
+        host.write(f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", "performance\n")
+    facts = host.fingerprint()
+    assert facts["cpu_model"] == "Intel(R) Xeon(R) CPU E7-4850 v3 @ 2.20GHz"
+    assert facts["memory_bytes"] == str(130023424 * 1024)
+    assert facts["kernel"] == "6.1.0-25-amd64"
+    assert facts["cpu_governor"] == "performance"
+    assert facts["virtualisation"] == "none"
+    assert int(facts["logical_cpus"]) >= 1
+    assert facts["data_kind"] == "nvme"
+    assert facts["data_block_device"] == "nvme0n1"
+    assert facts["data_model"] == "SAMSUNG PM1725"
+    assert facts["data_scheduler"] == "none"
+    assert facts["data_file_system"] == "xfs"
+    assert facts["data_mount_options"] == "inode64,noatime,rw"
+    assert not [name for name in facts if name.startswith("log_")]
+
+
+def test_a_log_device_of_its_own_is_in_the_fingerprint(host: Host) -> None:
+    log = replace(DATA, block_device="sda", kind=DeviceKind.HDD, model="ST600MP0005")
+    facts = host.fingerprint(DATA, log)
+    assert (facts["log_block_device"], facts["log_kind"]) == ("sda", "hdd")
+    assert facts["log_model"] == "ST600MP0005"
+    assert host.key(DATA, log) != host.key(DATA)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "expected"), [("QEMU", "QEMU Standard PC"), (None, "hypervisor")]
+)
+def test_a_virtual_machine_is_known_as_one(host: Host, vendor: str | None, expected: str) -> None:
+    host.write("proc/cpuinfo", X86.format(mhz="2200", flags=" hypervisor"))
+    if vendor is not None:
+        host.write("sys/class/dmi/id/sys_vendor", f"{vendor}\n")
+        host.write("sys/class/dmi/id/product_name", "Standard PC\n")
+    assert host.fingerprint()["virtualisation"] == expected
+
+
+def test_what_the_host_does_not_tell_is_unknown_and_not_empty(host: Host) -> None:
+    host.write("proc/cpuinfo", ARM)
+    host.write("proc/meminfo", "")
+    tmpfs = replace(
+        DATA, kind=DeviceKind.TMPFS, block_device=None, model="", scheduler="", file_system="tmpfs"
+    )
+    facts = host.fingerprint(tmpfs)
+    assert facts["cpu_model"] == "ARM implementer 0x41 part 0xd0c"
+    assert facts["memory_bytes"] == "unknown"
+    assert facts["cpu_governor"] == "unknown"
+    assert facts["virtualisation"] == "unknown"
+    assert facts["data_block_device"] == "none"
+    assert facts["data_model"] == "unknown"
+    assert all(facts.values())
+
+
+def test_the_key_stays_when_only_volatile_things_change(host: Host) -> None:
+    before = host.key()
+    host.write("proc/cpuinfo", X86.format(mhz="800.125", flags=""))
+    host.write("proc/meminfo", "MemTotal:       130023400 kB\nMemFree:  9999999 kB\n")
+    host.write("proc/loadavg", "63.00 20.00 5.00 9/999 12345\n")
+    fuller = replace(
+        DATA,
+        free_bytes=1,
+        path=Path("/srv/data/elsewhere"),
+        mount_options="noatime,rw,inode64",
+    )
+    assert host.key(fuller) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("proc/sys/kernel/osrelease", "6.1.0-26-amd64\n"),
+        ("proc/cpuinfo", ARM),
+        ("proc/meminfo", "MemTotal:       65011712 kB\n"),
+        ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"),
+    ],
+    ids=["kernel", "cpu", "memory", "governor"],
+)
+def test_another_host_has_another_key(host: Host, file: str, text: str) -> None:
+    before = host.key()
+    host.write(file, text)
+    assert host.key() != before
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        replace(DATA, kind=DeviceKind.RAID),
+        replace(DATA, block_device="nvme1n1"),
+        replace(DATA, model="SAMSUNG XS1715"),
+        replace(DATA, scheduler="mq-deadline"),
+        replace(DATA, file_system="ext4"),
+        replace(DATA, mount_options="rw,inode64"),
+    ],
+    ids=["kind", "block device", "model", "scheduler", "file system", "mount options"],
+)
+def test_another_device_has_another_key(host: Host, device: DeviceIdentity) -> None:
+    assert host.key(device) != host.key()
+    assert host.key(DATA, device) != host.key(DATA, DATA)
+
+
+def test_another_server_driver_dataset_or_log_has_another_key(host: Host) -> None:
+    facts = host.fingerprint()
+    keys = [
+        key_of(facts),
+        key_of(facts, server_digest="cd" * 32),
+        key_of(facts, driver_name="sysbench"),
+        key_of(facts, driver_version="2"),
+        key_of(facts, dataset_key="mysql-9.7.4-w20-p16384"),
+        key_of(facts, log_bin=False),
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_the_key_is_a_sha256_and_does_not_depend_on_the_order_of_facts(host: Host) -> None:
+    facts = host.fingerprint()
+    key = key_of(facts)
+    assert len(key) == 64
+    assert set(key) <= set("0123456789abcdef")
+    assert key_of(dict(reversed(facts.items()))) == key
+
+
+def test_this_machine_has_a_fingerprint_that_stays(tmp_path: Path) -> None:
+    first = host_fingerprint(identify_device(tmp_path), None)
+    (tmp_path / "filler").write_bytes(b"x" * 100_000)
+    assert host_fingerprint(identify_device(tmp_path), None) == first
+    assert first["cpu_model"] != "unknown"
+    assert int(first["memory_bytes"]) > 10**8

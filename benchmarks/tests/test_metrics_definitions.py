@@ -1,0 +1,241 @@
+"""Each figure against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.drivers.protocol import DriverResult, Transaction, TransactionCounts
+from benchmarks.errors import RunFailed
+from benchmarks.metrics import (
+    BytesSource,
+    Metrics,
+    compute_metrics,
+    mean_cpu_hz,
+    nearest_rank,
+)
+from benchmarks.outcomes import Outcome
+from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
+
+# A host with 4 CPUs; the counters stand where they stand when the interval begins.
+START = Snapshot(
+    t=1000.0,
+    cpu_user_s=500.0,
+    cpu_sys_s=200.0,
+    cpu_iowait_s=50.0,
+    cpu_steal_s=5.0,
+    cpu_total_s=4000.0,
+    server_cpu_s=300.0,
+    server_write_bytes=7_000_000,
+    server_rss_bytes=1_000_000,
+    data=DiskCounters(10_000, 20_000, 30_000_000, 40_000_000),
+    log=DiskCounters(1_000, 2_000, 3_000_000, 4_000_000),
+    device_write_bytes=44_000_000,
+)
+# 10 s later: 40 CPU seconds in all, of them 12 user, 4 sys, 2 iowait, 1 steal; 9 of mysqld's.
+END = Snapshot(
+    t=1010.0,
+    cpu_user_s=512.0,
+    cpu_sys_s=204.0,
+    cpu_iowait_s=52.0,
+    cpu_steal_s=6.0,
+    cpu_total_s=4040.0,
+    server_cpu_s=309.0,
+    server_write_bytes=9_000_000,
+    server_rss_bytes=2_000_000,
+    data=DiskCounters(10_500, 21_000, 33_000_000, 48_000_000),
+    log=DiskCounters(1_010, 3_000, 3_500_000, 5_000_000),
+    device_write_bytes=53_000_000,
+)
+
+
+def driver_result(new_order_ms: list[float], measured_seconds: float = 10.0) -> DriverResult:
+    return DriverResult(
+        measured_seconds=measured_seconds,
+        new_order_ms=np.array(new_order_ms, dtype=np.float64),
+        new_orders_per_second=[],
+        counts={
+            Transaction.NEW_ORDER: TransactionCounts(len(new_order_ms), 3, 1),
+            Transaction.PAYMENT: TransactionCounts(700, 2, 4),
+        },
+        driver_cpu_seconds=1.0,
+        output="",
+    )
+
+
+def compute(
+    new_orders: int = 1000,
+    *,
+    measured_seconds: float = 10.0,
+    start: Snapshot = START,
+    end: Snapshot = END,
+    cpu_hz: float | None = 2.5e9,
+) -> Metrics:
+    result = driver_result([5.0] * new_orders, measured_seconds)
+    return compute_metrics(result, start, end, cpu_hz=cpu_hz, logical_cpus=4)
+
+
+def test_tpmp_is_new_orders_per_minute_of_the_measured_interval() -> None:
+    assert compute(1000, measured_seconds=10.0).tpmP == 6000.0
+    assert compute(1001, measured_seconds=10.5).tpmP == pytest.approx(5720.0)
+
+
+def test_percentiles_are_nearest_rank_over_all_response_times() -> None:
+    # 200 times in no order: the 190th, 198th and last of them
+    times = [float(1 + (i * 77) % 200) for i in range(200)]
+    metrics = compute_metrics(driver_result(times), START, END, cpu_hz=None, logical_cpus=4)
+    assert (metrics.p95_ms, metrics.p99_ms, metrics.max_ms) == (190.0, 198.0, 200.0)
+
+
+def test_nearest_rank_is_numpys_inverted_cdf_and_never_a_time_nobody_waited() -> None:
+    draw = np.random.default_rng(7)
+    for size in (*range(1, 130), 999, 1000, 1001):
+        values = draw.lognormal(2.0, 1.0, size)
+        for percent in (1, 50, 95, 99, 100):
+            expected = np.percentile(values, percent, method="inverted_cdf")
+            assert nearest_rank(values, percent) == expected
+            assert nearest_rank(values, percent) in values
+
+
+def test_host_path_length_is_the_papers_formula() -> None:
+    # 2.5 GHz x 4 CPUs x (12 + 4) / 40 utilisation / 100 New-Orders a second
+    assert compute().host_path_length == pytest.approx(40_000_000.0)
+
+
+def test_server_path_length_counts_mysqlds_cycles_only() -> None:
+    # 9 CPU seconds x 2.5 GHz / 1000 New-Orders
+    assert compute().server_path_length == pytest.approx(22_500_000.0)
+
+
+def paper_path_length(utilisation_pct: float, tpmp: float) -> float:
+    """Tables 1, 2 and 10: 112 processors at 2.2 GHz, at 100 connections, for a minute."""
+    total = 112 * 60.0
+    start = Snapshot(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    busy = total * utilisation_pct / 100
+    end = Snapshot(60.0, busy * 0.75, busy * 0.25, 0.0, 0.0, total)
+    # scaled up by 100 to whole New-Orders
+    result = driver_result([1.0] * round(tpmp), measured_seconds=60.0)
+    length = compute_metrics(result, start, end, cpu_hz=2.2e9, logical_cpus=112).host_path_length
+    assert length is not None
+    return length
+
+
+def test_the_papers_nvme_result_gives_the_papers_path_length() -> None:
+    nvme = paper_path_length(32.1, 136_479)
+    # 2.2e9 x 112 x 0.321 / (136479 / 60)
+    assert nvme == pytest.approx(34_772_118, rel=1e-6)
+    # "50 to 60% smaller than the equivalent HDD CPU PATHL" (section 4.4)
+    assert 0.50 < 1 - nvme / paper_path_length(0.4, 757) < 0.60
+
+
+def test_shares_are_percent_of_the_whole_host() -> None:
+    metrics = compute()
+    assert metrics.cpu_user_pct == pytest.approx(30.0)
+    assert metrics.cpu_sys_pct == pytest.approx(10.0)
+    assert metrics.cpu_iowait_pct == pytest.approx(5.0)
+    assert metrics.cpu_steal_pct == pytest.approx(2.5)
+    assert metrics.server_cores == pytest.approx(0.9)
+
+
+def test_device_rates_are_per_second_and_in_millions_of_bytes() -> None:
+    metrics = compute()
+    assert metrics.data_read_iops == pytest.approx(50.0)
+    assert metrics.data_write_iops == pytest.approx(100.0)
+    assert metrics.data_read_mb_s == pytest.approx(0.3)
+    assert metrics.data_write_mb_s == pytest.approx(0.8)
+    assert metrics.log_read_iops == pytest.approx(1.0)
+    assert metrics.log_write_iops == pytest.approx(100.0)
+    assert metrics.log_read_mb_s == pytest.approx(0.05)
+    assert metrics.log_write_mb_s == pytest.approx(0.1)
+
+
+def test_rates_divide_by_the_time_that_passed_between_the_snapshots() -> None:
+    late = replace(END, t=1010.5, cpu_total_s=4042.0)
+    metrics = compute(end=late)
+    assert metrics.tpmP == 6000.0
+    assert metrics.telemetry_seconds == 10.5
+    assert metrics.data_write_iops == pytest.approx(1000 / 10.5)
+    assert metrics.server_cores == pytest.approx(9 / 10.5)
+    # 9 s of CPU in 10.5 s, at 100 New-Orders a second
+    assert metrics.server_path_length == pytest.approx(9 / 10.5 * 2.5e9 / 100)
+    assert metrics.bytes_written_per_new_order == pytest.approx(9_000_000 / 10.5 / 100)
+
+
+def test_bytes_written_come_from_the_devices_where_they_are_known() -> None:
+    metrics = compute()
+    assert metrics.bytes_written_per_new_order == pytest.approx(9000.0)
+    assert metrics.bytes_written_source is BytesSource.DEVICE
+
+
+def test_bytes_written_come_from_mysqld_where_a_device_is_unknown() -> None:
+    metrics = compute(start=replace(START, device_write_bytes=None))
+    assert metrics.bytes_written_per_new_order == pytest.approx(2000.0)
+    assert metrics.bytes_written_source is BytesSource.SERVER
+
+
+def test_bytes_written_are_unknown_where_nobody_counts() -> None:
+    metrics = compute(end=replace(END, device_write_bytes=None, server_write_bytes=None))
+    assert metrics.bytes_written_per_new_order is None
+    assert metrics.bytes_written_source is BytesSource.UNKNOWN
+
+
+def test_path_lengths_are_unknown_without_a_clock_rate() -> None:
+    metrics = compute(cpu_hz=None)
+    assert metrics.server_path_length is None
+    assert metrics.host_path_length is None
+    assert metrics.cpu_user_pct == pytest.approx(30.0)
+
+
+def test_only_the_server_figure_is_missing_when_mysqld_cannot_be_seen() -> None:
+    metrics = compute(end=replace(END, server_cpu_s=None))
+    assert metrics.server_path_length is None
+    assert metrics.host_path_length is not None
+
+
+def test_the_clock_rate_is_the_mean_of_both_ends() -> None:
+    assert mean_cpu_hz(replace(START, cpu_hz=2e9), replace(END, cpu_hz=3e9)) == 2.5e9
+    assert mean_cpu_hz(replace(START, cpu_hz=2e9), END) is None
+
+
+def test_failures_and_retries_are_of_all_transactions() -> None:
+    metrics = compute(1000)
+    assert (metrics.new_orders, metrics.failed, metrics.retried) == (1000, 5, 5)
+
+
+def test_no_new_order_is_zero_work_and_no_number() -> None:
+    with pytest.raises(RunFailed) as failure:
+        compute(0)
+    assert failure.value.outcome is Outcome.ZERO_WORK
+    with pytest.raises(RunFailed) as failure:
+        compute(0, measured_seconds=0.0)
+    assert failure.value.outcome is Outcome.ZERO_WORK
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0])
+def test_response_times_that_are_no_times_are_the_drivers_failure(bad: float) -> None:
+    with pytest.raises(RunFailed) as failure:
+        compute_metrics(driver_result([1.0, bad]), START, END, cpu_hz=None, logical_cpus=4)
+    assert failure.value.outcome is Outcome.DRIVER_FAILED
+
+
+@pytest.mark.parametrize("seconds", [0.0, -3.0, math.nan])
+def test_an_interval_without_length_is_the_drivers_failure(seconds: float) -> None:
+    with pytest.raises(RunFailed) as failure:
+        compute(10, measured_seconds=seconds)
+    assert failure.value.outcome is Outcome.DRIVER_FAILED
+
+
+@pytest.mark.parametrize("telemetry_seconds", [8.5, 11.5])
+def test_snapshots_of_another_interval_make_the_run_worthless(telemetry_seconds: float) -> None:
+    with pytest.raises(RunFailed) as failure:
+        compute(end=replace(END, t=START.t + telemetry_seconds))
+    assert failure.value.outcome is Outcome.DISTURBED
+
+
+@pytest.mark.parametrize(("cpu_hz", "cpus"), [(0.0, 4), (-1.0, 4), (math.nan, 4), (2e9, 0)])
+def test_a_processor_that_cannot_be_is_a_bug_not_a_number(cpu_hz: float, cpus: int) -> None:
+    with pytest.raises(ValueError, match="not a processor"):
+        compute_metrics(driver_result([1.0]), START, END, cpu_hz=cpu_hz, logical_cpus=cpus)

@@ -1,0 +1,209 @@
+"""The real counters, on real processes and a real disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from benchmarks.devices import DeviceIdentity, DeviceKind, identify_device
+from benchmarks.telemetry.cpu import cpu_frequency_hz, logical_cpus
+from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
+from benchmarks.telemetry.snapshot import Probe
+from benchmarks.telemetry.usage import usage_between
+
+NOWHERE = DeviceIdentity(Path("/nowhere"), DeviceKind.OTHER, None, "", "", "", "", 0, 0)
+BURNED_S = 1.2
+
+# Burns CPU time, not wall time, so that a busy machine changes nothing but how long it takes.
+BURN = f"""
+import sys, time
+print("ready", flush=True)
+sys.stdin.readline()
+end = time.process_time() + {BURNED_S}
+while time.process_time() < end:
+    pass
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def child() -> Iterator[subprocess.Popen[str]]:
+    """Waits for a line, burns BURNED_S of CPU, says so and waits again."""
+    with subprocess.Popen(
+        [sys.executable, "-c", BURN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def let_burn(child: subprocess.Popen[str]) -> None:
+    assert child.stdin is not None
+    assert child.stdout is not None
+    child.stdin.write("\n")
+    child.stdin.flush()
+    assert child.stdout.readline() == "done\n"
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> DeviceIdentity:
+    identity = identify_device(tmp_path)
+    if identity.block_device is None:
+        pytest.skip(f"{tmp_path} has no known block device ({identity.file_system})")
+    return identity
+
+
+def test_the_cpu_seconds_of_a_process_are_measured(child: subprocess.Popen[str]) -> None:
+    with Sampler.of(child.pid, NOWHERE) as sampler:
+        start = sampler.mark(MEASURE_START)
+        let_burn(child)
+        end = sampler.mark(MEASURE_END)
+    assert start.server_cpu_s is not None
+    assert end.server_cpu_s is not None
+    assert end.server_cpu_s - start.server_cpu_s == pytest.approx(BURNED_S, abs=0.05)
+    assert start.server_rss_bytes is not None
+    assert 1_000_000 < start.server_rss_bytes < 500_000_000
+    # the host was at least as busy as its one process, and has no more CPUs than it has
+    busy_s = (end.cpu_user_s + end.cpu_sys_s) - (start.cpu_user_s + start.cpu_sys_s)
+    assert busy_s > BURNED_S - 0.1
+    assert end.cpu_total_s - start.cpu_total_s == pytest.approx(
+        (end.t - start.t) * logical_cpus(), rel=0.1, abs=0.1
+    )
+
+
+def test_a_synced_write_shows_in_the_disks_counters(disk: DeviceIdentity, tmp_path: Path) -> None:
+    size = 8 * 1024 * 1024
+    probe = Probe(os.getpid(), disk, None)
+    start = probe.read()
+    with (tmp_path / "written").open("wb") as file:
+        file.write(os.urandom(size))
+        file.flush()
+        os.fsync(file.fileno())
+    end = probe.read()
+    usage = usage_between(start, replace(end, t=start.t + 1.0, cpu_total_s=start.cpu_total_s + 1))
+    assert usage.data_write_mb_s is not None
+    assert usage.data_write_iops is not None
+    assert usage.data_write_mb_s >= size / 1e6
+    assert usage.data_write_iops >= 1
+    assert start.device_write_bytes is not None
+    assert end.device_write_bytes is not None
+    assert end.device_write_bytes - start.device_write_bytes >= size
+    # this process is the one that wrote
+    assert start.server_write_bytes is not None
+    assert end.server_write_bytes is not None
+    assert end.server_write_bytes - start.server_write_bytes >= size
+
+
+def fake_disks(monkeypatch: pytest.MonkeyPatch, **written: int) -> None:
+    """The kernel's counters for made-up disks."""
+
+    def counters(perdisk: bool, nowrap: bool) -> dict[str, SimpleNamespace]:
+        return {
+            name: SimpleNamespace(read_count=1, write_count=2, read_bytes=3, write_bytes=count)
+            for name, count in written.items()
+        }
+
+    monkeypatch.setattr(psutil, "disk_io_counters", counters)
+
+
+def on(block_device: str | None) -> DeviceIdentity:
+    return replace(NOWHERE, block_device=block_device)
+
+
+@pytest.mark.parametrize(
+    ("data", "log", "total", "log_seen"),
+    [
+        (on("sda"), None, 100, False),
+        (on("sda"), on("sda"), 100, False),  # one disk: counted once, not told apart
+        (on("sda"), on("sdb"), 130, True),
+        (on("sda"), on(None), None, False),
+        (on(None), on("sdb"), None, True),
+        (on(None), None, None, False),
+        (on("sda"), on("gone"), None, False),
+    ],
+)
+def test_written_bytes_sum_distinct_devices_or_are_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+    data: DeviceIdentity,
+    log: DeviceIdentity | None,
+    total: int | None,
+    log_seen: bool,
+) -> None:
+    fake_disks(monkeypatch, sda=100, sdb=30, sdc=7)
+    snapshot = Probe(os.getpid(), data, log).read()
+    assert snapshot.device_write_bytes == total
+    assert (snapshot.data is not None) == (data.block_device is not None)
+    assert (snapshot.log is not None) == log_seen
+
+
+def test_a_dead_process_stops_its_fields_and_nothing_else(child: subprocess.Popen[str]) -> None:
+    with Sampler.of(child.pid, NOWHERE) as sampler:
+        assert sampler.mark("alive").server_cpu_s is not None
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        # dead, but its parent has not fetched the exit status: the counters are still there
+        zombie = sampler.mark("zombie")
+        assert sampler.server_gone_at == zombie.t
+        child.wait()
+        gone = sampler.mark("gone")
+    for snapshot in (zombie, gone):
+        assert snapshot.server_cpu_s is None
+        assert snapshot.server_write_bytes is None
+        assert snapshot.server_rss_bytes is None
+        assert snapshot.cpu_total_s > 0
+
+
+def test_a_process_that_never_was_is_gone_from_the_start() -> None:
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    assert not Probe(process.pid, NOWHERE, None).server_alive
+
+
+def test_one_sample_a_second_costs_next_to_nothing(disk: DeviceIdentity) -> None:
+    probe = Probe(os.getpid(), disk, None)
+    began = time.thread_time()
+    for _ in range(200):
+        probe.read()
+    # 1 % of one CPU at one a second; seen: 0.13 ms
+    assert (time.thread_time() - began) / 200 < 0.010
+
+
+def test_the_clock_rate_is_in_hertz() -> None:
+    rate = cpu_frequency_hz()
+    if rate is None:
+        pytest.skip("this host does not tell its clock rate")
+    assert 2e8 < rate < 1e10
+
+
+def test_the_clock_rate_falls_back_to_cpuinfo_and_then_to_unknown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def unreadable(percpu: bool) -> list[SimpleNamespace]:
+        raise NotImplementedError
+
+    monkeypatch.setattr(psutil, "cpu_freq", unreadable)
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor\t: 0\ncpu MHz\t\t: 2000.000\n\ncpu MHz\t\t: 3000.000\n")
+    assert cpu_frequency_hz(cpuinfo) == 2.5e9
+    cpuinfo.write_text("processor\t: 0\nBogoMIPS\t: 50.00\nCPU part\t: 0xd0c\n")
+    assert cpu_frequency_hz(cpuinfo) is None
+    assert cpu_frequency_hz(tmp_path / "absent") is None
+
+
+def test_cpus_that_are_switched_off_do_not_lower_the_clock_rate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cpus = [SimpleNamespace(current=2600.0), SimpleNamespace(current=0.0)]
+    monkeypatch.setattr(psutil, "cpu_freq", lambda percpu: cpus)
+    assert cpu_frequency_hz() == 2.6e9
