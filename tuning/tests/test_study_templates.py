@@ -1,0 +1,56 @@
+"""Study templates are readable files that say what they measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tuning.errors import InvalidDataFile, UnknownTemplate
+from tuning.study_templates import load_template, template_names
+from tuning.study_templates.loader import HERE, read_template
+
+
+def test_quick_is_what_the_docs_say() -> None:
+    quick = load_template("quick")
+    assert (quick.name, quick.warehouses, quick.connections) == ("quick", 10, (8,))
+    assert (quick.warmup_s, quick.measure_s, quick.blocks) == (5, 12, 3)
+    assert quick.baseline == "server-default"
+    assert quick.presets == (
+        "server-default",
+        "whitepaper-1",
+        "whitepaper-2",
+        "whitepaper-3",
+        "whitepaper-a",
+    )
+
+
+@pytest.mark.parametrize("name", template_names())
+def test_every_template_loads(name: str) -> None:
+    assert load_template(name).title
+
+
+@pytest.mark.parametrize("name", ["quik", "", "../presets/x", "quick.yaml", "QUICK"])
+def test_an_unknown_name_is_refused_with_those_there_are(name: str) -> None:
+    with pytest.raises(UnknownTemplate, match=r"there are: .*quick") as refused:
+        load_template(name)
+    assert refused.value.code == "unknown_template"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("blocks: 3", "blocks: 0", "blocks: 0 is less than the minimum"),
+        ("warmup_s: 5", "warmup: 5", "warmup"),
+        ("baseline: server-default", "baseline: other", "not among the presets"),
+        ("connections: [8]", "connections: [8, 8]", "connections"),
+        ("title:", "title: [", "mine.yaml"),
+    ],
+)
+def test_a_broken_template_is_refused(old: str, new: str, reason: str, tmp_path: Path) -> None:
+    text = (HERE / "quick.yaml").read_text()
+    assert old in text
+    broken = tmp_path / "mine.yaml"
+    broken.write_text(text.replace(old, new))
+    with pytest.raises(InvalidDataFile, match=reason):
+        read_template(broken)
