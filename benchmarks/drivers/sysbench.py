@@ -1,0 +1,276 @@
+"""Our TPC-C workload for sysbench (`tpcc.lua`), for where tpcc-mysql is not installed."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.drivers.checks import GRACE_S, check_target, verdict
+from benchmarks.drivers.child import Child, watch
+from benchmarks.drivers.protocol import (
+    DriverResult,
+    Load,
+    Phase,
+    Target,
+    Transaction,
+    TransactionCounts,
+)
+from benchmarks.errors import NoDriver
+from benchmarks.outcomes import Outcome
+
+WORKLOAD: Final = Path(__file__).with_name("tpcc.lua")
+_PASSWORD: Final = "TPCC_PASSWORD"  # noqa: S105 - the variable's name
+_VERSION: Final = re.compile(r"^sysbench (1\.\d+[\w.]*)", re.MULTILINE)
+#: One transaction as tpcc.lua writes it, in its `tpcc_record`.
+_RECORD: Final = np.dtype(
+    [("ended", "<f8"), ("ms", "<f4"), ("retries", "<u2"), ("kind", "u1"), ("failed", "u1")]
+)
+_TRANSACTIONS: Final = tuple(Transaction)
+
+Records = npt.NDArray[np.void]
+
+
+def find_sysbench() -> Path | None:
+    """`sysbench` on PATH, or None where it is not installed."""
+    found = shutil.which("sysbench")
+    return Path(found) if found else None
+
+
+class Sysbench:
+    """Runs one `sysbench` with our workload.
+
+    The threads run until they are told to end, through a file that both sides map, and record
+    every transaction with the monotonic clock, which all processes of a host share. So it is we
+    who say when measuring begins and ends, and afterwards pick the transactions that ended in
+    between. `grace_s` is how long it may take longer than warm-up and measured interval together.
+    """
+
+    name = "sysbench"
+
+    def __init__(self, program: Path, *, grace_s: float = GRACE_S) -> None:
+        self._program = program
+        self._grace_s = grace_s
+        workload = hashlib.sha256(WORKLOAD.read_bytes()).hexdigest()
+        self.version = f"{_version(program)} tpcc.lua:{workload[:12]}"
+
+    def run(
+        self,
+        target: Target,
+        load: Load,
+        work_dir: Path,
+        *,
+        on_phase: Callable[[Phase], None],
+        should_stop: Callable[[], bool],
+    ) -> DriverResult:
+        """See `protocol.Driver`."""
+        check_target(target, load)
+        work_dir.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="driver-", dir=work_dir) as name:
+            directory = Path(name)
+            deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
+            with (
+                _Control(directory / "control", load.connections) as control,
+                Child(
+                    [str(self._program), *_arguments(target, load)],
+                    cwd=directory,
+                    env={_PASSWORD: target.password},
+                    secrets=(target.password,),
+                ) as child,
+            ):
+                measured = _follow(child, control, load, deadline, on_phase, should_stop)
+                return _collect(child, directory, load, measured)
+
+
+def _version(program: Path) -> str:
+    try:
+        said = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=10, check=False
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NoDriver(f"{program} cannot be run: {error}") from error
+    if not (version := _VERSION.search(said)):
+        raise NoDriver(f"{program} is not sysbench 1.0 or later: it says {said.strip()!r}.")
+    return version[1]
+
+
+def _arguments(target: Target, load: Load) -> list[str]:
+    return [
+        str(WORKLOAD),
+        f"--mysql-host={target.host}",
+        f"--mysql-port={target.port}",
+        f"--mysql-user={target.user}",
+        f"--mysql-db={target.database}",
+        f"--threads={load.connections}",
+        f"--warehouses={load.warehouses}",
+        f"--workload-seed={load.seed}",
+        "--control=control",
+        "--records=records",
+        # Hundreds of connections with all their statements may take longer than its 30 seconds.
+        "--thread-init-timeout=100",
+        # The workload has its own loop, which these two do not end; without --time there would
+        # be a warning.
+        "--events=0",
+        "--time=1000000",
+        "run",
+    ]
+
+
+class _Control:
+    """The file shared with tpcc.lua: 32-bit integers, the first tells the threads to end."""
+
+    _BROKEN = -1
+
+    def __init__(self, path: Path, threads: int) -> None:
+        size = 4 * (1 + threads)
+        path.write_bytes(bytes(size))
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), size)
+
+    def __enter__(self) -> _Control:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._map.close()
+
+    def all_running(self) -> bool:
+        """Whether every thread is connected and has begun its first transaction."""
+        return 0 not in self._states()
+
+    def broken(self) -> int:
+        """How many threads gave up."""
+        return self._states().count(self._BROKEN)
+
+    def stop(self) -> None:
+        """Let every thread end after the transaction that it is in."""
+        self._map[0:4] = (1).to_bytes(4, "little")
+
+    def _states(self) -> list[int]:
+        return [int(state) for state in np.frombuffer(self._map[4:], dtype="<i4")]
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The measured interval on the monotonic clock, and the driver's CPU seconds in it."""
+
+    begin: float
+    end: float
+    cpu_seconds: float
+
+
+def _follow(
+    child: Child,
+    control: _Control,
+    load: Load,
+    deadline: float,
+    on_phase: Callable[[Phase], None],
+    should_stop: Callable[[], bool],
+) -> _Measured:
+    """Announce the phases by the clock and end the threads; back when they all have ended."""
+    phase: Phase | None = None
+    next_phase_at = float("inf")
+    cpu: dict[Phase, float] = {}
+    at: dict[Phase, float] = {}
+
+    def begin(reached: Phase) -> Phase:
+        at[reached] = time.monotonic()
+        cpu[reached] = child.cpu_seconds()
+        on_phase(reached)
+        return reached
+
+    lines = watch(child, deadline=deadline, should_stop=should_stop, until=lambda: next_phase_at)
+    for _ in lines:
+        if control.broken():
+            break
+        if phase is None and control.all_running():
+            phase = begin(Phase.WARMING)
+            next_phase_at = at[phase] + load.warmup_s
+        now = time.monotonic()
+        if phase is Phase.WARMING and now >= next_phase_at:
+            phase = begin(Phase.MEASURING)
+            next_phase_at = at[phase] + load.measure_s
+        elif phase is Phase.MEASURING and now >= next_phase_at:
+            phase = begin(Phase.STOPPING)
+            next_phase_at = float("inf")
+            control.stop()
+    for _ in watch(child, deadline=deadline, should_stop=should_stop):
+        pass  # also after a break, so that the error has all that it said
+    status = child.wait(max(0.0, deadline - time.monotonic()))
+    if broken := control.broken():
+        raise child.failure(
+            Outcome.DRIVER_FAILED,
+            f"{broken} of {load.connections} connections failed: {_last_message(child)}",
+        )
+    if phase is not Phase.STOPPING or status != 0:
+        raise child.failure(
+            Outcome.DRIVER_FAILED, f"sysbench ended with status {status}: {_last_message(child)}"
+        )
+    return _Measured(
+        begin=at[Phase.MEASURING],
+        end=at[Phase.STOPPING],
+        cpu_seconds=cpu[Phase.STOPPING] - cpu[Phase.MEASURING],
+    )
+
+
+def _last_message(child: Child) -> str:
+    """The last line that names an error."""
+    lines = [line for line in child.output().splitlines() if line.startswith(("FATAL", "thread"))]
+    return lines[-1] if lines else "no reason given"
+
+
+def _collect(child: Child, directory: Path, load: Load, measured: _Measured) -> DriverResult:
+    """Judge and count the transactions that ended in the measured interval."""
+    try:
+        records = read_records(directory, load.connections)
+    except (OSError, ValueError) as error:
+        message = f"The records of the transactions cannot be read: {error}"
+        raise child.failure(Outcome.DRIVER_FAILED, message) from error
+    records = records[(records["ended"] >= measured.begin) & (records["ended"] < measured.end)]
+    counts = count_records(records)
+    if wrong := verdict(counts):
+        raise child.failure(*wrong)
+    new_orders = records[(records["kind"] == 0) & (records["failed"] == 0)]
+    second = np.minimum((new_orders["ended"] - measured.begin).astype(int), load.measure_s - 1)
+    return DriverResult(
+        measured_seconds=measured.end - measured.begin,
+        new_order_ms=new_orders["ms"].astype(np.float64),
+        new_orders_per_second=np.bincount(second, minlength=load.measure_s).tolist(),
+        counts=counts,
+        driver_cpu_seconds=measured.cpu_seconds,
+        output=child.output(),
+    )
+
+
+def read_records(directory: Path, threads: int) -> Records:
+    """All transactions of all threads, in order of their end.
+
+    Raises OSError or ValueError when a thread's file is missing or cut off.
+    """
+    parts = []
+    for thread in range(threads):
+        data = (directory / f"records.{thread}").read_bytes()
+        parts.append(np.frombuffer(data, dtype=_RECORD))
+    records = np.concatenate(parts)
+    return records[np.argsort(records["ended"], kind="stable")]
+
+
+def count_records(records: Records) -> dict[Transaction, TransactionCounts]:
+    """Completed, retried and failed transactions of each type."""
+    counts = {}
+    for kind, transaction in enumerate(_TRANSACTIONS):
+        of_kind = records[records["kind"] == kind]
+        failed = int(np.count_nonzero(of_kind["failed"]))
+        retried = int(of_kind["retries"].sum(dtype=np.int64))
+        counts[transaction] = TransactionCounts(len(of_kind) - failed, retried, failed)
+    return counts
