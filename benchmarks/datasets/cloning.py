@@ -1,0 +1,167 @@
+"""Copies of a golden data directory, one for each run."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from benchmarks.datasets.golden import Dataset
+from benchmarks.datasets.progress import never
+from benchmarks.datasets.statements import cancelled
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+
+Method = Literal["reflink", "copy"]
+
+#: The redo log: a folder since MySQL 8.0.30, files before and in MariaDB.
+_REDO = re.compile(r"#innodb_redo|ib_logfile\d+")
+_FICLONE = 0x40049409  # _IOW(0x94, 9, int) of linux/fs.h
+_CHUNK = 16 << 20
+_NO_REFLINK = {
+    errno.EOPNOTSUPP,
+    errno.ENOTTY,
+    errno.EXDEV,
+    errno.EINVAL,
+    errno.ENOSYS,
+    errno.EPERM,
+}
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+
+
+@dataclass(frozen=True)
+class CloneReport:
+    """How long a clone took, until it was safely on the disk, and how it was made."""
+
+    seconds: float
+    bytes: int
+    method: Method
+
+
+def clone(
+    dataset: Dataset,
+    data_dir: Path,
+    *,
+    log_dir: Path | None = None,
+    should_stop: Callable[[], bool] = never,
+) -> CloneReport:
+    """Copy the golden data directory to `data_dir`; the redo log goes to `log_dir` if given.
+
+    Both are made if absent and must be empty. Owners and modes are those of the golden copy. When
+    this returns everything is on the disk and out of the page cache: no write-back of ours
+    disturbs the run, and a server that reads through the page cache starts as cold as one that
+    does not. Raises RunFailed: DISK_FULL, CANCELLED; on failure nothing is left.
+    """
+    start = time.monotonic()
+    source = dataset.data_dir
+    places = [data_dir, *([log_dir] if log_dir is not None else [])]
+    for place in places:
+        if place.exists() and any(place.iterdir()):
+            raise FileExistsError(f"{place} is not empty")
+    copier = _Copier(should_stop)
+    try:
+        for place in places:
+            copier.folder(source, place)
+        for path in _walk(source):
+            relative = path.relative_to(source)
+            in_log = log_dir is not None and _REDO.fullmatch(relative.parts[0])
+            target = (log_dir if in_log and log_dir is not None else data_dir) / relative
+            if path.is_dir():
+                copier.folder(path, target)
+            else:
+                copier.file(path, target)
+        copier.settle()
+    except BaseException as error:
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, OSError) and error.errno in _FULL:
+            free = shutil.disk_usage(data_dir.parent).free
+            raise RunFailed(
+                Outcome.DISK_FULL,
+                f"{data_dir.parent}: no room for a copy of the dataset: "
+                f"{dataset.bytes} bytes needed, {free} free",
+            ) from error
+        raise
+    return CloneReport(time.monotonic() - start, copier.bytes, copier.method)
+
+
+def _walk(source: Path) -> Iterator[Path]:
+    """Everything below `source`, folders before what is in them."""
+    for path in sorted(source.iterdir()):
+        yield path
+        if path.is_dir():
+            yield from _walk(path)
+
+
+class _Copier:
+    """Copies files one after the other, by reflink for as long as the file system can."""
+
+    def __init__(self, should_stop: Callable[[], bool]) -> None:
+        self.method: Method = "reflink"
+        self.bytes = 0
+        self._should_stop = should_stop
+        self._copied: list[Path] = []
+
+    def folder(self, source: Path, target: Path) -> None:
+        """Make a folder like `source`."""
+        target.mkdir(parents=True, exist_ok=True)
+        self._like(source, target)
+
+    def file(self, source: Path, target: Path) -> None:
+        """Copy one file."""
+        with source.open("rb") as reading, target.open("xb") as writing:
+            size = os.fstat(reading.fileno()).st_size
+            if not self._reflink(reading.fileno(), writing.fileno()):
+                self._copy(reading.fileno(), writing.fileno(), size)
+        self._like(source, target)
+        self._copied.append(target)
+        self.bytes += size
+
+    def settle(self) -> None:
+        """Wait until all is on the disk, then drop it from the page cache."""
+        for path in self._copied:
+            self._poll()
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def _reflink(self, reading: int, writing: int) -> bool:
+        if self.method != "reflink":
+            return False
+        try:
+            fcntl.ioctl(writing, _FICLONE, reading)
+        except OSError as error:
+            if error.errno not in _NO_REFLINK:
+                raise
+            self.method = "copy"
+            return False
+        return True
+
+    def _copy(self, reading: int, writing: int, size: int) -> None:
+        offset = 0
+        while offset < size:
+            self._poll()
+            sent = os.sendfile(writing, reading, offset, min(_CHUNK, size - offset))
+            if sent == 0:
+                raise RunFailed(Outcome.CRASHED, "a file of the golden copy became shorter")
+            # Starts the write-back of this part while the next one is being read.
+            os.posix_fadvise(writing, offset, sent, os.POSIX_FADV_DONTNEED)
+            offset += sent
+
+    def _like(self, source: Path, target: Path) -> None:
+        found = source.stat()
+        target.chmod(found.st_mode & 0o7777)
+        with contextlib.suppress(PermissionError):  # only root may give files away
+            os.chown(target, found.st_uid, found.st_gid)
+
+    def _poll(self) -> None:
+        if self._should_stop():
+            raise cancelled()

@@ -1,0 +1,290 @@
+"""Golden copies: a dataset is loaded once per (server, warehouses, page size), then only cloned.
+
+`<device_dir>/datasets/<key>/` holds `data/`, the cleanly shut down data directory, and
+`ready.json`, what is known about it. A copy is loaded in `<key>.loading-<pid>/` and gets its name
+when it is whole, so a directory of that name always is. `<key>.lock` is held for the time of
+loading; whoever gets it knows that every other loader of that key is dead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.datasets import rules
+from benchmarks.datasets.fill import fill
+from benchmarks.datasets.progress import LoadProgress, ProgressCallback, ignore, never
+from benchmarks.datasets.statements import POLL_S, cancelled
+from benchmarks.devices import check_usable
+from benchmarks.errors import DeviceUnusable, RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.registry import reap
+
+DEFAULT_PAGE_SIZE = 16_384
+PAGE_SIZES = (4_096, 8_192, 16_384, 32_768, 65_536)
+READY = "ready.json"
+LOADING = ".loading-"
+REMOVING = ".removing-"
+WAITING = "waiting for another load of this dataset"
+#: Temporary files of index builds and the redo log while loading, per loaded byte.
+_LOAD_SLACK = 1.1
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A golden copy. `path` is its folder, `bytes` what a clone takes on disk.
+
+    `table_bytes` is the size of tables and indexes alone: what a buffer pool is measured against.
+    """
+
+    path: Path
+    warehouses: int
+    page_size: int
+    server_digest: str
+    bytes: int
+    load_seconds: float
+    table_bytes: int
+    rows: int
+
+    @property
+    def data_dir(self) -> Path:
+        """The data directory. Never start a server on it: clone it."""
+        return self.path / "data"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Server options without which a clone does not start."""
+        return {"innodb_page_size": str(self.page_size)}
+
+
+def dataset_key(binary: ServerBinary, warehouses: int, page_size: int) -> str:
+    """The folder name of a golden copy, readable and different for all that must not mix."""
+    version = ".".join(map(str, binary.version))
+    return (
+        f"{binary.flavour}-{version}-{binary.digest[:12]}"
+        f"-w{warehouses}-p{page_size // 1024}k-v{rules.SCHEMA_VERSION}"
+    )
+
+
+def ensure_dataset(
+    binary: ServerBinary,
+    *,
+    device_dir: Path,
+    warehouses: int,
+    page_size: int = DEFAULT_PAGE_SIZE,
+    registry: Path,
+    jobs: int | None = None,
+    progress: ProgressCallback = ignore,
+    should_stop: Callable[[], bool] = never,
+) -> Dataset:
+    """Find the golden copy in `device_dir` (our folder on a device) or load it there.
+
+    Callers at the same time wait for each other; leftovers of dead loaders are removed. Raises
+    DeviceUnusable (not there, not writable, too full), LoadFailed, RunFailed: CANCELLED,
+    DISK_FULL, and what starting the server raises. Nothing half-loaded is left behind.
+    """
+    if not 1 <= warehouses <= rules.MAX_WAREHOUSES:
+        raise ValueError(f"warehouses must be 1 to {rules.MAX_WAREHOUSES}, not {warehouses}")
+    if page_size not in PAGE_SIZES:
+        raise ValueError(f"page_size must be one of {PAGE_SIZES}, not {page_size}")
+    datasets = _make_folders(device_dir.absolute())
+    key = dataset_key(binary, warehouses, page_size)
+    with _locked(datasets, key, progress, should_stop):
+        reap(registry)
+        _sweep(datasets, key)
+        place = datasets / key
+        dataset = read_dataset(place, binary, warehouses, page_size)
+        if dataset is None:
+            if place.exists():
+                _remove(place)
+            needed = int(rules.estimated_directory_bytes(warehouses) * _LOAD_SLACK)
+            check_usable(datasets, needed)
+            dataset = _load(
+                binary, place, warehouses, page_size, registry, jobs, progress, should_stop
+            )
+        progress(LoadProgress(1.0, dataset.rows, "ready", 0.0))
+        return dataset
+
+
+def read_dataset(
+    place: Path, binary: ServerBinary, warehouses: int, page_size: int
+) -> Dataset | None:
+    """The golden copy in `place`, None unless it is whole and exactly what is asked for."""
+    try:
+        ready: Mapping[str, Any] = json.loads((place / READY).read_text())
+        asked = _identity(binary, warehouses, page_size)
+        if any(ready[name] != value for name, value in asked.items()):
+            return None
+        if ready["bytes"] != directory_bytes(place / "data"):
+            return None
+        return _dataset(place, ready)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def directory_bytes(path: Path) -> int:
+    """The sum of the file sizes below `path`."""
+    return sum(
+        os.lstat(os.path.join(folder, name)).st_size
+        for folder, _, files in os.walk(path)
+        for name in files
+    )
+
+
+def _identity(binary: ServerBinary, warehouses: int, page_size: int) -> dict[str, object]:
+    return {
+        "server_digest": binary.digest,
+        "server_flavour": str(binary.flavour),
+        "server_version": binary.version_text,
+        "warehouses": warehouses,
+        "page_size": page_size,
+        "seed": rules.DEFAULT_SEED,
+        "schema_version": rules.SCHEMA_VERSION,
+    }
+
+
+def _load(
+    binary: ServerBinary,
+    place: Path,
+    warehouses: int,
+    page_size: int,
+    registry: Path,
+    jobs: int | None,
+    progress: ProgressCallback,
+    should_stop: Callable[[], bool],
+) -> Dataset:
+    loading = place.with_name(f"{place.name}{LOADING}{os.getpid()}")
+    _make_folder(loading)
+    start = time.monotonic()
+    try:
+        report = fill(
+            binary,
+            data_dir=loading / "data",
+            run_dir=loading / "run",
+            warehouses=warehouses,
+            page_size=page_size,
+            registry=registry,
+            jobs=jobs,
+            progress=progress,
+            should_stop=should_stop,
+        )
+        shutil.rmtree(loading / "run")
+        ready: dict[str, Any] = {
+            **_identity(binary, warehouses, page_size),
+            "bytes": directory_bytes(loading / "data"),
+            "table_bytes": directory_bytes(loading / "data" / rules.DATABASE),
+            "load_seconds": round(time.monotonic() - start, 3),
+            "phase_seconds": {name: round(value, 3) for name, value in report.seconds.items()},
+            "rows": dict(report.rows),
+        }
+        _write_durably(loading / READY, json.dumps(ready, indent=2) + "\n")
+        loading.rename(place)
+        _sync_directory(place.parent)
+        return _dataset(place, ready)
+    except OSError as error:
+        raise RunFailed(Outcome.DISK_FULL, f"{place.parent}: {error.strerror}") from error
+    finally:
+        if loading.exists():
+            _remove(loading)
+
+
+def _dataset(place: Path, ready: Mapping[str, Any]) -> Dataset:
+    return Dataset(
+        path=place,
+        warehouses=ready["warehouses"],
+        page_size=ready["page_size"],
+        server_digest=ready["server_digest"],
+        bytes=ready["bytes"],
+        load_seconds=ready["load_seconds"],
+        table_bytes=ready["table_bytes"],
+        rows=sum(ready["rows"].values()),
+    )
+
+
+def _make_folders(device_dir: Path) -> Path:
+    """`<device_dir>/datasets`; the device itself must be there already."""
+    if not device_dir.is_dir():
+        check_usable(device_dir.parent, 0)
+    try:
+        for folder in (device_dir, device_dir / "datasets"):
+            _make_folder(folder)
+    except OSError as error:
+        raise DeviceUnusable(f"{device_dir}: {error.strerror}") from error
+    return device_dir / "datasets"
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        folder.mkdir()
+        folder.chmod(0o755)  # the server's user must get through, whatever our umask is
+
+
+@contextlib.contextmanager
+def _locked(
+    datasets: Path, key: str, progress: ProgressCallback, should_stop: Callable[[], bool]
+) -> Iterator[None]:
+    # The file stays: to delete it would let two loaders hold locks on two files of one name.
+    with (datasets / f"{key}.lock").open("a") as file:
+        while not _try_lock(file.fileno()):
+            if should_stop():
+                raise cancelled()
+            progress(LoadProgress(0.0, 0, WAITING, None))
+            time.sleep(POLL_S)
+        yield
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _sweep(datasets: Path, held: str) -> None:
+    """Delete what dead loaders left, of every key whose lock is free or held by us."""
+    for mark in (LOADING, REMOVING):
+        for leftover in datasets.glob(f"*{mark}*"):
+            key = leftover.name.split(mark)[0]
+            if key == held:
+                _remove(leftover)
+                continue
+            with (datasets / f"{key}.lock").open("a") as file:
+                if _try_lock(file.fileno()):
+                    _remove(leftover)
+
+
+def _remove(path: Path) -> None:
+    """Delete a directory so that no moment shows a part of it under a name that means whole."""
+    doomed = path
+    if REMOVING not in path.name:
+        key = path.name.split(LOADING)[0]
+        doomed = path.with_name(f"{key}{REMOVING}{secrets.token_hex(4)}")
+        path.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def _write_durably(path: Path, text: str) -> None:
+    with path.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_directory(path.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
