@@ -12,6 +12,7 @@ from benchmarks.errors import NotAServer, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.errorlog import meaningful, read_tail
+from benchmarks.servers.failures import describe_exit, start_failure
 from benchmarks.servers.flavours import instance_rules
 from benchmarks.servers.options import (
     InstancePaths,
@@ -112,19 +113,18 @@ def _initialise(binary: ServerBinary, paths: InstancePaths, deadline_s: float) -
             raise RunFailed(
                 Outcome.TIMED_OUT,
                 f"making a data directory took more than {deadline_s:.0f} s",
-                log_tail=_explain(paths),
+                log_tail="\n".join(meaningful(_log_lines(paths))),
             ) from None
         finally:
             if process.returncode is None:
                 process.kill()
                 process.wait()
     if process.returncode != 0:
-        raise RunFailed(
-            Outcome.NO_START,
+        what = (
             f"the server could not make a data directory in {paths.data_dir} "
-            f"(exit status {process.returncode})",
-            log_tail=_explain(paths),
+            f"({describe_exit(process.returncode)})"
         )
+        raise start_failure(what, _log_lines(paths), binary.path)
 
 
 def bootstrap_sql(binary: ServerBinary) -> str:
@@ -142,6 +142,6 @@ def bootstrap_sql(binary: ServerBinary) -> str:
     return "\n".join([*parts, _LOCK_ROOT])
 
 
-def _explain(paths: InstancePaths) -> str:
-    lines = read_tail(paths.error_log, 500) + read_tail(paths.console, 500)
-    return "\n".join(meaningful([x for x in lines if "temporary password" not in x]))
+def _log_lines(paths: InstancePaths) -> list[str]:
+    lines = read_tail(paths.console, 500) + read_tail(paths.error_log, 500)
+    return [line for line in lines if "temporary password" not in line]

@@ -7,16 +7,22 @@ import re
 from pathlib import Path
 
 _TAIL_BYTES = 256 * 1024
-_ERROR = re.compile(r"\[ERROR\]|\bERROR:|^Fatal|mysqld got signal|mariadbd got signal", re.M)
+_ERROR = re.compile(r"\[ERROR\]|\bERROR:|[Ff]atal error|^mysqld: |^mariadbd: |got signal")
+# "2026-11-21T01:08:06.9Z 0 [ERROR] [MY-010123] [Server] " and MariaDB's "2026-11-21  1:08:06 0 "
+_PREFIX = re.compile(r"^\d{4}-\d\d-\d\d[T ]+[\d:.]+\S* +\d+ +(?:\[[^\]]+\] +)*")
+_SAYS_NOTHING = re.compile(r"Aborting\s*$")
+
+CRASH = re.compile(r"got signal \d+|got exception 0x")
 DISK_FULL = re.compile(
-    r"No space left on device|errno:? ?28\b|error (?:number )?28\b|Disk is full|disk is full"
+    r"No space left on device|errno: ?28\b|OS errno 28\b|error(?: number)? 28\b"
+    r"|[Dd]isk (?:is )?full"
 )
-OUT_OF_MEMORY = re.compile(r"Cannot allocate memory|[Oo]ut of memory|errno:? ?12\b")
-PERMISSION = re.compile(r"Permission denied|errno:? ?13\b|Operation not permitted")
-PORT_TAKEN = re.compile(
-    r"Bind on TCP/IP port|another mysqld server running on port|"
-    r"another (?:server|mariadbd) .*port|Address already in use"
+OUT_OF_MEMORY = re.compile(r"Cannot allocate memory|Out of memory|errno: ?12\b|OS errno 12\b")
+PERMISSION = re.compile(
+    r"Permission denied|errno: ?13\b|OS errno 13\b|error(?: number)? 13\b"
+    r"|Could not open required defaults file"
 )
+PORT_TAKEN = re.compile(r"Bind on TCP/IP port|server running on port")
 
 
 def read_tail(path: Path, lines: int, size: int = _TAIL_BYTES) -> list[str]:
@@ -33,8 +39,20 @@ def read_tail(path: Path, lines: int, size: int = _TAIL_BYTES) -> list[str]:
 
 def meaningful(lines: list[str], limit: int = 30) -> list[str]:
     """The error lines if there are any, else the last `limit` lines."""
-    errors = [line for line in lines if _ERROR.search(line)]
-    return (errors or lines)[-limit:]
+    return ([line for line in lines if _ERROR.search(line)] or lines)[-limit:]
+
+
+def first_error(lines: list[str]) -> str | None:
+    """The first error line that says something, without time and tags."""
+    for line in lines:
+        if _ERROR.search(line) and not _SAYS_NOTHING.search(line):
+            return strip_prefix(line)
+    return None
+
+
+def strip_prefix(line: str) -> str:
+    """A log line without its time, thread and tags."""
+    return _PREFIX.sub("", line).strip()
 
 
 def matching(lines: list[str], pattern: re.Pattern[str]) -> list[str]:

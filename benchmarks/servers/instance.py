@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import shutil
 import signal
 import socket as sockets
@@ -23,6 +24,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
 from benchmarks.servers.accounts import ADMIN_USER, DRIVER_USER, Account, account_sql, new_account
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.failures import describe_exit, explain_failed_start, oom_kills
 from benchmarks.servers.options import InstancePaths, render_config, write_private
 from benchmarks.servers.privileges import (
     check_reachable,
@@ -31,7 +33,7 @@ from benchmarks.servers.privileges import (
     launcher,
     server_user,
 )
-from benchmarks.servers.process import command_line
+from benchmarks.servers.process import command_line, find_by_argument, kill_checked
 from benchmarks.servers.registry import MARK, Record, defaults_argument, register
 
 log = logging.getLogger(__name__)
@@ -39,7 +41,9 @@ log = logging.getLogger(__name__)
 SOCKET_LIMIT = 107  # bytes of sockaddr_un.sun_path, less its terminating zero
 PORT_ATTEMPTS = 4  # the first and three more
 STOP_S = 30.0
+FAILED_STOP_S = 10.0  # after an error or Ctrl-C nobody keeps the data directory
 SLOW_STOP_S = 900.0  # a slow shutdown merges and purges everything
+OOM_SCORE_ADJ = "700"
 _POLL_S = 0.05
 
 
@@ -60,7 +64,8 @@ class ServerInstance:
         self.port = port
         self.admin = admin
         self.driver_account = driver_account
-        self.killed_by_us = False
+        self.killed_by_us = False  # set before any signal of ours
+        self.oom_kills_before = oom_kills()
         self._process = process
 
     def __repr__(self) -> str:
@@ -116,11 +121,14 @@ class ServerInstance:
         return "\n".join(self.log_lines(lines))
 
     def log_lines(self, lines: int = 2000) -> list[str]:
-        """The last lines of the error log, or of the console when there is no log, redacted."""
-        found = errorlog.read_tail(self.paths.error_log, lines)
-        found = found or errorlog.read_tail(self.paths.console, lines)
-        text = errorlog.redact("\n".join(found), self.admin.password, self.driver_account.password)
-        return text.splitlines()
+        """The last lines of console and error log, redacted.
+
+        The console has what the server says before it opens its error log.
+        """
+        found = errorlog.read_tail(self.paths.console, lines)
+        found += errorlog.read_tail(self.paths.error_log, lines)
+        secrets = (self.admin.password, self.driver_account.password)
+        return [errorlog.redact(line, *secrets) for line in found[-lines:]]
 
     def _show(self, what: str) -> list[tuple[str, str]]:
         with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
@@ -157,38 +165,48 @@ def running_server(
     data_dir, run_dir = data_dir.absolute(), run_dir.absolute()
     log_dir = log_dir.absolute() if log_dir is not None else None
     run_dir.mkdir(parents=True, exist_ok=True)
-    socket, socket_dir = _socket_place(run_dir)
-    paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=socket, log_dir=log_dir)
-    record = register(registry, data_dir=data_dir, run_dir=run_dir, socket_dir=socket_dir)
-    try:
+    with contextlib.ExitStack() as afterwards:
+        socket, socket_dir = _socket_place(run_dir)
+        if socket_dir is not None:
+            afterwards.callback(shutil.rmtree, socket_dir, ignore_errors=True)
+        paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=socket, log_dir=log_dir)
+        record = register(registry, data_dir=data_dir, run_dir=run_dir, socket_dir=socket_dir)
+        afterwards.callback(record.remove)
+        afterwards.callback(_sweep, paths)
         _prepare(binary, paths, options, socket_dir)
         instance = _start(binary, paths, record, options, fast_shutdown, deadline_s, should_stop)
-        clean = False
+        patience_s = FAILED_STOP_S
         try:
             yield instance
-            clean = True
+            patience_s = STOP_S if fast_shutdown else SLOW_STOP_S
         finally:
-            _stop(instance, STOP_S if fast_shutdown else SLOW_STOP_S)
-        if clean and not fast_shutdown and instance.exit_status != 0:
+            _stop(instance, patience_s)
+        if not fast_shutdown and instance.exit_status != 0:
             raise RunFailed(
                 Outcome.CRASHED,
                 "the server did not shut down cleanly, so its data directory cannot be kept "
-                f"(exit status {instance.exit_status})",
+                f"({describe_exit(instance.exit_status)})",
                 log_tail="\n".join(errorlog.meaningful(instance.log_lines())),
             )
-    finally:
-        paths.init_file.unlink(missing_ok=True)
-        if socket_dir is not None:
-            shutil.rmtree(socket_dir, ignore_errors=True)
-        record.remove()
+
+
+def _sweep(paths: InstancePaths) -> None:
+    """Leave no secret and no process, even when an interrupt came between start and note."""
+    argument = defaults_argument(paths.run_dir)
+    for pid in find_by_argument(argument):
+        kill_checked(pid, argument)
+    paths.init_file.unlink(missing_ok=True)
 
 
 def _socket_place(run_dir: Path) -> tuple[Path, Path | None]:
     """The socket's path, and the directory made for it when `run_dir` is too long a name."""
     socket = run_dir / "mysqld.sock"
-    if len(str(socket).encode()) <= SOCKET_LIMIT:
+    if len(os.fsencode(socket)) <= SOCKET_LIMIT:
         return socket, None
-    socket_dir = Path(tempfile.mkdtemp(prefix="advisor-"))
+    base = tempfile.gettempdir()
+    if len(os.fsencode(base)) > SOCKET_LIMIT - len("/advisor-12345678/mysqld.sock"):
+        base = "/tmp"  # noqa: S108  mkdtemp makes the name and its mode safe
+    socket_dir = Path(tempfile.mkdtemp(prefix="advisor-", dir=base))
     (socket_dir / MARK).touch()
     return socket_dir / "mysqld.sock", socket_dir
 
@@ -201,6 +219,7 @@ def _prepare(
 ) -> None:
     render_config(binary, paths, port=1, options=options, fast_shutdown=True)  # refuse early
     user = server_user()
+    paths.run_dir.chmod(0o700)
     paths.tmp_dir.mkdir(exist_ok=True)
     for old in (paths.error_log, paths.console):
         old.unlink(missing_ok=True)
@@ -231,7 +250,7 @@ def _start(
             _wait_until_ready(instance, deadline, deadline_s, should_stop)
             return instance
         except BaseException as error:
-            _stop(instance, 5.0)
+            _stop(instance, FAILED_STOP_S)
             taken = errorlog.matching(instance.log_lines(), errorlog.PORT_TAKEN)
             if not (isinstance(error, RunFailed) and taken) or attempt == PORT_ATTEMPTS:
                 raise
@@ -260,6 +279,8 @@ def _spawn(binary: ServerBinary, paths: InstancePaths, port: int, text: str) -> 
             start_new_session=True,  # Ctrl-C in a terminal is for us, not for the server
             umask=0o027,
         )
+    with contextlib.suppress(OSError):  # short of memory, the kernel must not take the worker
+        Path(f"/proc/{process.pid}/oom_score_adj").write_text(OOM_SCORE_ADJ)
     return ServerInstance(binary, paths, port, process, admin, driver)
 
 
@@ -272,7 +293,7 @@ def _wait_until_ready(
     refused = ""
     while True:
         if not instance.alive():
-            raise _failed_start(instance)
+            raise explain_failed_start(instance)
         if should_stop():
             raise RunFailed(Outcome.CANCELLED, "cancelled while the server was starting")
         try:
@@ -290,15 +311,6 @@ def _wait_until_ready(
                 log_tail="\n".join(errorlog.meaningful(instance.log_lines())),
             )
         time.sleep(_POLL_S)
-
-
-def _failed_start(instance: ServerInstance) -> RunFailed:
-    lines = instance.log_lines()
-    return RunFailed(
-        Outcome.NO_START,
-        f"the server did not start (exit status {instance.exit_status})",
-        log_tail="\n".join(errorlog.meaningful(lines)),
-    )
 
 
 def _stop(instance: ServerInstance, patience_s: float) -> None:

@@ -18,17 +18,27 @@ _ON_OFF = {"on": True, "1": True, "true": True, "off": False, "0": False, "false
 
 # Options that decide where the server lives, who may reach it or what code it runs. None is a
 # knob; one in a candidate's set means that a gate above us is broken.
+_PLACES = (
+    "basedir", "datadir", "socket", "port", "pid_file", "tmpdir", "log_error", "init_file",
+    "plugin_dir", "lc_messages_dir", "character_sets_dir", "innodb_log_group_home_dir",
+    "log_bin_basename", "log_bin_index", "chroot",
+)  # fmt: skip
+_REACH = (
+    "networking", "grant_tables", "mysqlx_port", "mysqlx_socket", "admin_address", "admin_port",
+    "require_secure_transport", "auto_generate_certs", "user",
+)  # fmt: skip
+_CODE = (
+    "plugin_load", "plugin_load_add", "early_plugin_load", "init_connect", "bootstrap",
+    "initialize", "initialize_insecure", "daemonize", "defaults_file", "defaults_extra_file",
+    "defaults_group_suffix", "innodb_fast_shutdown",
+)  # fmt: skip
 RESERVED = frozenset(
-    {rule.option.removeprefix("loose_").removeprefix("skip_") for rule in RULES}
-) | frozenset(
-    """
-    basedir datadir socket port pid_file tmpdir log_error init_file plugin_dir lc_messages_dir
-    character_sets_dir innodb_log_group_home_dir innodb_fast_shutdown user chroot
-    early_plugin_load plugin_load plugin_load_add daemonize bootstrap initialize
-    initialize_insecure networking grant_tables defaults_file defaults_extra_file
-    defaults_group_suffix init_connect log_bin_basename log_bin_index mysqlx_port mysqlx_socket
-    admin_address admin_port require_secure_transport auto_generate_certs
-    """.split()
+    [
+        *_PLACES,
+        *_REACH,
+        *_CODE,
+        *(rule.option.removeprefix("loose_").removeprefix("skip_") for rule in RULES),
+    ]
 )
 
 

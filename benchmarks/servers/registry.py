@@ -72,7 +72,8 @@ def register(registry: Path, *, data_dir: Path, run_dir: Path, socket_dir: Path 
     """Write down a server that is about to be started by this process."""
     registry.mkdir(parents=True, exist_ok=True)
     owner = process_id(os.getpid())
-    assert owner is not None  # we are alive
+    if owner is None:
+        raise RuntimeError("/proc does not show this process; is it mounted?")
     (run_dir / MARK).touch()
     entry = Entry(owner, None, data_dir, run_dir, socket_dir)
     return Record(registry / f"{run_dir.name}-{secrets.token_hex(4)}.json", entry)

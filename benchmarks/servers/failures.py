@@ -1,0 +1,150 @@
+"""Why a server did not start or died, told from evidence and with the evidence named."""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers import errorlog
+
+if TYPE_CHECKING:
+    from benchmarks.servers.instance import ServerInstance
+
+VMSTAT = Path("/proc/vmstat")
+APPARMOR_PROFILES = Path("/sys/kernel/security/apparmor/profiles")
+_DEATH_THROES_S = 5.0  # a crashing mysqld writes its stack trace before it goes
+
+
+def oom_kills() -> int | None:
+    """How many processes the kernel has killed for want of memory since boot (all cgroups)."""
+    try:
+        match = re.search(r"^oom_kill (\d+)$", VMSTAT.read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(match[1]) if match else None
+
+
+def explain_death(instance: ServerInstance) -> RunFailed:
+    """Why a server that had answered no longer does; to be raised by the caller.
+
+    CRASHED, OUT_OF_MEMORY, DISK_FULL, or TIMED_OUT for one that lives and is silent. Waits up to
+    5 s for a dying server. The message says what the verdict rests on.
+    """
+    deadline = time.monotonic() + _DEATH_THROES_S
+    while instance.alive() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    lines = instance.log_lines()
+    found = _disk_full(lines) or _out_of_memory(instance, lines)
+    if found is not None:
+        return found
+    tail = _last_words(lines)
+    if instance.alive():
+        return RunFailed(Outcome.TIMED_OUT, "the server runs but no longer answers", log_tail=tail)
+    how = describe_exit(instance.exit_status)
+    if _killed_by_another(instance):
+        how += ", which we did not send; the kernel's count of out-of-memory kills " + (
+            "cannot be read" if oom_kills() is None else "did not rise"
+        )
+    return RunFailed(Outcome.CRASHED, f"the server ended while in use: {how}", log_tail=tail)
+
+
+def explain_failed_start(instance: ServerInstance) -> RunFailed:
+    """Why a server exited before it answered: NO_START, OUT_OF_MEMORY (killed) or DISK_FULL."""
+    lines = instance.log_lines()
+    if _killed_by_another(instance) and (killed := _out_of_memory(instance, lines)):
+        return killed
+    what = f"the server did not start ({describe_exit(instance.exit_status)})"
+    return start_failure(what, lines, instance.binary.path)
+
+
+def start_failure(what: str, lines: list[str], program: Path) -> RunFailed:
+    """DISK_FULL, or NO_START with the first error in the message and the errors as the tail."""
+    if (full := _disk_full(lines)) is not None:
+        return full
+    reason = errorlog.first_error(lines)
+    message = f"{what}: {reason}" if reason else what
+    confined = apparmor_note(program)
+    if confined and errorlog.matching(lines, errorlog.PERMISSION):
+        message += f"; {confined}"
+    return RunFailed(Outcome.NO_START, message, log_tail="\n".join(errorlog.meaningful(lines)))
+
+
+def apparmor_note(program: Path) -> str | None:
+    """What to do about an enforced AppArmor profile for `program`; None when there is none.
+
+    Ubuntu's mysql-server brings one that allows the packaged directories only.
+    """
+    try:
+        loaded = APPARMOR_PROFILES.read_text().splitlines()
+    except OSError:
+        return None
+    real = program.resolve()
+    for line in loaded:
+        name, _, mode = line.rpartition(" ")
+        if mode == "(enforce)" and name in (str(program), str(real), real.name):
+            return (
+                f"the AppArmor profile {name} is enforced and keeps it to its packaged "
+                "directories: allow ours in /etc/apparmor.d/local/ and reload the profile"
+            )
+    return None
+
+
+def describe_exit(status: int | None) -> str:
+    """An exit status in words."""
+    if status is None:
+        return "still running"
+    if status < 0:
+        return f"ended by {signal.Signals(-status).name}"
+    return f"exit status {status}"
+
+
+def _killed_by_another(instance: ServerInstance) -> bool:
+    return instance.exit_status == -signal.SIGKILL and not instance.killed_by_us
+
+
+def _disk_full(lines: list[str]) -> RunFailed | None:
+    found = errorlog.matching(lines, errorlog.DISK_FULL)
+    if not found:
+        return None
+    return RunFailed(
+        Outcome.DISK_FULL,
+        f"the disk is full, says the error log: {errorlog.strip_prefix(found[0])}",
+        log_tail="\n".join(found[-30:]),
+    )
+
+
+def _out_of_memory(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
+    tail = _last_words(lines)
+    if _killed_by_another(instance):
+        before, now = instance.oom_kills_before, oom_kills()
+        if before is not None and now is not None and now > before:
+            return RunFailed(
+                Outcome.OUT_OF_MEMORY,
+                "the server was ended by a SIGKILL that we did not send, and the kernel's count "
+                f"of out-of-memory kills rose by {now - before} meanwhile",
+                log_tail=tail,
+            )
+    # Warnings are left out: servers warn of large pages and io_uring and go on without them.
+    found = errorlog.matching(
+        [line for line in lines if "[Warning]" not in line and "[Note]" not in line],
+        errorlog.OUT_OF_MEMORY,
+    )
+    if found and not instance.alive():
+        return RunFailed(
+            Outcome.OUT_OF_MEMORY,
+            f"the server ended ({describe_exit(instance.exit_status)}) after it had logged: "
+            f"{errorlog.strip_prefix(found[0])}",
+            log_tail="\n".join(found[-30:]),
+        )
+    return None
+
+
+def _last_words(lines: list[str]) -> str:
+    """The stack trace of a crash if there is one, else the error lines."""
+    starts = [n for n, line in enumerate(lines) if errorlog.CRASH.search(line)]
+    return "\n".join(lines[starts[-1] :][:60] if starts else errorlog.meaningful(lines))
