@@ -42,7 +42,6 @@ CSRF_TRUSTED_ORIGINS = read(env.list, "ADVISOR_TRUSTED_ORIGINS", [])
 HOST_NAME = read(env.str, "ADVISOR_HOST_NAME", socket.gethostname())
 # A device that is not named is the disk under the advisor's own home.
 DEFAULT_DEVICE = Path(read(env.str, "ADVISOR_DEVICE", str(HOME / "device")))
-TPCC_MYSQL_HOME = read(env.str, "TPCC_MYSQL_HOME", "")
 INSTANCE_REGISTRY = RUN_DIR / "instances"
 HEARTBEAT_SECONDS = 1.0
 # A run whose worker has not been heard of for so long is lost.

@@ -27,7 +27,7 @@ class HostWatch(bootsteps.StartStopStep):
     def start(self, parent: Any) -> None:
         from django.conf import settings
 
-        from benchmarks.servers.reaper import reap
+        from benchmarks.servers.registry import reap
 
         for line in reap(settings.INSTANCE_REGISTRY):
             logger.warning("left behind by a dead worker: %s", line)

@@ -13,7 +13,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.datasets.golden import Dataset, clone, ensure_dataset
+from benchmarks.datasets.cloning import clone
+from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, Dataset, ensure_dataset
 from benchmarks.devices import DeviceIdentity, check_usable, identify_device
 from benchmarks.drivers.protocol import Driver, DriverResult, Load, Phase, Target
 from benchmarks.errors import RunFailed
@@ -22,14 +23,12 @@ from benchmarks.layout import DeviceLayout
 from benchmarks.metrics import Metrics, compute_metrics, mean_cpu_hz
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.death import explain_death
+from benchmarks.servers.failures import explain_death
 from benchmarks.servers.instance import ServerInstance, running_server
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.series import Second, merge_new_orders
 from benchmarks.telemetry.snapshot import Snapshot
-
-DEFAULT_PAGE_SIZE = 16384
 
 
 @dataclass(frozen=True)
@@ -233,6 +232,6 @@ def _comparability(
         server_digest=plan.binary.digest,
         driver_name=plan.driver.name,
         driver_version=plan.driver.version,
-        dataset_key=dataset.key,
+        dataset_key=dataset.path.name,
         log_bin=variables.get("log_bin") == "ON",
     )

@@ -136,7 +136,6 @@ def _store(run: Run, measurement: Measurement) -> None:
     }
     values.update(
         state=Outcome.OK.value,
-        measured_seconds=measurement.measured_seconds,
         driver_cpu_ms_per_new_order=measurement.driver_cpu_ms_per_new_order,
         driver_version=measurement.driver_version,
         code_commit=code_commit(),

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.progress import LoadProgress
+from benchmarks.datasets.progress import LoadProgress, ProgressCallback
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.layout import DeviceLayout
 from benchmarks.servers.binary import identify
@@ -44,7 +44,10 @@ def _prepare_claimed(study: Study) -> None:
         return mine.values_list("stop_request", flat=True).first() or ""
 
     def progress(step: LoadProgress) -> None:
-        latest.update(preparing_fraction=step.fraction, preparing_text=step.text[:200])
+        latest.update(
+            preparing_fraction=step.fraction,
+            preparing_text=f"loading the dataset: {step.phase}"[:200],
+        )
 
     with Heartbeat(beat) as pulse:
         try:
@@ -69,7 +72,7 @@ def _prepare_claimed(study: Study) -> None:
             mine.update(state=StudyState.RUNNING, claimed_by="", preparing_fraction=1)
 
 
-def _load_all(study: Study, progress: object, pulse: Heartbeat) -> None:
+def _load_all(study: Study, progress: ProgressCallback, pulse: Heartbeat) -> None:
     binary = identify(Path(study.server.path))
     for device in study.devices.all():
         layout = DeviceLayout(data_dir=Path(device.data_dir))

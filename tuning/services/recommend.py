@@ -7,7 +7,7 @@ from statistics import geometric_mean
 
 from benchmarks.models import Device
 from tuning.errors import TuningError
-from tuning.export import ExportFacts, render_my_cnf
+from tuning.export import render_my_cnf
 from tuning.models import Candidate, Recommendation, Study
 from tuning.services.results import Board, Row, boards
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.drivers.select import find_driver
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from benchmarks.datasets.golden import estimated_bytes
+from benchmarks.datasets.rules import estimated_bytes, estimated_directory_bytes
 from benchmarks.devices import DeviceIdentity, check_usable, identify_device
-from benchmarks.drivers.select import find_driver
 from benchmarks.models import Config, Device, Host, Run, RunState, Server, Workload
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
@@ -36,6 +36,13 @@ LARGEST = {
     "measure_s": 86_400,
     "blocks": 1_000,
 }
+
+
+class BadRequest(TuningError):
+    """The request itself can't be meant: a size out of range, nothing to compare."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("bad_request", message)
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,8 @@ def create_study(request: StudyRequest, user: Any = None) -> Study:
         ServerTraits(flavour=binary.flavour, version=binary.version),
         data_bytes=estimated_bytes(sizes["warehouses"]),
     )
+    if len(planned) < 2:
+        raise BadRequest(f"template {template.name!r} needs a config of yours to compare with")
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(
@@ -126,9 +135,9 @@ def _sizes(request: StudyRequest, template: StudyTemplate) -> dict[str, Any]:
         values = sizes[name] if name == "connections" else [sizes[name]]
         low = smallest.get(name, 1)
         if not values or any(not low <= value <= largest for value in values):
-            raise TuningError("bad_size", f"{name} must be between {low} and {largest}")
+            raise BadRequest(f"{name} must be between {low} and {largest}")
     if len(set(sizes["connections"])) != len(sizes["connections"]):
-        raise TuningError("bad_size", "connections names the same number twice")
+        raise BadRequest("connections names the same number twice")
     return sizes
 
 
@@ -137,7 +146,7 @@ def _usable_device(named: Path | None, warehouses: int) -> DeviceIdentity:
         named = settings.DEFAULT_DEVICE
         named.mkdir(parents=True, exist_ok=True)
     path = named.expanduser().absolute()
-    check_usable(path, int(estimated_bytes(warehouses) * COPIES_ON_DEVICE))
+    check_usable(path, int(estimated_directory_bytes(warehouses) * COPIES_ON_DEVICE))
     return identify_device(path)
 
 

@@ -19,9 +19,9 @@ from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking, write_recommendation
 from benchmarks.errors import BenchmarkError
-from tuning.errors import TuningError
+from tuning.errors import TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
-from tuning.services.studies import StudyRequest, cancel_study, create_study
+from tuning.services.studies import BadRequest, StudyRequest, cancel_study, create_study
 
 
 class Command(BaseCommand):
@@ -58,10 +58,8 @@ class Command(BaseCommand):
             call_command("migrate", verbosity=0)
             study = _run(options, console)
         except (AdvisorError, BenchmarkError, TuningError) as error:
-            wrong_use = getattr(error, "wrong_use", False)
-            raise CommandError(
-                f"{error.code}: {error}", returncode=2 if wrong_use else 1
-            ) from error
+            code = 2 if isinstance(error, BadRequest | UnknownTemplate) else 1
+            raise CommandError(f"{error.code}: {error}", returncode=code) from error
         except KeyboardInterrupt:
             raise CommandError("interrupted: the study was cancelled") from None
         self._show(study, options)
@@ -96,8 +94,9 @@ def _run(options: dict[str, Any], console: Console) -> Study:
         with Supervisor() as processes:
             follow(study, console, processes.check)
     finally:
-        # Interrupted or failed on the way: nothing of it may start again later by itself.
-        cancel_study(study)
+        if not study.is_finished:
+            # Interrupted or failed on the way: nothing of it may start again later by itself.
+            cancel_study(study)
     if study.state != StudyState.FINISHED:
         tail = f"\n{study.log_tail}" if study.log_tail else ""
         raise StudyFailed(study.reason_code or study.state, f"{study.reason}{tail}")

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from advisor.tests.harness import Home
+from benchmarks.servers.binary import ServerBinary
+
+
+@pytest.fixture(scope="session")
+def shared_device() -> Iterator[Path]:
+    """A device whose datasets all tests of the session share."""
+    with tempfile.TemporaryDirectory(prefix="adv-device-") as folder:
+        path = Path(folder)
+        path.chmod(0o755)
+        yield path
+
+
+@pytest.fixture
+def home(shared_device: Path, mysql_binary: ServerBinary) -> Iterator[Home]:
+    """A fresh home; afterwards nothing of it may run."""
+    with tempfile.TemporaryDirectory(prefix="adv-home-") as folder:
+        place = Home(Path(folder), shared_device, mysql_binary)
+        yield place
+        for process in place.processes():
+            process.kill()

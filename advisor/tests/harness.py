@@ -1,0 +1,113 @@
+"""Runs the real command line in a home of its own: real Redis, real worker, real servers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.servers.binary import ServerBinary
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# One warehouse, two connections and seconds instead of minutes: the whole path, quickly.
+SMALL = ["--warehouses", "1", "--connections", "2", "--warmup", "1", "--measure", "3"]
+
+
+@dataclass(frozen=True)
+class Home:
+    """An ADVISOR_HOME and a device; datasets on the device are shared by the tests that use it."""
+
+    path: Path
+    device: Path
+    server: ServerBinary
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if k not in ("REDIS_URL", "DATABASE_URL")}
+        return {**kept, "ADVISOR_HOME": str(self.path), "ADVISOR_HOST_NAME": "testhost", **more}
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.environment(**environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(
+        self, *arguments: str, timeout: float = 170, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        process = self.start(*arguments, **environment)
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            out, err = process.communicate(timeout=40)
+            raise AssertionError(f"not done in {timeout} s:\n{out}\n{err}") from None
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def advise(self, *arguments: str) -> list[str]:
+        """Arguments of `advise` on this home's server and device, small."""
+        place = ["--server", str(self.server.path), "--device", str(self.device)]
+        return ["advise", *place, *SMALL, *arguments]
+
+    def processes(self) -> list[psutil.Process]:
+        """Every living process that belongs to this home or device."""
+        marks = (str(self.path), str(self.device))
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.status() == psutil.STATUS_ZOMBIE:
+                    continue
+                words = [*process.cmdline(), process.environ().get("ADVISOR_HOME", "")]
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+            if process.pid != os.getpid() and any(m in w for m in marks for w in words):
+                found.append(process)
+        return found
+
+    def find(self, word: str) -> list[psutil.Process]:
+        """Those of `processes()` whose command line has `word` in it."""
+        return [p for p in self.processes() if word in " ".join(_command(p))]
+
+    def left_behind(self) -> list[str]:
+        """Processes and run folders that should be gone; empty when all was cleaned up."""
+        deadline = time.monotonic() + 10
+        while (left := self._left()) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        return left
+
+    def _left(self) -> list[str]:
+        runs = self.device / "oltp-advisor" / "runs"
+        folders = [str(path) for path in runs.iterdir()] if runs.exists() else []
+        registry = self.path / "run" / "instances"
+        entries = [str(path) for path in registry.glob("*.json")]
+        return [" ".join(_command(p)) for p in self.processes()] + folders + entries
+
+
+def _command(process: psutil.Process) -> Sequence[str]:
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
+def wait_for(what: Callable[[], Any], seconds: float = 60, text: str = "") -> Any:
+    """The first true value of `what()`; fails the test when none came in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if value := what():
+            return value
+        time.sleep(0.1)
+    raise AssertionError(text or f"not within {seconds} s")

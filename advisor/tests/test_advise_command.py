@@ -1,0 +1,180 @@
+"""`manage.py advise` as a user runs it: real Redis, worker, server and driver."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from advisor.tests.harness import Home
+from benchmarks.drivers.tpcc_mysql import find_tpcc_start
+from benchmarks.servers.binary import ServerBinary
+
+ROW_KEYS = {
+    "rank",
+    "config",
+    "outcome",
+    "tpmP",
+    "ratio_to_baseline",
+    "p95_ms",
+    "p99_ms",
+    "max_ms",
+    "server_path_length",
+    "host_path_length",
+    "runs",
+}
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+
+@pytest.fixture
+def candidate(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.cnf"
+    path.write_text("[mysqld]\ninnodb_io_capacity = 5000\nmax_connections = 200\n")
+    return path
+
+
+@pytest.mark.parametrize("driver", ["sysbench", "tpcc-mysql"])
+def test_a_study_ends_in_a_ranking_and_a_file_the_server_accepts(
+    home: Home, candidate: Path, tmp_path: Path, driver: str
+) -> None:
+    if driver == "tpcc-mysql" and find_tpcc_start() is None:
+        pytest.skip("tpcc-mysql is not installed (no tpcc_start on PATH or in TPCC_MYSQL_HOME)")
+    output = tmp_path / "my.cnf"
+    done = home.run(
+        *home.advise("--template", "compare", "--config", str(candidate), "--blocks", "2"),
+        *("--driver", driver, "--output", str(output), "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert set(document) == {"study", "ranking", "recommendation"}
+    rows = {row["config"]: row for row in document["ranking"]}
+    assert set(rows) == {"server-default", "mine"}
+    for row in rows.values():
+        assert set(row) >= ROW_KEYS
+        assert row["outcome"] == "ok"
+        assert row["runs"] == 2
+        assert row["tpmP"] > 0
+        assert 0 < row["p95_ms"] <= row["p99_ms"] <= row["max_ms"]
+        assert row["host_path_length"] > row["server_path_length"] > 0
+    assert rows["server-default"]["ratio_to_baseline"] == 1.0
+    assert _accepts(home.server, output)
+    assert home.left_behind() == []
+
+
+def test_the_quick_template_runs_every_whitepaper_config_on_mariadb(
+    home: Home, mariadb_binary: ServerBinary
+) -> None:
+    place = dataclasses.replace(home, server=mariadb_binary)
+    done = place.run(*place.advise("--driver", "sysbench", "--blocks", "1", "--json"))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["ranking"]
+    assert {row["config"]: row["outcome"] for row in rows} == dict.fromkeys(
+        ["server-default", "whitepaper-1", "whitepaper-2", "whitepaper-3", "whitepaper-a"], "ok"
+    )
+    assert sorted(row["rank"] for row in rows) == [1, 2, 3, 4, 5]
+    assert place.left_behind() == []
+
+
+def test_a_config_the_server_refuses_is_no_start_and_the_study_goes_on(
+    home: Home, tmp_path: Path
+) -> None:
+    refused = tmp_path / "refused.cnf"
+    # Allowed by the catalogue, but InnoDB can't reserve a buffer pool of 4 TB.
+    refused.write_text("[mysqld]\ninnodb_buffer_pool_size = 4096G\n")
+    done = home.run(
+        *home.advise("--template", "compare", "--config", str(refused), "--blocks", "1"),
+        *("--driver", "sysbench", "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    rows = {row["config"]: row for row in json.loads(done.stdout)["ranking"]}
+    assert rows["refused"]["outcome"] in ("no_start", "out_of_memory")
+    assert rows["refused"]["tpmP"] is None
+    assert rows["refused"]["rank"] is None
+    assert rows["server-default"]["outcome"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "reason"),
+    [
+        (["--template", "nonesuch"], 2, "unknown_template"),
+        (["--blocks", "0"], 2, "blocks must be between 1"),
+        (["--connections", "8,x"], 2, "not a number"),
+        (["--driver", "jmeter"], 2, "invalid choice"),
+        (["--config", "/nonexistent.cnf"], 2, "No such file"),
+        (["--output", "/nonexistent/my.cnf"], 2, "existing directory"),
+        (["--template", "compare"], 2, "needs a config"),
+        (["--device", "/nonexistent"], 1, "device_unusable: /nonexistent"),
+        (["--device", "/proc"], 1, "device_unusable: /proc"),
+        (["--server", "/bin/true"], 1, "not_a_server: /bin/true"),
+        (["--server", "/nonexistent"], 1, "not_a_server: /nonexistent"),
+        (["--warehouses", "9999"], 1, "device_unusable"),
+    ],
+)
+def test_wrong_input_is_one_typed_line_and_starts_nothing(
+    home: Home, arguments: list[str], status: int, reason: str
+) -> None:
+    place = ["--server", str(home.server.path), "--device", str(home.device)]
+    done = home.run("advise", *place, *arguments)
+    assert done.returncode == status
+    assert reason in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert home.processes() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("innodb_bufer_pool_size = 1G", "innodb_bufer_pool_size"),
+        ("innodb_buffer_pool_size = 12Q", "12Q"),
+        ("datadir = /var/lib/mysql", "datadir"),
+        ("plugin-load-add = evil.so", "plugin"),
+        ("innodb_flush_log_at_trx_commit = 2", "D1"),
+    ],
+)
+def test_a_config_with_a_fault_is_refused_by_name_and_line(
+    home: Home, tmp_path: Path, text: str, reason: str
+) -> None:
+    config = tmp_path / "faulty.cnf"
+    config.write_text(f"[mysqld]\n{text}\n")
+    done = home.run(*home.advise("--config", str(config)))
+    assert done.returncode == 1
+    assert "invalid_config" in done.stderr
+    assert "line 2" in done.stderr
+    assert reason in done.stderr
+    assert home.processes() == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small file system")
+def test_a_full_device_is_said_before_anything_is_loaded(home: Home, server_tmp: Path) -> None:
+    small = server_tmp / "small"
+    small.mkdir()
+    mount = shutil.which("mount")
+    assert mount
+    subprocess.run([mount, "-t", "tmpfs", "-o", "size=64m", "none", str(small)], check=True)
+    try:
+        done = home.run(
+            "advise", "--device", str(small), "--server", str(home.server.path), "--warehouses", "1"
+        )
+    finally:
+        subprocess.run([mount.replace("mount", "umount"), str(small)], check=True)
+    assert done.returncode == 1
+    assert "device_unusable" in done.stderr
+    assert "MB" in done.stderr or "MiB" in done.stderr
+
+
+def _accepts(server: ServerBinary, my_cnf: Path) -> bool:
+    my_cnf.chmod(0o644)
+    check = subprocess.run(
+        [server.path, f"--defaults-file={my_cnf}", "--user=nobody", "--validate-config"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return check.returncode == 0

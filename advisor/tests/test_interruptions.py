@@ -1,0 +1,142 @@
+"""What happens when something is killed half-way: nothing lost, nothing left running."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from advisor.tests.harness import ROOT, Home, wait_for
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+
+@pytest.fixture
+def study(home: Home, tmp_path: Path) -> list[str]:
+    """Arguments of a study of a few short runs."""
+    config = tmp_path / "mine.cnf"
+    config.write_text("[mysqld]\ninnodb_io_capacity = 5000\n")
+    return home.advise(
+        *("--template", "compare", "--config", str(config), "--blocks", "2"),
+        *("--measure", "4", "--driver", "sysbench", "--json"),
+    )
+
+
+def _rows(home: Home, query: str) -> list[tuple[Any, ...]]:
+    path = home.path / "private" / "db.sqlite3"
+    if not path.exists():
+        return []
+    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+    try:
+        return database.execute(query).fetchall()
+    except sqlite3.OperationalError:
+        return []  # not migrated yet
+    finally:
+        database.close()
+
+
+def _is_measuring(home: Home) -> bool:
+    return bool(_rows(home, "select id from benchmarks_run where step='measuring'"))
+
+
+def _wait_until_measuring(home: Home, process: subprocess.Popen[str]) -> None:
+    def seen() -> bool:
+        assert process.poll() is None, process.communicate()
+        return _is_measuring(home)
+
+    wait_for(seen, 120, "no run began to measure")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_advise_cancels_its_study_and_leaves_nothing(
+    home: Home, study: list[str], number: signal.Signals
+) -> None:
+    process = home.start(*study)
+    _wait_until_measuring(home, process)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert out == ""
+    assert _rows(home, "select distinct state from tuning_study") == [("cancelled",)]
+    assert _rows(home, "select id from benchmarks_run where state in ('queued','running')") == []
+    assert home.left_behind() == []
+
+
+def test_a_worker_killed_mid_run_loses_that_run_and_the_study_goes_on(
+    home: Home, study: list[str]
+) -> None:
+    process = home.start(*study)
+    _wait_until_measuring(home, process)
+    for worker in home.find("manage.py worker"):
+        worker.kill()
+    out, err = process.communicate(timeout=150)
+    assert process.returncode == 0, err
+    document = json.loads(out)
+    assert {row["runs"] for row in document["ranking"]} == {2}
+    states = _rows(home, "select state, count(*) from benchmarks_run group by state")
+    assert dict(states) == {"ok": 4, "lost": 1}
+    retries = _rows(
+        home,
+        "select old.state from benchmarks_run r join benchmarks_run old on r.retry_of_id = old.id",
+    )
+    assert retries == [("lost",)]
+    assert home.left_behind() == []
+
+
+def test_redis_killed_mid_study_costs_nothing_but_time(home: Home, study: list[str]) -> None:
+    process = home.start(*study)
+    _wait_until_measuring(home, process)
+    (redis,) = home.find("redis-server")
+    redis.kill()
+    out, err = process.communicate(timeout=150)
+    assert process.returncode == 0, err
+    assert {row["runs"] for row in json.loads(out)["ranking"]} == {2}
+    assert dict(_rows(home, "select state, count(*) from benchmarks_run group by state")) == {
+        "ok": 4
+    }
+    assert home.left_behind() == []
+
+
+def test_advise_itself_killed_leaves_no_process(home: Home, study: list[str]) -> None:
+    process = home.start(*study)
+    _wait_until_measuring(home, process)
+    process.kill()
+    process.communicate(timeout=30)
+    assert wait_for(lambda: not home.processes(), 40, "processes survived their supervisor")
+
+
+def test_serve_says_that_its_port_is_taken_and_starts_nothing(home: Home) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = home.run("serve", ADVISOR_PORT=str(port))
+    assert done.returncode == 1
+    assert f"port_taken: 127.0.0.1:{port}" in done.stderr
+    assert "ADVISOR_PORT" in done.stderr
+    assert home.processes() == []
+
+
+def test_an_explicit_redis_that_does_not_answer_is_an_error(home: Home, study: list[str]) -> None:
+    done = home.run(*study, REDIS_URL="redis://127.0.0.1:1/0")
+    assert done.returncode == 1
+    assert "redis_unreachable" in done.stderr
+    assert home.left_behind() == []
+
+
+def test_a_wrong_setting_is_named(home: Home) -> None:
+    done = home.run("check", ADVISOR_PORT="eighty")
+    assert done.returncode == 1
+    assert "ADVISOR_PORT='eighty'" in done.stderr
+    assert "Traceback" not in done.stderr
