@@ -1,0 +1,25 @@
+"""What was done to a knob on its way into a candidate: shown to the user, never silent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    """What became of a knob."""
+
+    KEPT = "kept"
+    RENAMED = "renamed"
+    ADJUSTED = "adjusted"
+    DROPPED = "dropped"
+    HELD = "held"
+
+
+@dataclass(frozen=True)
+class Note:
+    """One remark on one knob; `detail` is a sentence for people."""
+
+    name: str
+    action: Action
+    detail: str

@@ -1,0 +1,148 @@
+"""Values of knobs: from the text in a my.cnf to the form that the server shows."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from tuning.catalogue.knob import Kind, Knob, Limits
+from tuning.configs.target import ServerTraits
+
+# From 2^63 on servers refuse, wrap or clamp, depending on the variable.
+_TOO_LARGE = 2**63
+_SUFFIXES = "KMGTPE"
+_NEW_SUFFIXES = "TPE"
+_WHOLE = re.compile(r"([0-9]+)([KMGTPE]?)", re.IGNORECASE)
+_UNIT = re.compile(r"([0-9]+)\s*([KMGTPE])\s*i?B|([0-9]+)\s+([KMGTPE])", re.IGNORECASE)
+_FRACTION = re.compile(r"([0-9]+\.[0-9]+)([KMGTPE])", re.IGNORECASE)
+_DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
+_BOOLEANS = {"on": "ON", "true": "ON", "1": "ON", "off": "OFF", "false": "OFF", "0": "OFF"}
+
+
+class BadValue(ValueError):
+    """The value cannot be used; the message is a reason to follow the knob's name."""
+
+
+def normalise(knob: Knob, text: str | None, target: ServerTraits) -> str:
+    """The value as SHOW VARIABLES prints it on the target; raises BadValue.
+
+    `text` is what stood behind the `=`, None for a bare option. The knob must exist in the target.
+    """
+    if text is None:
+        if knob.kind is Kind.BOOL or _switches(knob.values(target)):
+            return "ON"
+        raise BadValue(f"needs a value{_example(knob, target)}")
+    if not text:
+        raise BadValue(f"is set to nothing{_example(knob, target)}")
+    if knob.kind in (Kind.INT, Kind.BYTES):
+        value = _whole(text, target)
+        _check_limits(knob, value, knob.limits(target), target)
+        if knob.values(target) and str(value) not in knob.values(target):
+            raise BadValue(f"must be one of {', '.join(knob.values(target))}, not {shown(text)}")
+        return str(value)
+    if knob.kind is Kind.FLOAT:
+        return _decimal(knob, text, target)
+    if knob.kind is Kind.BOOL:
+        if text.lower() not in _BOOLEANS:
+            raise BadValue(f"must be ON or OFF, not {shown(text)}")
+        return _BOOLEANS[text.lower()]
+    if knob.kind is Kind.ENUM:
+        return _word(knob, text, target)
+    if knob.pattern and not re.fullmatch(knob.pattern, text):
+        raise BadValue(f"cannot be {shown(text)}")
+    return text
+
+
+def shown(text: str) -> str:
+    """A value for a message: quoted, without control characters, not too long."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def readable(value: float) -> str:
+    """A number of bytes or anything else for a message: 5242880 as "5M"."""
+    number = int(value) if float(value).is_integer() else value
+    if not isinstance(number, int) or number < 1024:
+        return f"{number}"
+    for power in range(len(_SUFFIXES), 0, -1):
+        unit = 1024**power
+        if number % unit == 0 and number // unit < 10240:
+            return f"{number // unit}{_SUFFIXES[power - 1]}"
+    return f"{number}"
+
+
+def _whole(text: str, target: ServerTraits) -> int:
+    match = _WHOLE.fullmatch(text)
+    if match is None:
+        raise BadValue(_why_not_whole(text))
+    suffix = match[2].upper()
+    if suffix and suffix in _NEW_SUFFIXES and not target.mariadb and target.version < (8, 0, 14):
+        raise BadValue(f"has the suffix {suffix}, which {target} does not know; use G")
+    if len(match[1]) > 20:
+        raise BadValue(f"is too large a number: {shown(text)}")
+    value = int(match[1])
+    if suffix:
+        value <<= 10 * (_SUFFIXES.index(suffix) + 1)
+    if value >= _TOO_LARGE:
+        raise BadValue(f"is too large a number: {shown(text)} is not below 2^63")
+    return value
+
+
+def _why_not_whole(text: str) -> str:
+    if re.fullmatch(r"-\s*[0-9.]+[A-Za-z]*", text):
+        return f"must not be negative: {shown(text)}"
+    if unit := _UNIT.fullmatch(text):
+        plain = f"{unit[1] or unit[3]}{(unit[2] or unit[4]).upper()}"
+        return f"has a unit the server does not know: write {plain} instead of {shown(text)}"
+    if fraction := _FRACTION.fullmatch(text):
+        power = _SUFFIXES.index(fraction[2].upper())
+        below = Decimal(fraction[1]) * 1024
+        hint = f": write {int(below)}{_SUFFIXES[power - 1]}" if power and below % 1 == 0 else ""
+        return f"must be a whole number, not {shown(text)}{hint}"
+    return f"must be a whole number, with K, M, G or T behind it if need be, not {shown(text)}"
+
+
+def _decimal(knob: Knob, text: str, target: ServerTraits) -> str:
+    if not _DECIMAL.fullmatch(text) or len(text) > 20:
+        negative = re.fullmatch(r"-[0-9.]+", text)
+        reason = "must not be negative" if negative else "must be a plain number such as 75 or 7.5"
+        raise BadValue(f"{reason}: {shown(text)}")
+    value = float(text)
+    _check_limits(knob, value, knob.limits(target), target)
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _check_limits(knob: Knob, value: float, limits: Limits | None, target: ServerTraits) -> None:
+    if limits is None or limits.low <= value <= limits.high:
+        return
+    nearest = limits.low if value < limits.low else limits.high
+    # The server clamps and warns; a config must be what it claims to be.
+    reason = (
+        f"must be {readable(limits.low)} to {readable(limits.high)} on {target}, not "
+        f"{readable(value)}; the server would use {readable(nearest)} in silence"
+    )
+    for rule in knob.durability:
+        if rule.matches(readable(nearest), {}):
+            reason += f" and lose {rule.loses}"
+    raise BadValue(reason)
+
+
+def _word(knob: Knob, text: str, target: ServerTraits) -> str:
+    words = knob.values(target)
+    for word in words:
+        if word.lower() == text.lower():
+            return word
+    if _switches(words) and text.lower() in _BOOLEANS:
+        return _BOOLEANS[text.lower()]
+    if text.isdigit():
+        # Servers take the place in their list, and a wrong one as the default in silence.
+        raise BadValue(f"must be a name ({', '.join(words)}), not the number {shown(text)}")
+    raise BadValue(f"must be one of {', '.join(words)} on {target}, not {shown(text)}")
+
+
+def _switches(words: tuple[str, ...]) -> bool:
+    return {"ON", "OFF"} <= set(words)
+
+
+def _example(knob: Knob, target: ServerTraits) -> str:
+    default = knob.default(target)
+    return f"; the server's default is {default}" if isinstance(default, str) else ""

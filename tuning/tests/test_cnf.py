@@ -1,0 +1,245 @@
+"""A my.cnf is read as the server reads it, and everything that is wrong is said with its line."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.servers.binary import Flavour, ServerBinary
+from tuning.configs.cnf import CnfFile, Setting, parse_cnf, read_cnf
+from tuning.configs.knobs import render_line
+from tuning.configs.target import ServerTraits
+from tuning.errors import InvalidConfig, Problem
+
+MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
+
+
+def parse(text: str, target: ServerTraits | None = None) -> CnfFile:
+    return parse_cnf(text.encode(), "my.cnf", target)
+
+
+def pairs(text: str, target: ServerTraits | None = None) -> list[tuple[str, str | None]]:
+    return [(s.name, s.value) for s in parse(text, target).settings]
+
+
+def problems(data: bytes | str) -> list[tuple[int | None, str]]:
+    with pytest.raises(InvalidConfig) as refused:
+        parse_cnf(data.encode() if isinstance(data, str) else data, "my.cnf")
+    return [(problem.line, problem.reason) for problem in refused.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        ("innodb_io_capacity=200", "innodb_io_capacity", "200"),
+        ("  innodb-io-capacity \t=  200  ", "innodb_io_capacity", "200"),
+        ("innodb_io_capacity = 200 # was 2000", "innodb_io_capacity", "200"),
+        ("innodb_io_capacity = 200#x", "innodb_io_capacity", "200"),
+        ("innodb_io_capacity = 200 ; x", "innodb_io_capacity", "200 ; x"),
+        ("innodb_io_capacity = 200\r", "innodb_io_capacity", "200"),
+        ("skip-log-bin", "skip_log_bin", None),
+        ("skip-log-bin # why", "skip_log_bin", None),
+        ("innodb_flush_method=", "innodb_flush_method", ""),
+        ("innodb_flush_method=''", "innodb_flush_method", ""),
+        ('a = "x # y"', "a", "x # y"),
+        ("a = 'it is \"quoted\"'", "a", 'it is "quoted"'),
+        ('a = "tab\\tnew\\nline\\sspace\\\\"', "a", "tab\tnew\nline space\\"),
+        ('a = "say \\"#1\\""', "a", 'say "#1"'),
+        ("a = C:\\Program", "a", "C:\\Program"),
+        ("a = b = c", "a", "b = c"),
+        ("A = Ünïcode", "A", "Ünïcode"),
+    ],
+)
+def test_one_line(line: str, name: str, value: str | None) -> None:
+    assert pairs(f"[mysqld]\n{line}\n") == [(name, value)]
+
+
+def test_comments_and_blank_lines_say_nothing() -> None:
+    assert pairs("# a\n; b\n\n   # c\n[mysqld]\n#x=1\n ;y=2\n\nz=3") == [("z", "3")]
+
+
+def test_loose_is_taken_off_and_remembered() -> None:
+    [setting] = parse("[mysqld]\nloose-innodb_fast=1").settings
+    assert setting == Setting("innodb_fast", "1", line=2, loose=True)
+
+
+def test_lines_are_counted_from_one() -> None:
+    assert [s.line for s in parse("\n[mysqld]\na=1\n\nb=2").settings] == [3, 5]
+
+
+def test_duplicates_are_both_there_in_order() -> None:
+    assert pairs("[mysqld]\na=1\n[server]\na=2\n[mysqld]\na=3") == [
+        ("a", "1"),
+        ("a", "2"),
+        ("a", "3"),
+    ]
+
+
+def test_groups_of_other_programs_are_listed_not_read() -> None:
+    file = parse("[client]\nport=1\n[mysqld]\na=1\n[mysqldump]\nquick\n[client]\nx=1")
+    assert [s.name for s in file.settings] == ["a"]
+    assert file.other_groups == ("client", "mysqldump")
+
+
+ALL_GROUPS = "".join(
+    f"[{group}]\n{group.replace('.', '_').replace('-', '_')}=1\n"
+    for group in (
+        "mysqld",
+        "server",
+        "mysqld-9.7",
+        "mysqld-8.4",
+        "mysqld-10.11",
+        "mariadb",
+        "mariadbd",
+        "mariadb-10.11",
+        "mariadb-10.6",
+        "client-server",
+    )
+)
+
+
+def test_version_groups_count_for_their_version() -> None:
+    assert [s.name for s in parse(ALL_GROUPS, MYSQL).settings] == [
+        "mysqld",
+        "server",
+        "mysqld_9_7",
+    ]
+    assert [s.name for s in parse(ALL_GROUPS, MARIADB).settings] == [
+        "mysqld",
+        "server",
+        "mysqld_10_11",
+        "mariadb",
+        "mariadbd",
+        "mariadb_10_11",
+        "client_server",
+    ]
+    assert len(parse(ALL_GROUPS).settings) == 10
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("[mysqld]\n!include /etc/other.cnf", 2, "other files are not read"),
+        ("!includedir /etc/mysql/conf.d/", 1, "other files are not read"),
+        ("innodb_io_capacity=200\n[mysqld]", 1, r"add \[mysqld\] above"),
+        ("[mysqld\na=1", 1, "] of the group is missing"),
+        ("[mysqld]\n= 5", 2, "without a name"),
+        ("[mysqld]\na = 'x", 2, "not closed"),
+        ("[mysqld]\na = it's # comment", 2, "not closed"),
+        ("[mysqld]\na=" + "x" * 4100, 2, "longer than 4095 bytes"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text: str, line: int, reason: str) -> None:
+    with pytest.raises(InvalidConfig, match=rf"^my\.cnf, line {line}: .*{reason}"):
+        parse(text)
+
+
+def test_bytes_that_are_no_text_are_refused_with_their_line() -> None:
+    assert problems(b"[mysqld]\na=\xff\xfe\nb=1\x00\nc=\xc3\xa9") == [
+        (2, "is not UTF-8 text"),
+        (3, "holds a NUL byte"),
+    ]
+
+
+def test_every_problem_is_reported_not_only_the_first() -> None:
+    found = problems("a=1\n[mysqld]\n!include x\nb='\n[client\n=1")
+    assert [line for line, _ in found] == [1, 3, 4, 5]
+
+
+def test_a_huge_file_is_refused_without_reading_it() -> None:
+    [(line, reason)] = problems(b"a" * 10_000_000)
+    assert line is None
+    assert "256 KiB" in reason
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_group() -> None:
+    assert parse_cnf(b"\xef\xbb\xbf[mysqld]\r\na=1\r\n", "x").settings[0].value == "1"
+
+
+def test_reading_stops_at_the_limit_and_says_what_is_missing(tmp_path: Path) -> None:
+    big = tmp_path / "big.cnf"
+    big.write_bytes(b"#" * 10_000_000)
+    assert len(read_cnf(big)) == 256 * 1024 + 1
+    with pytest.raises(InvalidConfig, match="No such file"):
+        read_cnf(tmp_path / "absent.cnf")
+    with pytest.raises(InvalidConfig, match="Is a directory"):
+        read_cnf(tmp_path)
+
+
+def test_a_problem_reads_as_a_sentence() -> None:
+    assert str(Problem("x.cnf", 3, "port", "not yours")) == "x.cnf, line 3: port: not yours"
+    assert str(Problem("x.cnf", None, "", "too big")) == "x.cnf: too big"
+    refused = InvalidConfig([Problem("x.cnf", 1, "a", "bad"), Problem("x.cnf", 2, "b", "bad")])
+    assert str(refused) == "x.cnf, line 1: a: bad (and 1 more problem)"
+
+
+NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,30}", fullmatch=True).filter(
+    lambda name: not name.startswith("loose_")
+)
+VALUES = st.none() | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=80
+)
+
+
+@given(st.lists(st.tuples(NAMES, VALUES), max_size=12))
+def test_parse_render_parse(settings: list[tuple[str, str | None]]) -> None:
+    text = "[mysqld]\n" + "\n".join(render_line(name, value) for name, value in settings)
+    assert pairs(text) == settings
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
+    for text in (data, b"[mysqld]\n" + data):
+        try:
+            file = parse_cnf(text, "fuzz")
+        except InvalidConfig as refused:
+            assert refused.problems  # noqa: PT017 - either way is fine, a crash is not
+        else:
+            rendered = "[mysqld]\n" + "\n".join(
+                render_line(s.name, s.value) for s in file.settings
+            )
+            again = parse_cnf(rendered.encode(), "again").settings
+            assert [(s.name, s.value) for s in again] == [(s.name, s.value) for s in file.settings]
+
+
+AWKWARD = r"""
+[client]
+port=1
+[mysqld]
+plain = 200 # comment
+quoted = "a # b"
+single='x "y" z'  # c
+escapes = "tab\tback\\slash\sspace\q"
+bare-option
+empty =
+spaces   =   several  words
+hash=1#2
+path = C:\Program
+twice = 1
+[server]
+twice = 2
+"""
+
+
+@pytest.mark.server
+def test_the_server_reads_the_same(any_server: ServerBinary, server_tmp: Path) -> None:
+    config = server_tmp / "awkward.cnf"
+    config.write_text(AWKWARD)
+    finished = subprocess.run(
+        [any_server.path, f"--defaults-file={config}", "--print-defaults"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    ours = [
+        f"--{s.name}" if s.value is None else f"--{s.name}={s.value}"
+        for s in parse(AWKWARD, ServerTraits.of(any_server)).settings
+    ]
+    theirs = finished.stdout.split("\n", 1)[1].strip().replace("bare-option", "bare_option")
+    assert theirs == " ".join(ours)

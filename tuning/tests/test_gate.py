@@ -1,0 +1,362 @@
+"""The gate lets only catalogued knobs through, in the server's form, and says why it refuses."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.servers.binary import Flavour
+from tuning.catalogue.knob import Durability, Kind
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.cnf import parse_cnf
+from tuning.configs.gate import Checked, check, check_knobs, durability_of
+from tuning.configs.knobs import config_hash, render_cnf
+from tuning.configs.target import ServerTraits
+from tuning.configs.values import readable
+from tuning.errors import InvalidConfig, Problem
+
+MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
+MYSQL80 = ServerTraits(Flavour.MYSQL, (8, 0, 46))
+MYSQL97 = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+PERCONA80 = ServerTraits(Flavour.PERCONA, (8, 0, 36))
+MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
+MARIADB11 = ServerTraits(Flavour.MARIADB, (11, 8, 9))
+
+
+def gate(
+    lines: str, target: ServerTraits = MYSQL97, durability: Durability = Durability.D0
+) -> Checked:
+    file = parse_cnf(f"[mysqld]\n{lines}\n".encode(), "my.cnf", target)
+    return check(file.settings, target, source="my.cnf", durability=durability)
+
+
+def refused(
+    lines: str, target: ServerTraits = MYSQL97, durability: Durability = Durability.D0
+) -> tuple[Problem, ...]:
+    with pytest.raises(InvalidConfig) as caught:
+        gate(lines, target, durability)
+    return caught.value.problems
+
+
+def reason(lines: str, target: ServerTraits = MYSQL97) -> str:
+    [problem] = refused(lines, target)
+    assert (problem.source, problem.line) == ("my.cnf", 2)
+    return problem.reason
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        ("innodb-buffer-pool-size = 3G", "innodb_buffer_pool_size", "3221225472"),
+        ("innodb_buffer_pool_size = 134217728", "innodb_buffer_pool_size", "134217728"),
+        ("innodb_buffer_pool_size = 64m", "innodb_buffer_pool_size", "67108864"),
+        ("innodb_buffer_pool_size = 1T", "innodb_buffer_pool_size", "1099511627776"),
+        ("table_open_cache = 4k", "table_open_cache", "4096"),
+        ("innodb_io_capacity = 010000", "innodb_io_capacity", "10000"),
+        ("innodb_max_dirty_pages_pct = 90", "innodb_max_dirty_pages_pct", "90"),
+        ("innodb_max_dirty_pages_pct = 75.50", "innodb_max_dirty_pages_pct", "75.5"),
+        ("innodb_adaptive_hash_index = 0", "innodb_adaptive_hash_index", "OFF"),
+        ("innodb_adaptive_hash_index = True", "innodb_adaptive_hash_index", "ON"),
+        ("innodb_adaptive_hash_index", "innodb_adaptive_hash_index", "ON"),
+        ("skip-innodb-adaptive-hash-index", "innodb_adaptive_hash_index", "OFF"),
+        ("disable_innodb_adaptive_hash_index", "innodb_adaptive_hash_index", "OFF"),
+        ("enable-performance-schema", "performance_schema", "ON"),
+        ("innodb_flush_method = o_direct", "innodb_flush_method", "O_DIRECT"),
+        ("innodb_doublewrite = 1", "innodb_doublewrite", "ON"),
+        ("innodb_doublewrite", "innodb_doublewrite", "ON"),
+        ("transaction_isolation = read-committed", "transaction_isolation", "READ-COMMITTED"),
+        ("innodb_monitor_enable = '%'", "innodb_monitor_enable", "%"),
+        ("innodb_page_size = 16K", "innodb_page_size", "16384"),
+        ("loose_innodb_io_capacity = 400", "innodb_io_capacity", "400"),
+    ],
+)
+def test_values_take_the_form_that_the_server_shows(line: str, name: str, value: str) -> None:
+    assert gate(line).knobs == {name: value}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        # units and numbers
+        ("innodb_buffer_pool_size = 3GB", "write 3G instead of '3GB'"),
+        ("innodb_buffer_pool_size = 512 MiB", "write 512M instead"),
+        ("innodb_buffer_pool_size = 3 G", "write 3G instead"),
+        ("innodb_buffer_pool_size = 1.5G", "whole number, not '1.5G': write 1536M"),
+        ("innodb_buffer_pool_size = 3Q", "whole number"),
+        ("innodb_buffer_pool_size = lots", "whole number"),
+        ("innodb_buffer_pool_size = 0x10", "whole number"),
+        ("innodb_buffer_pool_size = -1", "must not be negative"),
+        ("innodb_buffer_pool_size = NaN", "whole number"),
+        ("innodb_buffer_pool_size = 1e9", "whole number"),
+        ("innodb_buffer_pool_size = ", "set to nothing; the server's default is 134217728"),
+        ("innodb_buffer_pool_size", "needs a value"),
+        ("innodb_buffer_pool_size = 1M", "must be 5M to"),
+        ("join_buffer_size = 9223372036854775808", "too large a number"),
+        ("join_buffer_size = 18446744073709551616", "too large a number"),
+        ("join_buffer_size = 9999999999999999999999999999G", "too large a number"),
+        ("join_buffer_size = 8E", "too large a number"),
+        ("innodb_io_capacity = 99", "must be 100 to 4294967295 on MySQL 9.7.4, not 99"),
+        ("innodb_max_dirty_pages_pct = NaN", "plain number"),
+        ("innodb_max_dirty_pages_pct = 1e400", "plain number"),
+        ("innodb_max_dirty_pages_pct = inf", "plain number"),
+        ("innodb_max_dirty_pages_pct = -5", "must not be negative"),
+        ("innodb_max_dirty_pages_pct = 100", "must be 0 to 99.999"),
+        ("innodb_page_size = 5000", "must be one of 4096, 8192, 16384, 32768, 65536"),
+        # words
+        ("innodb_flush_method = fdatasync", "must be one of fsync, O_DSYNC"),
+        ("innodb_flush_method = 4", "must be a name .*, not the number '4'"),
+        ("innodb_flush_method = ", "set to nothing"),
+        ("innodb_adaptive_hash_index = maybe", "must be ON or OFF"),
+        ("innodb_adaptive_hash_index = ", "set to nothing"),
+        ("thread_handling = pool-of-threads", "must be one of one-thread-per-connection"),
+        ("innodb_monitor_enable = ../../etc", "cannot be"),
+        ("skip_innodb_doublewrite = 1", "value beside its prefix"),
+        ("skip_innodb_io_capacity", "no switch"),
+        # names
+        ("innodb_bufer_pool_size = 1G", "did you mean innodb_buffer_pool_size"),
+        ("INNODB_IO_CAPACITY = 200", "did you mean innodb_io_capacity"),
+        ("wait_timeout = 28800", "not a knob that the advisor tunes; delete this line"),
+        ("tx_isolation = READ-COMMITTED", "is called transaction_isolation"),
+        ("maximum_join_buffer_size = 1G", "a limit, not a value"),
+        # what the server at hand lacks
+        ("innodb_log_file_size = 1G", "removed in 9.0.0.; use innodb_redo_log_capacity"),
+        ("query_cache_size = 0", "removed in 8.0.3"),
+        ("innodb_empty_free_list_algorithm = backoff", "only percona"),
+        ("innodb_data_file_buffering = OFF", "only mariadb"),
+        # what needs another data directory
+        ("innodb_page_size = 8K", "fixed when the data directory is made; the dataset has 16384"),
+        ("lower_case_table_names = 1", "fixed when the data directory is made"),
+        # across knobs
+        ("innodb_redo_log_capacity = 1G\ninnodb_io_capacity = 1", "must be 100"),
+    ],
+)
+def test_what_the_server_would_not_take_as_written_is_refused(line: str, why: str) -> None:
+    [problem] = refused(line)
+    assert problem.line == (3 if "\n" in line else 2)
+    assert pytest.raises(AssertionError, match=why).matches(AssertionError(problem.reason)), (
+        problem
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("datadir = /var/lib/mysql", "the advisor sets this itself"),
+        ("port = 3306", "the advisor sets this itself"),
+        ("socket=/run/mysqld/mysqld.sock", "the advisor sets this itself"),
+        ("user = mysql", "the advisor sets this itself"),
+        ("pid-file=/run/mysqld/mysqld.pid", "the advisor sets this itself"),
+        ("log-error = /var/log/mysql/error.log", "the advisor sets this itself"),
+        ("bind-address = 0.0.0.0", "the advisor sets this itself"),
+        ("server-id = 7", "the advisor sets this itself"),
+        ("tmpdir = /tmp", "the advisor sets this itself"),
+        ("skip-name-resolve", "the advisor sets this itself"),
+        ("innodb_log_group_home_dir = ../..", "places files itself"),
+        ("innodb_undo_directory = /u", "places files itself"),
+        ("innodb_temp_data_file_path = ../../x:12M:autoextend", "places files itself"),
+        ("innodb_parallel_doublewrite_path = xb", "places files itself"),
+        ("innodb_doublewrite_dir = /d", "places files itself"),
+        ("general_log_file = /etc/passwd", "places files itself"),
+        ("slow_query_log_file = x", "places files itself"),
+        ("ssl-ca = /etc/ca.pem", "who may reach the server"),
+        ("skip-grant-tables", "who may reach the server"),
+        ("plugin-load = evil.so", "loads or runs code"),
+        ("plugin_load_add = thread_pool.so", "loads or runs code"),
+        ("early-plugin-load = evil.so", "loads or runs code"),
+        ("loose-plugin-load = evil.so", "loads or runs code"),
+        ("plugin_dir = /tmp", "loads or runs code"),
+        ("init_file = /tmp/x.sql", "loads or runs code"),
+        ("init-connect = 'DROP TABLE x'", "loads or runs code"),
+        ("wsrep_provider = /x.so", "loads or runs code"),
+        ("log_bin = /var/log/mysql/bin", "chosen for the whole study"),
+        ("log-bin", "chosen for the whole study"),
+        ("skip-log-bin", "chosen for the whole study"),
+        ("disable-log-bin", "chosen for the whole study"),
+        ("log_bin_index = x", "chosen for the whole study"),
+        ("replicate_do_db = x", "replication"),
+    ],
+)
+def test_what_is_no_knob_is_refused_with_what_to_do(line: str, why: str) -> None:
+    found = reason(line)
+    assert why in found
+    assert found.endswith("delete this line")
+
+
+def test_a_pasted_production_file_gets_all_its_answers_at_once() -> None:
+    problems = refused(
+        "user = mysql\ndatadir = /var/lib/mysql\ninnodb_buffer_pool_size = 8GB\n"
+        "innodb_io_capacity = 2000\ninnodb_log_file_size = 1G\nplugin-load = x.so\nfoo = 1"
+    )
+    assert [(p.line, p.name) for p in problems] == [
+        (2, "user"),
+        (3, "datadir"),
+        (4, "innodb_buffer_pool_size"),
+        (6, "innodb_log_file_size"),
+        (7, "plugin_load"),
+        (8, "foo"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "value", ["$(reboot)", "`id`", "1; rm -rf /", "../../etc/passwd", "|nc x"]
+)
+def test_shell_and_path_tricks_are_no_values(value: str) -> None:
+    for name in ("innodb_io_capacity", "innodb_flush_method", "innodb_monitor_enable"):
+        assert refused(f'{name} = "{value}"')
+
+
+def test_flush_log_at_trx_commit_3_is_mariadbs_only() -> None:
+    found = reason("innodb_flush_log_at_trx_commit = 3", MYSQL97)
+    assert "must be 0 to 2 on MySQL 9.7.4" in found
+    assert "would use 2 in silence and lose the commits of about the last second" in found
+    assert gate("innodb_flush_log_at_trx_commit = 3", MARIADB).knobs
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "admitted"),
+    [
+        ("innodb_flush_log_at_trx_commit = 2", MYSQL97, Durability.D1),
+        ("sync_binlog = 0", MYSQL97, Durability.D1),
+        ("sync_binlog = 100", MARIADB, Durability.D1),
+        ("innodb_doublewrite = OFF", MYSQL80, Durability.D2),
+        ("skip-innodb-doublewrite", MARIADB, Durability.D2),
+        ("innodb_doublewrite = fast", MARIADB11, Durability.D2),
+        ("innodb_checksum_algorithm = NONE", MYSQL97, Durability.D2),
+        ("innodb_flush_method = O_DIRECT_NO_FSYNC", PERCONA80, Durability.D2),
+    ],
+)
+def test_a_d0_study_refuses_what_loses_data_and_says_what(
+    line: str, target: ServerTraits, admitted: Durability
+) -> None:
+    [problem] = refused(line, target)
+    assert f"class {admitted}, but this study is D0" in problem.reason
+    assert "gives up" in problem.reason
+    knobs = gate(line, target, admitted).knobs
+    assert durability_of(knobs) is admitted
+
+
+def test_a_d1_study_still_refuses_d2() -> None:
+    gate("innodb_flush_log_at_trx_commit = 2", durability=Durability.D1)
+    assert refused("innodb_doublewrite = OFF", durability=Durability.D1)
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        ("innodb_io_capacity = 2000\ninnodb_io_capacity_max = 1000", "innodb_io_capacity_max"),
+        (
+            "innodb_max_dirty_pages_pct = 10\ninnodb_max_dirty_pages_pct_lwm = 20",
+            "innodb_max_dirty_pages_pct_lwm",
+        ),
+        ("innodb_redo_log_capacity = 1G\ninnodb_log_file_size = 1G", "innodb_log_file_size"),
+        ("innodb_io_capacity = 300\ngtid_mode = ON", "gtid_mode"),
+    ],
+)
+def test_rules_across_knobs(lines: str, name: str) -> None:
+    [problem] = refused(lines, MYSQL80)
+    assert (problem.name, problem.line) == (name, 3)
+
+
+def test_the_last_of_a_duplicated_key_counts_and_is_reported() -> None:
+    checked = gate("innodb_io_capacity=200\nsync_binlog=1\ninnodb-io-capacity=300\n")
+    assert checked.knobs == {"innodb_io_capacity": "300", "sync_binlog": "1"}
+    [note] = checked.notes
+    assert (note.name, note.detail) == (
+        "innodb_io_capacity",
+        "set on lines 2 and 4: the last one counts",
+    )
+
+
+def test_an_overridden_bad_value_is_still_a_problem() -> None:
+    assert refused("innodb_io_capacity=x\ninnodb_io_capacity=300")
+
+
+def test_loose_lets_an_absent_knob_be_ignored_as_the_server_does() -> None:
+    checked = gate("loose_query_cache_size = 0\ninnodb_io_capacity = 300")
+    assert checked.knobs == {"innodb_io_capacity": "300"}
+    assert "ignores it" in checked.notes[0].detail
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "words"),
+    [
+        ("innodb_log_file_size = 1G", MYSQL80, "deprecated .* innodb_redo_log_capacity"),
+        ("innodb_flush_method = O_DIRECT", MARIADB11, "deprecated in MariaDB 11.8.9"),
+        ("innodb_buffer_pool_chunk_size = 1M", MARIADB, "without effect"),
+    ],
+)
+def test_deprecated_and_idle_knobs_are_kept_with_a_note(
+    line: str, target: ServerTraits, words: str
+) -> None:
+    [note] = gate(line, target).notes
+    assert re.search(words, note.detail)
+
+
+def test_a_suffix_is_refused_where_the_server_does_not_know_it() -> None:
+    assert "does not know; use G" in reason("innodb_buffer_pool_size = 1T", MYSQL57)
+    assert gate("innodb_buffer_pool_size = 1T", MARIADB).knobs
+
+
+def test_knobs_from_no_file_have_problems_without_lines() -> None:
+    with pytest.raises(InvalidConfig) as caught:
+        check_knobs({"port": "1"}, MYSQL97, source="the API")
+    assert caught.value.problems[0].line is None
+    assert str(caught.value).startswith("the API: port: ")
+
+
+def test_readable_numbers() -> None:
+    assert [readable(n) for n in (0, 99, 1023, 5242880, 3 * 2**30, 4294967295, 99.999)] == [
+        "0",
+        "99",
+        "1023",
+        "5M",
+        "3G",
+        "4294967295",
+        "99.999",
+    ]
+
+
+TARGETS = st.sampled_from([MYSQL57, MYSQL80, MYSQL97, PERCONA80, MARIADB, MARIADB11])
+
+
+@st.composite
+def valid_knobs(draw: st.DrawFn) -> tuple[ServerTraits, dict[str, str]]:
+    """Any values of any knobs that the target takes by themselves."""
+    target = draw(TARGETS)
+    knobs: dict[str, str] = {}
+    chosen = st.sampled_from([k for k in load_catalogue().tunable(target) if not k.new_data_dir])
+    for knob in draw(st.lists(chosen, unique_by=lambda knob: knob.name, max_size=15)):
+        limits, values = knob.limits(target), knob.values(target)
+        if values:
+            knobs[knob.name] = draw(st.sampled_from(values))
+        elif knob.kind is Kind.BOOL:
+            knobs[knob.name] = draw(st.sampled_from(["ON", "OFF"]))
+        elif knob.kind in (Kind.INT, Kind.BYTES) and limits:
+            high = min(int(limits.high), 2**63 - 1)
+            knobs[knob.name] = str(draw(st.integers(int(limits.low), high)))
+    return target, knobs
+
+
+@given(valid_knobs())
+def test_what_passed_the_gate_passes_again_unchanged(
+    case: tuple[ServerTraits, dict[str, str]],
+) -> None:
+    target, knobs = case
+    try:
+        passed = check_knobs(knobs, target, source="x", durability=Durability.D2).knobs
+    except InvalidConfig as caught:  # only the rules across knobs may object
+        assert {p.name for p in caught.problems} <= {  # noqa: PT017
+            "innodb_io_capacity_max",
+            "innodb_log_file_size",
+            "innodb_log_files_in_group",
+            "gtid_mode",
+        }
+        return
+    assert passed == knobs
+    file = parse_cnf(render_cnf(passed).encode(), "again", target)
+    again = check(file.settings, target, durability=Durability.D2).knobs
+    assert again == passed
+    assert config_hash(again) == config_hash(dict(reversed(passed.items())))
