@@ -1,0 +1,71 @@
+"""One shape for every error of the API: `{"error": {"code", "message", "details"?}}`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from benchmarks.errors import BenchmarkError
+from tuning.errors import InvalidConfig, TuningError
+
+
+class ApiError(exceptions.APIException):
+    """An error with a code of our own; `code` is a stable word for programs."""
+
+    def __init__(self, status: int, code: str, message: str, details: Any = None) -> None:
+        super().__init__(message, code)
+        self.status_code = status
+        self.details = details
+
+
+def error_body(code: str, message: str, details: Any = None) -> dict[str, Any]:
+    error: dict[str, Any] = {"code": code, "message": message}
+    if details is not None:
+        error["details"] = details
+    return {"error": error}
+
+
+def refusal(error: TuningError | BenchmarkError) -> ApiError:
+    """What a service refused, as an error of the request (400)."""
+    details = None
+    if isinstance(error, InvalidConfig):
+        details = {
+            "problems": [
+                {
+                    "config": problem.source,
+                    "line": problem.line,
+                    "option": problem.name,
+                    "reason": problem.reason,
+                }
+                for problem in error.problems
+            ]
+        }
+    return ApiError(400, error.code, str(error), details)
+
+
+def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Django REST framework's EXCEPTION_HANDLER; None leaves a bug to Django (status 500)."""
+    response = exception_handler(error, context)
+    if response is None:
+        return None
+    if isinstance(error, ApiError):
+        response.data = error_body(_code(error), str(error.detail), error.details)
+    elif isinstance(error, exceptions.ValidationError):
+        response.data = error_body(
+            "invalid_request", "The request has fields that are not usable.", response.data
+        )
+    elif isinstance(error, exceptions.APIException):
+        response.data = error_body(_code(error), str(error.detail))
+    else:
+        # Django's own Http404 and PermissionDenied, which the framework translates.
+        code = {404: "not_found", 403: "permission_denied"}.get(response.status_code, "error")
+        response.data = error_body(code, str(response.data.get("detail", code)))
+    return response
+
+
+def _code(error: exceptions.APIException) -> str:
+    codes = error.get_codes()
+    return codes if isinstance(codes, str) else error.default_code

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.urls import path, re_path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.permissions import AllowAny, IsAuthenticated
+
+from advisor.api import views
+
+# In a browser, so a visitor without a session is sent to log in; the split view keeps its
+# script in a file of its own, as the content security policy wants.
+docs = login_required(
+    SpectacularSwaggerSplitView.as_view(url_name="api-schema", permission_classes=[AllowAny])
+)
+
+urlpatterns = [
+    path("studies/", views.StudyListView.as_view(), name="api-study-list"),
+    path("studies/<int:pk>/", views.StudyDetailView.as_view(), name="api-study-detail"),
+    path("studies/<int:pk>/ranking/", views.RankingView.as_view(), name="api-ranking"),
+    path("studies/<int:pk>/recommendation/my.cnf", views.MyCnfView.as_view(), name="api-my-cnf"),
+    path(
+        "schema/",
+        SpectacularAPIView.as_view(permission_classes=[IsAuthenticated]),
+        name="api-schema",
+    ),
+    path("docs/", docs, name="api-docs"),
+    re_path(r"^(?P<rest>.*)$", views.NothingHereView.as_view()),
+]

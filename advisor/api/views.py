@@ -1,0 +1,159 @@
+"""The REST API, version 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.pagination import PageNumberPagination
+from rest_framework.parsers import JSONParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.documents import ranking_rows, study_state, study_summary
+from advisor.api.errors import ApiError, refusal
+from advisor.api.serializers import (
+    ErrorSerializer,
+    RankingRowSerializer,
+    StudyRequestSerializer,
+    StudySerializer,
+    StudyStateSerializer,
+)
+from advisor.pages.studies import my_cnf_response
+from benchmarks.errors import BenchmarkError
+from tuning.errors import TuningError
+from tuning.models import Study
+from tuning.services.studies import create_study
+
+UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
+NOT_FOUND = OpenApiResponse(ErrorSerializer, description="There is no such study.")
+
+
+class StudyPages(PageNumberPagination):
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 200
+
+
+def studies() -> QuerySet[Study]:
+    return Study.objects.select_related("server", "host").prefetch_related("devices", "workloads")
+
+
+class StudyListView(APIView):
+    parser_classes = [JSONParser]
+
+    @extend_schema(
+        operation_id="list_studies",
+        summary="All studies, newest first",
+        parameters=[
+            OpenApiParameter("page", int, description="Counted from 1."),
+            OpenApiParameter("page_size", int, description="At most 200; 50 when left out."),
+        ],
+        responses={200: StudySerializer(many=True), 401: UNAUTHORISED},
+    )
+    def get(self, request: Request) -> Response:
+        pages = StudyPages()
+        page = pages.paginate_queryset(studies(), request, view=self) or []
+        return pages.get_paginated_response([study_summary(study) for study in page])
+
+    @extend_schema(
+        operation_id="create_study",
+        summary="Start a study",
+        request=StudyRequestSerializer,
+        responses={
+            201: StudyStateSerializer,
+            400: OpenApiResponse(
+                ErrorSerializer,
+                description="Refused; nothing was stored. `invalid_config` lists its lines.",
+            ),
+            401: UNAUTHORISED,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        body = StudyRequestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            study = create_study(body.study_request(), user=request.user)
+        except (TuningError, BenchmarkError) as error:
+            raise refusal(error) from error
+        location = request.build_absolute_uri(reverse("api-study-detail", args=[study.pk]))
+        study = studies().get(pk=study.pk)
+        return Response(study_state(study), status=201, headers={"Location": location})
+
+
+class StudyDetailView(APIView):
+    @extend_schema(
+        operation_id="get_study",
+        summary="One study and how far it is",
+        responses={200: StudyStateSerializer, 401: UNAUTHORISED, 404: NOT_FOUND},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(study_state(get_object_or_404(studies(), pk=pk)))
+
+
+class RankingView(APIView):
+    @extend_schema(
+        operation_id="get_ranking",
+        summary="The ranking as it stands, also while the study runs",
+        responses={200: RankingRowSerializer(many=True), 401: UNAUTHORISED, 404: NOT_FOUND},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(ranking_rows(get_object_or_404(studies(), pk=pk)))
+
+
+class MyCnfView(APIView):
+    @extend_schema(
+        operation_id="get_my_cnf",
+        summary="The recommended my.cnf",
+        parameters=[
+            OpenApiParameter("device", int, description="Needed when there are several devices.")
+        ],
+        responses={
+            (200, "text/plain"): OpenApiTypes.STR,
+            400: OpenApiResponse(ErrorSerializer, description="`device_required`."),
+            401: UNAUTHORISED,
+            404: OpenApiResponse(ErrorSerializer, description="`not_found`, `no_recommendation`."),
+            409: OpenApiResponse(ErrorSerializer, description="`study_running`: ask later."),
+        },
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        study = get_object_or_404(studies(), pk=pk)
+        if not study.is_finished:
+            raise ApiError(409, "study_running", "The study has not ended yet.")
+        found = study.recommendations.order_by("device_id")
+        device = request.query_params.get("device")
+        if device is not None:
+            if not device.isdecimal():
+                raise ApiError(400, "device_required", "device must be a device's id.")
+            found = found.filter(device_id=int(device))
+        elif len(found) > 1:
+            raise ApiError(
+                400,
+                "device_required",
+                "The study has several devices: name one with ?device=ID.",
+                {"devices": [recommendation.device_id for recommendation in found]},
+            )
+        recommendation = found.first()
+        if recommendation is None:
+            reason = study.reason or "the study ended without one"
+            raise ApiError(404, "no_recommendation", f"No recommendation: {reason}.")
+        return my_cnf_response(recommendation)
+
+
+class NothingHereView(APIView):
+    """Whatever is not part of the API, with its error shape."""
+
+    authentication_classes: list[Any] = []
+    permission_classes: list[Any] = []
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, rest: str) -> Response:
+        raise ApiError(404, "not_found", "There is nothing here.")
+
+    post = put = patch = delete = get

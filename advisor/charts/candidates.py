@@ -1,0 +1,143 @@
+"""The study's chart: tpmP and 95th-percentile response time of every candidate.
+
+Each run is a dot, the median over the blocks a bar: with three blocks the dots are the honest
+part. Failed runs have no number and so no dot; the ranking table lists them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+from django.urls import reverse
+from plotly.subplots import make_subplots
+
+from advisor.charts.palette import BLUE, GREY, ORANGE, faded
+from benchmarks.models import RunState
+from tuning.services.results import Board
+
+
+@dataclass(frozen=True)
+class CandidateMedian:
+    """A bar: medians over the blocks; tpmP in New-Orders per minute, p95 in ms."""
+
+    candidate: str
+    is_baseline: bool
+    tpmP: float | None
+    p95_ms: float | None
+
+
+@dataclass(frozen=True)
+class RunPoint:
+    """A dot: one run that ended well."""
+
+    candidate: str
+    block: int
+    tpmP: float
+    p95_ms: float
+    url: str
+
+
+@dataclass(frozen=True)
+class CandidatesSeries:
+    """What the chart shows, best candidate first."""
+
+    medians: list[CandidateMedian]
+    runs: list[RunPoint]
+
+
+def candidates_series(board: Board) -> CandidatesSeries:
+    """The board's medians and single runs; empty lists before the first run has ended well."""
+    medians = [
+        CandidateMedian(
+            candidate=row.candidate.name,
+            is_baseline=row.candidate.is_baseline,
+            tpmP=row.ranked.tpmP,
+            p95_ms=row.ranked.p95_ms,
+        )
+        for row in board.rows
+    ]
+    runs = [
+        RunPoint(
+            candidate=slot.candidate.name,
+            block=slot.block,
+            tpmP=slot.run.tpmP,
+            p95_ms=slot.run.p95_ms,
+            url=reverse("run-detail", args=[slot.run_id]),
+        )
+        for slot in board.slots
+        if slot.run.state == RunState.OK
+        and slot.run.tpmP is not None
+        and slot.run.p95_ms is not None
+    ]
+    return CandidatesSeries(medians=medians, runs=runs)
+
+
+def candidates_figure(series: CandidatesSeries) -> go.Figure:
+    """Two rows that share the candidates on x: tpmP (more is better) over p95 (less is better)."""
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09)
+    names = [median.candidate for median in series.medians]
+    places = list(range(len(names)))
+    dots = [names.index(point.candidate) + _offset(point.block, series) for point in series.runs]
+    panels = (("tpmP", "", BLUE, ",.0f"), ("p95_ms", " ms", ORANGE, ".1f"))
+    for row, (field, unit, colour, form) in enumerate(panels, start=1):
+        figure.add_bar(
+            x=places,
+            y=[getattr(median, field) for median in series.medians],
+            customdata=names,
+            name="median",
+            marker={"color": faded(colour, 0.35), "line": {"color": colour, "width": 1}},
+            hovertemplate=f"%{{customdata}}<br>median %{{y:{form}}}{unit}<extra></extra>",
+            row=row,
+            col=1,
+        )
+        figure.add_scatter(
+            x=dots,
+            y=[getattr(point, field) for point in series.runs],
+            name="one run",
+            mode="markers",
+            marker={"color": colour, "size": 9, "line": {"color": "white", "width": 1}},
+            customdata=[[p.candidate, p.url, p.block] for p in series.runs],
+            hovertemplate=(
+                "%{customdata[0]}, block %{customdata[2]}<br>"
+                f"%{{y:{form}}}{unit}<extra></extra>"
+            ),
+            row=row,
+            col=1,
+        )
+    _mark_baseline(figure, series)
+    figure.update_xaxes(
+        tickvals=places,
+        ticktext=names,
+        range=[-0.5, len(names) - 0.5],
+        showgrid=False,
+        zeroline=False,
+        automargin=True,
+    )
+    figure.update_yaxes(rangemode="tozero", automargin=True)
+    figure.update_yaxes(title_text="tpmP<br>New-Orders per minute", row=1, col=1)
+    figure.update_yaxes(title_text="p95 response time<br>of New-Order, ms", row=2, col=1)
+    figure.update_layout(
+        showlegend=False,
+        margin={"l": 8, "r": 8, "t": 12, "b": 8},
+        hovermode="closest",
+        bargap=0.45,
+        height=460,
+    )
+    return figure
+
+
+def _offset(block: int, series: CandidatesSeries) -> float:
+    """Dots stand side by side in the order of their blocks, so that none hides another."""
+    last = max(point.block for point in series.runs)
+    return 0.0 if last == 1 else 0.3 * ((block - 1) / (last - 1) - 0.5)
+
+
+def _mark_baseline(figure: go.Figure, series: CandidatesSeries) -> None:
+    """A dotted line at the baseline's medians, across all candidates."""
+    baseline = next((median for median in series.medians if median.is_baseline), None)
+    if baseline is None or len(series.medians) < 2:
+        return
+    for row, level in enumerate((baseline.tpmP, baseline.p95_ms), start=1):
+        if level is not None:
+            figure.add_hline(y=level, line={"color": GREY, "dash": "dot", "width": 1}, row=row)

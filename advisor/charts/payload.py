@@ -1,0 +1,21 @@
+"""Figures as the JSON that charts.js fetches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+
+
+def charts_payload(figures: Mapping[str, go.Figure]) -> dict[str, Any]:
+    """`{"charts": {key: {data, layout}}}`, plain lists and numbers only.
+
+    plotly's default template (7 kB of colours we override) is dropped.
+    """
+    charts = {}
+    for key, figure in figures.items():
+        figure.update_layout(template="none")
+        charts[key] = json.loads(figure.to_json())
+    return {"charts": charts}

@@ -1,0 +1,153 @@
+"""A run's charts: what happened second by second, the warm-up shaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from advisor.charts.palette import BAND, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, faded
+from benchmarks.models import Sample
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a chart, a value per second (None where nothing was counted)."""
+
+    name: str
+    colour: str
+    values: list[float | None]
+
+
+@dataclass(frozen=True)
+class TelemetrySeries:
+    """One chart: seconds relative to the start of measuring (warm-up is negative)."""
+
+    title: str
+    unit: str
+    seconds: list[int]
+    lines: list[Line]
+    stacked: bool = False
+
+    @property
+    def warmup(self) -> tuple[int, int] | None:
+        """From where to where warm-up lasted, in seconds; None when there was none."""
+        first = min(self.seconds, default=0)
+        return (first, 0) if first < 0 else None
+
+
+# Fields that are stored in another unit than they are drawn in.
+SCALES = {"server_rss_bytes": 1e-6}
+
+# Key, title, unit, whether lines are stacked, and per line: label, colour, field of Sample.
+CHARTS: tuple[tuple[str, str, str, bool, tuple[tuple[str, str, str], ...]], ...] = (
+    ("new_orders", "New-Orders", "per second", False, (("New-Orders", BLUE, "new_orders"),)),
+    (
+        "cpu",
+        "CPU of the host",
+        "% of all CPUs",
+        True,
+        (
+            ("user", BLUE, "cpu_user_pct"),
+            ("sys", ORANGE, "cpu_sys_pct"),
+            ("iowait", GREY, "cpu_iowait_pct"),
+            ("steal", RED, "cpu_steal_pct"),
+        ),
+    ),
+    ("server_cores", "CPU of the server", "cores", False, (("mysqld", GREEN, "server_cores"),)),
+    (
+        "server_rss",
+        "Memory of the server",
+        "MB",
+        False,
+        (("resident", GREEN, "server_rss_bytes"),),
+    ),
+    (
+        "iops",
+        "I/O operations",
+        "per second",
+        False,
+        (
+            ("data read", BLUE, "data_read_iops"),
+            ("data write", ORANGE, "data_write_iops"),
+            ("log read", GREEN, "log_read_iops"),
+            ("log write", PURPLE, "log_write_iops"),
+        ),
+    ),
+    (
+        "throughput",
+        "I/O throughput",
+        "MB/s",
+        False,
+        (
+            ("data read", BLUE, "data_read_mb_s"),
+            ("data write", ORANGE, "data_write_mb_s"),
+            ("log read", GREEN, "log_read_mb_s"),
+            ("log write", PURPLE, "log_write_mb_s"),
+        ),
+    ),
+)
+
+
+def telemetry_series(samples: Iterable[Sample]) -> dict[str, TelemetrySeries]:
+    """The charts by key; a line without a single value (no log device, say) is left out."""
+    rows = list(samples)
+    seconds = [row.second for row in rows]
+    charts = {}
+    for key, title, unit, stacked, lines in CHARTS:
+        drawn = [
+            Line(label, colour, [_scaled(row, name) for row in rows])
+            for label, colour, name in lines
+        ]
+        drawn = [line for line in drawn if any(value is not None for value in line.values)]
+        if drawn:
+            charts[key] = TelemetrySeries(title, unit, seconds, drawn, stacked)
+    return charts
+
+
+def _scaled(row: Sample, name: str) -> float | None:
+    value: float | None = getattr(row, name)
+    return value * SCALES[name] if value is not None and name in SCALES else value
+
+
+def telemetry_figure(series: TelemetrySeries) -> go.Figure:
+    """Lines (or stacked areas) over the seconds of the run, the warm-up as a grey band."""
+    figure = go.Figure()
+    for line in series.lines:
+        area = (
+            {"stackgroup": "all", "fillcolor": faded(line.colour, 0.45)} if series.stacked else {}
+        )
+        figure.add_scatter(
+            x=series.seconds,
+            y=line.values,
+            name=line.name,
+            mode="lines",
+            line={"color": line.colour, "width": 1.5},
+            hovertemplate=f"%{{y:,.4~g}} {series.unit}<extra>{line.name}</extra>",
+            **area,
+        )
+    if series.warmup:
+        start, end = series.warmup
+        figure.add_vrect(
+            x0=start,
+            x1=end,
+            fillcolor=BAND,
+            line_width=0,
+            layer="below",
+            annotation_text="warm-up",
+            annotation_position="top left",
+            annotation_font_size=11,
+        )
+    figure.update_xaxes(
+        title_text="seconds since measuring began", zeroline=False, automargin=True
+    )
+    figure.update_yaxes(title_text=series.unit, rangemode="tozero", automargin=True)
+    figure.update_layout(
+        showlegend=len(series.lines) > 1,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        margin={"l": 8, "r": 8, "t": 30, "b": 8},
+        hovermode="x unified",
+        height=260,
+    )
+    return figure

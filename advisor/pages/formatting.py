@@ -1,0 +1,64 @@
+"""Numbers as people read them: pure functions, used by the templates and nowhere else.
+
+Absent values are an en dash, never a zero: a run that failed has no number.
+"""
+
+from __future__ import annotations
+
+ABSENT = "–"  # noqa: RUF001  # an en dash is meant
+MINUS = "\N{MINUS SIGN}"
+NARROW = "\N{NO-BREAK SPACE}"
+
+
+def decimals(value: float | None, places: int = 1) -> str:
+    """`value` with thousands separators: 12345.678 -> 12,345.7; None -> a dash."""
+    if value is None:
+        return ABSENT
+    return f"{value:,.{places}f}".replace("-", MINUS)
+
+
+def significant(value: float | None) -> str:
+    """Three digits or so, whatever the size: 12345.6 -> 12,346; 12.34 -> 12.3; 0.123 -> 0.12."""
+    if value is None:
+        return ABSENT
+    size = abs(value)
+    return decimals(value, 0 if size >= 100 else 1 if size >= 10 else 2)
+
+
+def percent_change(ratio: float | None) -> str:
+    """A ratio to the baseline as a signed change: 1.123 -> +12.3 %."""
+    if ratio is None:
+        return ABSENT
+    change = round((ratio - 1) * 100, 1)
+    sign = "+" if change > 0 else MINUS if change < 0 else "±"
+    return f"{sign}{abs(change):,.1f}{NARROW}%"
+
+
+def megacycles(cycles: float | None) -> str:
+    """Cycles as millions of cycles, without the unit: 12345678 -> 12.3."""
+    return ABSENT if cycles is None else significant(cycles / 1e6)
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them: 45 s, 3 min 20 s, 2 h 5 min."""
+    if seconds is None:
+        return ABSENT
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}{NARROW}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}{NARROW}min" + (f" {rest}{NARROW}s" if rest else "")
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}{NARROW}h" + (f" {minutes}{NARROW}min" if minutes else "")
+
+
+def byte_size(size: float | None) -> str:
+    """Bytes with a decimal unit: 12345 -> 12.3 kB."""
+    if size is None:
+        return ABSENT
+    for unit in ("B", "kB", "MB", "GB"):
+        if abs(size) < 1000:
+            return f"{decimals(size, 0 if unit == 'B' else 1)}{NARROW}{unit}"
+        size /= 1000
+    return f"{decimals(size)}{NARROW}TB"

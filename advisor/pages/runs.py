@@ -1,0 +1,50 @@
+"""One run: what was measured, on what, how it went second by second, and how it ended."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from advisor.charts.payload import charts_payload
+from advisor.charts.telemetry import CHARTS, telemetry_figure, telemetry_series
+from advisor.pages.measures import measures_of
+from advisor.pages.variables import compare_variables
+from benchmarks.models import Run
+from tuning.models import Slot
+
+
+@require_GET
+def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    run = get_object_or_404(
+        Run.objects.select_related(
+            "host", "device", "server", "workload", "config", "retry_of"
+        ).prefetch_related("retries"),
+        pk=pk,
+    )
+    slot = Slot.objects.select_related("study", "candidate").filter(run=run).first()
+    requested, others = compare_variables(run.config.knobs, run.variables)
+    charts = telemetry_series(run.samples.all())
+    context = {
+        "run": run,
+        "slot": slot,
+        "measures": measures_of(run),
+        "requested": requested,
+        "others": others,
+        "charts": [
+            {"key": key, "title": charts[key].title, "unit": charts[key].unit}
+            for key, *_ in CHARTS
+            if key in charts
+        ],
+        "retries": run.retries.all(),
+    }
+    return render(request, "runs/detail.html", context)
+
+
+@require_GET
+def run_charts(request: HttpRequest, pk: int) -> JsonResponse:
+    run = get_object_or_404(Run, pk=pk)
+    series = telemetry_series(run.samples.all())
+    return JsonResponse(
+        charts_payload({key: telemetry_figure(one) for key, one in series.items()})
+    )

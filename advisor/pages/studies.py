@@ -1,0 +1,105 @@
+"""The list of studies, one study's page and its live part, cancelling and downloading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import trigger_client_event
+
+from advisor.charts.candidates import candidates_figure, candidates_series
+from advisor.charts.payload import charts_payload
+from advisor.pages.study_view import board_key, live_context, study_context, study_for_page
+from benchmarks.models import ACTIVE_RUN_STATES
+from tuning.models import Recommendation, Study
+from tuning.services.results import boards
+from tuning.services.studies import cancel_study
+
+STUDIES_PER_PAGE = 25
+
+
+@require_GET
+def study_list(request: HttpRequest) -> HttpResponse:
+    """All studies, newest first."""
+    studies = (
+        Study.objects.select_related("server", "host")
+        .prefetch_related("devices", "workloads", "recommendations__candidate")
+        .annotate(
+            runs_total=Count("slots", distinct=True),
+            runs_done=Count(
+                "slots", filter=~Q(slots__run__state__in=ACTIVE_RUN_STATES), distinct=True
+            ),
+        )
+        # Django drops the model's own ordering from queries that group.
+        .order_by("-id")
+    )
+    page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "studies/list.html", {"page": page})
+
+
+@require_GET
+def study_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """One study: how far it is, its ranking, chart, recommendation and candidates."""
+    study = study_for_page(pk)
+    return render(request, "studies/detail.html", study_context(study))
+
+
+@require_GET
+def study_live(request: HttpRequest, pk: int) -> HttpResponse:
+    """What htmx asks for every two seconds while the study is active.
+
+    The results come along, to be swapped out of band, only when `seen` is not their stamp.
+    """
+    study = study_for_page(pk)
+    context: dict[str, Any] = live_context(study)
+    changed = request.GET.get("seen") != context["stamp"]
+    if changed:
+        context = study_context(study)
+    context["swaps_results"] = changed
+    response = render(request, "studies/_live_answer.html", context)
+    if changed:
+        trigger_client_event(response, "study-changed", after="settle")
+    return response
+
+
+@require_GET
+def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
+    """The figures by board; a board without a finished run has none yet."""
+    study = get_object_or_404(Study, pk=pk)
+    figures = {}
+    for board in boards(study):
+        series = candidates_series(board)
+        if series.runs:
+            figures[board_key(board.device, board.workload)] = candidates_figure(series)
+    return JsonResponse(charts_payload(figures))
+
+
+@require_POST
+def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(Study, pk=pk)
+    if study.is_finished:
+        messages.warning(request, "This study had already ended; nothing was cancelled.")
+    else:
+        cancel_study(study)
+        messages.info(request, "Cancelling: the run at hand stops within seconds.")
+    return redirect("study-detail", pk=pk)
+
+
+@require_GET
+def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
+    """The recommended my.cnf as a file."""
+    found = get_object_or_404(Recommendation, pk=recommendation, study_id=pk)
+    return my_cnf_response(found)
+
+
+def my_cnf_response(recommendation: Recommendation) -> HttpResponse:
+    return HttpResponse(
+        recommendation.my_cnf,
+        content_type="text/plain; charset=utf-8",
+        headers={"Content-Disposition": 'attachment; filename="my.cnf"'},
+    )

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from django.contrib.auth import views as auth
+from django.urls import path, reverse_lazy
+
+from advisor.pages import account, new_study, runs, studies
+
+urlpatterns = [
+    path("", studies.study_list, name="study-list"),
+    path("studies/new/", new_study.study_new, name="study-new"),
+    path("studies/<int:pk>/", studies.study_detail, name="study-detail"),
+    path("studies/<int:pk>/live/", studies.study_live, name="study-live"),
+    path("studies/<int:pk>/charts.json", studies.study_charts, name="study-charts"),
+    path("studies/<int:pk>/cancel/", studies.study_cancel, name="study-cancel"),
+    path(
+        "studies/<int:pk>/recommendations/<int:recommendation>/my.cnf",
+        studies.my_cnf,
+        name="study-my-cnf",
+    ),
+    path("runs/<int:pk>/", runs.run_detail, name="run-detail"),
+    path("runs/<int:pk>/charts.json", runs.run_charts, name="run-charts"),
+    path("account/token/", account.token, name="account-token"),
+    path(
+        "account/password/",
+        auth.PasswordChangeView.as_view(
+            template_name="account/password.html", success_url=reverse_lazy("account-token")
+        ),
+        name="account-password",
+    ),
+    path(
+        "login/",
+        auth.LoginView.as_view(
+            template_name="account/login.html", redirect_authenticated_user=True
+        ),
+        name="login",
+    ),
+    path("logout/", auth.LogoutView.as_view(), name="logout"),
+]

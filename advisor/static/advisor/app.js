@@ -1,0 +1,110 @@
+// What the pages do beside htmx. No inline code anywhere: the content security policy forbids it.
+"use strict";
+
+(() => {
+  const openDetails = new Set();
+
+  // A hidden tab does not poll; when it is shown again it asks at once.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const polls = event.detail.elt.hasAttribute("data-poll");
+    if (polls && document.visibilityState !== "visible") event.preventDefault();
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState !== "visible") return;
+    document.querySelectorAll("[data-poll]").forEach((elt) => htmx.trigger(elt, "refresh"));
+  });
+
+  // The session ended: the answer to a poll is the login page, which belongs into the whole window.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const answered = event.detail.xhr.responseURL;
+    const login = document.body.dataset.loginUrl;
+    if (answered && new URL(answered).pathname === login) {
+      event.detail.shouldSwap = false;
+      window.location.reload();
+    }
+  });
+
+  const offline = (isOffline) => {
+    const notice = document.getElementById("offline");
+    if (notice) notice.hidden = !isOffline;
+  };
+  document.addEventListener("htmx:sendError", () => offline(true));
+  document.addEventListener("htmx:responseError", () => offline(true));
+  document.addEventListener("htmx:afterOnLoad", () => offline(false));
+
+  // Screen readers hear a change of run or state, not every tick of the clock.
+  const announce = () => {
+    const news = document.querySelector("[data-announce]");
+    const announcer = document.getElementById("announcer");
+    if (news && announcer && announcer.textContent !== news.dataset.announce) {
+      announcer.textContent = news.dataset.announce;
+    }
+  };
+
+  // Details that a reader opened stay open when their surroundings are swapped.
+  document.addEventListener("toggle", (event) => {
+    const { id, open } = event.target;
+    if (!id) return;
+    if (open) openDetails.add(id);
+    else if (event.target.isConnected) openDetails.delete(id);
+  }, true);
+  document.addEventListener("htmx:afterSettle", () => {
+    announce();
+    openDetails.forEach((id) => {
+      const details = document.getElementById(id);
+      if (details && !details.open) details.open = true;
+    });
+  });
+
+  // A link to folded details unfolds them.
+  const unfold = (hash) => {
+    const target = hash.length > 1 && document.getElementById(hash.slice(1));
+    if (target instanceof HTMLDetailsElement) target.open = true;
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (link) unfold(link.getAttribute("href"));
+  });
+  unfold(window.location.hash);
+
+  document.addEventListener("submit", (event) => {
+    const question = event.target.dataset.confirm;
+    if (question && !window.confirm(question)) event.preventDefault();
+  });
+
+  document.addEventListener("click", async (event) => {
+    const copy = event.target.closest("[data-copy]");
+    if (copy) await copyText(copy);
+    const more = event.target.closest("[data-add]");
+    if (more) addOne(more);
+  });
+
+  async function copyText(button) {
+    const source = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      button.textContent = "Copied";
+    } catch {
+      // No clipboard without HTTPS: select it, so that Ctrl+C does the rest.
+      window.getSelection().selectAllChildren(source);
+      button.textContent = "Selected: press Ctrl+C";
+    }
+  }
+
+  function addOne(button) {
+    const template = document.getElementById(button.dataset.add);
+    const list = button.previousElementSibling;
+    const number = String(list.children.length);
+    const copy = template.content.cloneNode(true);
+    copy.querySelectorAll("[id], [for]").forEach((elt) => {
+      for (const name of ["id", "for"]) {
+        const value = elt.getAttribute(name);
+        if (value) elt.setAttribute(name, value.replace("__n__", number));
+      }
+    });
+    list.append(copy);
+    list.lastElementChild.querySelector("input").focus();
+  }
+
+  announce();
+})();

@@ -1,0 +1,330 @@
+"""Rows for tests of the pages and the API: a study as it looks in life, at any point of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from benchmarks.models import Config, Device, Host, Run, RunState, Sample, Server, Workload
+from tuning.configs.knobs import config_hash
+from tuning.models import Candidate, Recommendation, Slot, Study, StudyState
+from tuning.services.results import boards
+
+BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+LOG_TAIL = """\
+2026-11-21T09:41:02.117812Z 0 [System] [MY-010116] [Server] mysqld starting as process 4711
+2026-11-21T09:41:02.140553Z 0 [ERROR] [MY-000067] [Server] unknown variable 'innodb_file_format=x'.
+2026-11-21T09:41:02.140812Z 0 [ERROR] [MY-010119] [Server] Aborting
+2026-11-21T09:41:02.141955Z 0 [System] [MY-010910] [Server] mysqld: Shutdown complete."""
+
+# Name, tpmP and p95 in ms about which the made-up runs scatter.
+CANDIDATES = (
+    ("server-default", 6120.0, 148.0),
+    ("whitepaper-1", 5460.0, 171.0),
+    ("whitepaper-2", 6890.0, 121.0),
+    ("whitepaper-3", 8420.0, 88.0),
+    ("whitepaper-a", 8510.0, 84.5),
+)
+NAMES = tuple(line[0] for line in CANDIDATES)
+KNOBS: dict[str, str] = {
+    "innodb_buffer_pool_size": "134217728",
+    "innodb_flush_method": "O_DIRECT",
+    "innodb_io_capacity": "15000",
+    "innodb_io_capacity_max": "25000",
+    "innodb_redo_log_capacity": "3221225472",
+    "innodb_page_cleaners": "8",
+    "innodb_adaptive_hash_index": "OFF",
+    "max_connections": "4000",
+}
+NOTES = [
+    {
+        "name": "innodb_log_file_size",
+        "action": "renamed",
+        "detail": "3 files of 1 GB are innodb_redo_log_capacity = 3 GB since MySQL 8.0.30",
+    },
+    {
+        "name": "query_cache_size",
+        "action": "dropped",
+        "detail": "the query cache was removed in MySQL 8.0",
+    },
+    {
+        "name": "innodb_checksum_algorithm",
+        "action": "held",
+        "detail": "NONE is not durable (D2); left at the server's default crc32",
+    },
+]
+FINGERPRINT = {
+    "cpu_model": "AMD EPYC 7B13",
+    "logical_cpus": "2",
+    "memory_bytes": "25179869184",
+    "kernel": "6.1.0-37-cloud-amd64",
+    "machine": "x86_64",
+    "virtualisation": "kvm",
+    "cpu_governor": "unknown",
+    "data_kind": "sata-ssd",
+    "data_block_device": "sda",
+    "data_model": "Samsung SSD 870 EVO 1TB",
+    "data_scheduler": "mq-deadline",
+    "data_file_system": "ext4",
+    "data_mount_options": "rw,relatime",
+}
+MY_CNF = """\
+# Recommended by the MySQL OLTP tuning advisor
+# device: sata-ssd at /srv/mysql, server: MySQL 9.7.4
+[mysqld]
+innodb_buffer_pool_size = 128M   # 12/50 of the data, as in the paper
+innodb_io_capacity = 15000
+"""
+
+
+def make_host(name: str = "db-host-1") -> Host:
+    return Host.objects.get_or_create(name=name)[0]
+
+
+def make_device(**values: Any) -> Device:
+    defaults: dict[str, Any] = {
+        "kind": "sata-ssd",
+        "data_dir": "/srv/mysql",
+        "block_device": "sda",
+        "model": "Samsung SSD 870 EVO 1TB",
+        "file_system": "ext4",
+        "scheduler": "mq-deadline",
+    }
+    return Device.objects.create(host=make_host(), **(defaults | values))
+
+
+def make_server(**values: Any) -> Server:
+    defaults: dict[str, Any] = {
+        "flavour": "mysql",
+        "version": "9.7.4",
+        "path": "/usr/sbin/mysqld",
+        "digest": "8d3c1f" + "0" * 58,
+    }
+    return Server.objects.get_or_create(host=make_host(), **(defaults | values))[0]
+
+
+def make_workload(**values: Any) -> Workload:
+    defaults: dict[str, Any] = {
+        "driver": "tpcc-mysql",
+        "warehouses": 10,
+        "connections": 8,
+        "warmup_s": 5,
+        "measure_s": 12,
+    }
+    return Workload.objects.get_or_create(**(defaults | values))[0]
+
+
+def make_study(
+    *,
+    state: StudyState = StudyState.QUEUED,
+    blocks: int = 3,
+    names: Sequence[str] = NAMES,
+    device: Device | None = None,
+    workloads: Sequence[Workload] = (),
+    **values: Any,
+) -> Study:
+    """A study with all its slots and queued runs; the first name is the baseline."""
+    host = make_host()
+    device = device or Device.objects.first() or make_device()
+    workloads = workloads or [make_workload()]
+    facts: dict[str, Any] = {"name": "Quick comparison", "template": "quick", "seed": 20261121}
+    study = Study.objects.create(
+        host=host, server=make_server(), blocks=blocks, state=state, **(facts | values)
+    )
+    study.devices.add(device)
+    study.workloads.add(*workloads)
+    candidates = [_make_candidate(study, place, name) for place, name in enumerate(names)]
+    dice = random.Random(study.seed)
+    order = 0
+    for workload in workloads:
+        for block in range(1, blocks + 1):
+            for candidate in dice.sample(candidates, len(candidates)):
+                order += 1
+                Slot.objects.create(
+                    study=study,
+                    candidate=candidate,
+                    device=device,
+                    workload=workload,
+                    block=block,
+                    order=order,
+                    run=Run.objects.create(
+                        host=host,
+                        device=device,
+                        server=study.server,
+                        workload=workload,
+                        config=candidate.config,
+                        seed=study.seed + order,
+                    ),
+                )
+    return study
+
+
+def _make_candidate(study: Study, place: int, name: str) -> Candidate:
+    # The baseline is the server's defaults: no knob set, nothing translated.
+    knobs = KNOBS | {"innodb_io_capacity": str(1000 * place)} if place else {}
+    config, _ = Config.objects.get_or_create(hash=config_hash(knobs), defaults={"knobs": knobs})
+    return Candidate.objects.create(
+        study=study,
+        name=name,
+        config=config,
+        is_baseline=place == 0,
+        position=place,
+        source="Accelerating OLTP on NVMe (2016), table 6" if place else "the server's defaults",
+        notes=NOTES if place else [],
+    )
+
+
+def begin(study: Study, *, step: str = "measuring") -> Run | None:
+    """Let the next queued run of the study be the one that runs now."""
+    slot = study.slots.filter(run__state=RunState.QUEUED).order_by("order").first()
+    if slot is None:
+        return None
+    started = timezone.now()
+    Run.objects.filter(pk=slot.run_id).update(
+        state=RunState.RUNNING, step=step, started_at=started, heartbeat_at=started
+    )
+    slot.run.refresh_from_db()
+    return slot.run
+
+
+def finish(run: Run, *, samples: bool = False) -> Run:
+    """End the run well, with plausible numbers that depend on its candidate and seed only."""
+    dice = random.Random(run.seed)
+    typical = {name: (tpmp, p95) for name, tpmp, p95 in CANDIDATES}
+    tpmp, p95 = typical.get(run.slot.candidate.name, (6000.0, 150.0))
+    noise = dice.gauss(1.0, 0.03)
+    started = BEGIN + timedelta(seconds=28 * run.slot.order)
+    rate = tpmp * noise / 60
+    values: dict[str, Any] = {
+        "state": RunState.OK,
+        "started_at": started,
+        "finished_at": started + timedelta(seconds=26.4),
+        "tpmP": tpmp * noise,
+        "p95_ms": p95 / noise,
+        "p99_ms": p95 / noise * 1.7,
+        "max_ms": p95 / noise * 4.2,
+        "server_path_length": 4.1e9 / rate,
+        "host_path_length": 5.3e9 / rate,
+        "bytes_written_per_new_order": 41_300.0,
+        "bytes_written_source": "server",
+        "cpu_hz": 2_450_000_000.0,
+        "server_cores": 1.31,
+        "cpu_user_pct": 61.2,
+        "cpu_sys_pct": 17.9,
+        "cpu_iowait_pct": 12.4,
+        "cpu_steal_pct": 0.6,
+        "data_read_iops": 212.0,
+        "data_write_iops": 1834.5,
+        "data_read_mb_s": 3.4,
+        "data_write_mb_s": 44.1,
+        "new_orders": round(rate * run.workload.measure_s),
+        "failed": 0,
+        "retried": 2,
+        "measured_seconds": float(run.workload.measure_s),
+        "driver_cpu_ms_per_new_order": 1.42,
+        "driver_version": "tpcc-mysql 1ec1c5e",
+        "code_commit": "3d1a557c0ffe",
+        "comparability_key": "a1" * 32,
+        "fingerprint": FINGERPRINT,
+        "variables": {
+            **run.config.knobs,
+            "innodb_page_cleaners": "4",
+            "version": "9.7.4",
+            "sync_binlog": "1",
+            "innodb_doublewrite": "ON",
+            "innodb_flush_log_at_trx_commit": "1",
+        },
+        "step_seconds": {
+            "cloning the dataset": 2.1,
+            "starting the server": 3.4,
+            "warming up": float(run.workload.warmup_s),
+            "measuring": float(run.workload.measure_s),
+            "stopping the server": 3.2,
+            "discarding the clone": 0.4,
+        },
+    }
+    Run.objects.filter(pk=run.pk).update(**values)
+    run.refresh_from_db()
+    if samples:
+        make_samples(run)
+    return run
+
+
+def make_samples(run: Run) -> None:
+    dice = random.Random(run.seed)
+    seconds = range(-run.workload.warmup_s, run.workload.measure_s)
+    Sample.objects.bulk_create(
+        Sample(
+            run=run,
+            second=second,
+            new_orders=round((run.tpmP or 0) / 60 * dice.gauss(1, 0.08)) if second >= 0 else None,
+            cpu_user_pct=dice.gauss(60, 4),
+            cpu_sys_pct=dice.gauss(18, 2),
+            cpu_iowait_pct=dice.uniform(5, 15),
+            cpu_steal_pct=dice.uniform(0, 1),
+            server_cores=dice.gauss(1.3, 0.08),
+            elapsed_s=1.0,
+            server_rss_bytes=(612 + second) * 1_000_000,
+            data_read_iops=dice.gauss(212, 30),
+            data_write_iops=dice.gauss(1834, 200),
+            data_read_mb_s=dice.gauss(3.4, 0.5),
+            data_write_mb_s=dice.gauss(44, 5),
+        )
+        for second in seconds
+    )
+
+
+def fail(run: Run, state: RunState = RunState.NO_START) -> Run:
+    started = BEGIN + timedelta(seconds=28 * run.slot.order)
+    Run.objects.filter(pk=run.pk).update(
+        state=state,
+        reason="the server exited with status 1 before it answered",
+        log_tail=LOG_TAIL,
+        started_at=started,
+        finished_at=started + timedelta(seconds=6.2),
+        step="",
+    )
+    run.refresh_from_db()
+    return run
+
+
+def measured_study(
+    *, fails: Sequence[str] = (), samples: bool = False, recommended: bool = True, **values: Any
+) -> Study:
+    """A finished study; every run of the candidates named in `fails` did not start."""
+    facts: dict[str, Any] = {
+        "state": StudyState.FINISHED,
+        "started_at": BEGIN,
+        "finished_at": BEGIN + timedelta(minutes=8, seconds=3),
+    }
+    study = make_study(**(facts | values))
+    for slot in study.slots.select_related("run__slot__candidate", "run__workload", "run__config"):
+        if slot.candidate.name in fails:
+            fail(slot.run)
+        else:
+            finish(slot.run, samples=samples)
+    if recommended:
+        recommend(study)
+    return study
+
+
+def recommend(study: Study) -> Recommendation:
+    best = boards(study)[0].rows[0]
+    ratio = best.ranked.ratio_to_baseline
+    assert ratio is not None
+    return Recommendation.objects.create(
+        study=study,
+        device=study.devices.get(),
+        candidate=best.candidate,
+        ratio_to_baseline=ratio,
+        verdict=(
+            f"{best.candidate.name} completed {(ratio - 1) * 100:.1f} % more New-Orders "
+            "per minute than server-default on this device (median of 3 blocks; no interval is "
+            "computed yet, a difference of a few percent may be noise)."
+        ),
+        my_cnf=MY_CNF,
+    )
