@@ -29,9 +29,8 @@ class Sampler:
     """Context manager: samples from entry to exit.
 
     Ticks lie on a fixed grid of the monotonic clock, so lateness does not add up. Each mark starts
-    the grid anew: the seconds after MEASURE_START are the driver's measured seconds. A tick that
-    comes more than half a period late (the host stood still) is left out, which `series` shows as
-    a gap.
+    the grid anew: the seconds after MEASURE_START are the driver's measured seconds. Ticks that
+    passed while the host stood still are not made up for; `series` shows them as a gap.
     """
 
     def __init__(self, source: Source, *, period_s: float = 1.0) -> None:
@@ -91,8 +90,7 @@ class Sampler:
                 raise ValueError(f"{name} has been marked already")
             snapshot = self._take(with_frequency=True)
             self._marks[name] = snapshot
-            self._start_grid(snapshot)
-            self._changed.notify()
+            self._start_grid(snapshot)  # later than what the thread waits for: no need to wake it
             return snapshot
 
     def series(self) -> list[Second]:
@@ -136,10 +134,9 @@ class Sampler:
     def _wait_or_sample(self) -> None:
         late = time.monotonic() - self._next_tick
         if late < 0:
-            self._changed.wait(-late)  # returns early when a mark moved the grid
-            return
-        if late <= self._period_s / 2:
-            self._take()
+            self._changed.wait(-late)
+            return  # to look again: a mark may have moved the grid meanwhile
+        self._take()
         passed = math.floor((time.monotonic() - self._origin) / self._period_s)
         self._next_tick = self._origin + (passed + 1) * self._period_s
         self._cpu_seconds = time.thread_time()

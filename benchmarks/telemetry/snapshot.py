@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psutil
 
@@ -49,6 +49,11 @@ class Snapshot:
     cpu_hz: float | None = None
 
 
+# Counters read this much later than the time they are filed under would belong to another second.
+_SLOW_READ_S = 0.1
+_ATTEMPTS = 3
+
+
 class Probe:
     """Takes snapshots of the host, one server process and the devices of its data and logs.
 
@@ -73,7 +78,17 @@ class Probe:
         return self._server is not None
 
     def read(self, *, with_frequency: bool = False) -> Snapshot:
-        """All counters now. Never fails because the server or a device has gone."""
+        """All counters now. Never fails because the server or a device has gone.
+
+        Reads again when the host stood still in the middle of it.
+        """
+        for _ in range(_ATTEMPTS):
+            snapshot = self._read()
+            if time.monotonic() - snapshot.t < _SLOW_READ_S:
+                break
+        return replace(snapshot, cpu_hz=cpu_frequency_hz()) if with_frequency else snapshot
+
+    def _read(self) -> Snapshot:
         t = time.monotonic()
         cpu = psutil.cpu_times()
         server_cpu_s, server_write_bytes, server_rss_bytes = self._read_server()
@@ -98,7 +113,6 @@ class Probe:
             data=data,
             log=log,
             device_write_bytes=written,
-            cpu_hz=cpu_frequency_hz() if with_frequency else None,
         )
 
     def _read_server(self) -> tuple[float | None, int | None, int | None]:

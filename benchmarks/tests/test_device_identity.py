@@ -107,6 +107,7 @@ SAS_PATH = f"{PCI}/host1/port-1:0/end_device-1:0/target1:0:0/1:0:0:0/block"
         (f"{ATA_PATH}/sda", disk("ATA", "QEMU HARDDISK", 1), "other", "QEMU HARDDISK"),
         (f"{PCI}/usb2/2-1/host3/3:0:0:0/block/sda", disk("WD", "Elements", 1), "other", None),
         ("platform/host4/session1/4:0:0:1/block/sda", disk("LIO", "vol0", 0), "network", None),
+        ("virtual/block/nbd0", {"queue/scheduler": "none"}, "network", ""),
         ("virtual/block/md0", {"queue/scheduler": "none"}, "raid", ""),
         ("virtual/block/dm-0", {"queue/scheduler": "none"}, "other", ""),
     ],
@@ -161,6 +162,9 @@ def test_an_overlay_is_followed_to_the_disk_of_its_upper_layer(machine: Machine)
 
 
 def test_an_overlay_seen_from_inside_has_no_known_device(machine: Machine) -> None:
+    # the layer's path belongs to the host outside: our own root is not what is behind it
+    machine.add_block("8:0", f"{ATA_PATH}/sda", disk("ATA", "Samsung SSD 850", 0))
+    machine.lines[0] = "1 0 8:0 / / rw - ext4 /dev/sda rw"
     machine.mount("0:60", "overlay", "overlay", "rw,lowerdir=/l,upperdir=/not/here,workdir=/w")
     found = machine.identify()
     assert (found.block_device, found.kind) == (None, DeviceKind.OTHER)

@@ -51,7 +51,7 @@ def test_a_missing_path_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_a_file_is_no_device_path(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DeviceUnusable, match="not a directory"):
+    with pytest.raises(DeviceUnusable, match="file: not a directory"):
         check_usable(tmp_path / "file", 0)
 
 

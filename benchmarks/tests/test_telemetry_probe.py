@@ -105,6 +105,46 @@ def test_a_synced_write_shows_in_the_disks_counters(disk: DeviceIdentity, tmp_pa
     assert end.server_write_bytes - start.server_write_bytes >= size
 
 
+def cpu_times(**extra: float) -> SimpleNamespace:
+    times = dict.fromkeys(("user", "nice", "system", "idle", "iowait"), 0.0)
+    times |= dict.fromkeys(("irq", "softirq", "steal", "guest", "guest_nice"), 0.0)
+    return SimpleNamespace(**(times | extra))
+
+
+def test_the_hosts_cpu_time_is_sorted_as_vmstat_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = cpu_times(
+        user=100, nice=20, system=30, idle=1000, iowait=7, irq=4, softirq=5, steal=6, guest=90
+    )
+    monkeypatch.setattr(psutil, "cpu_times", lambda: times)
+    snapshot = Probe(os.getpid(), NOWHERE, None).read()
+    assert snapshot.cpu_user_s == 120
+    assert snapshot.cpu_sys_s == 39
+    assert snapshot.cpu_iowait_s == 7
+    assert snapshot.cpu_steal_s == 6
+    assert snapshot.cpu_total_s == 1172  # guest time is in user already
+
+
+def test_counters_are_read_again_when_the_host_stood_still_in_between(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits = [0.2]
+
+    def held_up() -> SimpleNamespace:
+        time.sleep(waits.pop() if waits else 0)
+        return cpu_times(user=time.monotonic())
+
+    monkeypatch.setattr(psutil, "cpu_times", held_up)
+    snapshot = Probe(os.getpid(), NOWHERE, None).read()
+    assert snapshot.cpu_user_s - snapshot.t < 0.1
+
+
+def test_only_marks_carry_the_clock_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "cpu_freq", lambda percpu: [SimpleNamespace(current=2600.0)])
+    probe = Probe(os.getpid(), NOWHERE, None)
+    assert probe.read(with_frequency=True).cpu_hz == 2.6e9
+    assert probe.read().cpu_hz is None
+
+
 def fake_disks(monkeypatch: pytest.MonkeyPatch, **written: int) -> None:
     """The kernel's counters for made-up disks."""
 
@@ -162,6 +202,17 @@ def test_a_dead_process_stops_its_fields_and_nothing_else(child: subprocess.Pope
         assert snapshot.server_write_bytes is None
         assert snapshot.server_rss_bytes is None
         assert snapshot.cpu_total_s > 0
+
+
+def test_a_pid_that_belongs_to_another_process_now_is_not_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    probe = Probe(os.getpid(), NOWHERE, None)
+    assert probe.read().server_cpu_s is not None
+    # psutil tells by the start time; a pid cannot be had twice at will
+    monkeypatch.setattr(psutil.Process, "is_running", lambda process: False)
+    assert probe.read().server_cpu_s is None
+    assert not probe.server_alive
 
 
 def test_a_process_that_never_was_is_gone_from_the_start() -> None:
