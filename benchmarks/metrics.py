@@ -91,8 +91,8 @@ def compute_metrics(
     driver each divide by their own true seconds, so a few ms between them do no harm.
 
     Raises RunFailed: ZERO_WORK when no New-Order completed, DRIVER_FAILED when the result is not
-    made of times, DISTURBED when the snapshots are not of the driver's interval (more than
-    1 s + 1 % longer or shorter: the host stood still). ValueError for a rate or number of CPUs
+    made of times, DISTURBED when the snapshots are not of the driver's interval (longer or
+    shorter by more than 1 s + 1 %, or by half: the host stood still). ValueError for a rate or number of CPUs
     that is not positive.
     """
     if (cpu_hz is not None and not cpu_hz > 0) or logical_cpus < 1:
@@ -167,7 +167,8 @@ def _check_result(result: DriverResult) -> None:
 
 
 def _check_window(measured_seconds: float, telemetry_seconds: float) -> None:
-    if abs(telemetry_seconds - measured_seconds) > 1.0 + 0.01 * measured_seconds:
+    allowed = min(1.0 + 0.01 * measured_seconds, 0.5 * measured_seconds)
+    if abs(telemetry_seconds - measured_seconds) > allowed:
         raise RunFailed(
             Outcome.DISTURBED,
             f"telemetry covers {telemetry_seconds:.1f} s of a measured interval of "

@@ -235,6 +235,12 @@ def test_snapshots_of_another_interval_make_the_run_worthless(telemetry_seconds:
     assert failure.value.outcome is Outcome.DISTURBED
 
 
+def test_snapshots_without_time_between_them_are_of_another_interval() -> None:
+    with pytest.raises(RunFailed) as failure:
+        compute(10, measured_seconds=1.0, end=replace(START, t=START.t + 0.001))
+    assert failure.value.outcome is Outcome.DISTURBED
+
+
 @pytest.mark.parametrize(("cpu_hz", "cpus"), [(0.0, 4), (-1.0, 4), (math.nan, 4), (2e9, 0)])
 def test_a_processor_that_cannot_be_is_a_bug_not_a_number(cpu_hz: float, cpus: int) -> None:
     with pytest.raises(ValueError, match="not a processor"):
