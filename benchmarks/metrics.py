@@ -92,8 +92,8 @@ def compute_metrics(
 
     Raises RunFailed: ZERO_WORK when no New-Order completed, DRIVER_FAILED when the result is not
     made of times, DISTURBED when the snapshots are not of the driver's interval (longer or
-    shorter by more than 1 s + 1 %, or by half: the host stood still). ValueError for a rate or number of CPUs
-    that is not positive.
+    shorter by more than 1 s + 1 %, or by half: the host stood still). ValueError for a clock rate
+    or number of CPUs that is not positive.
     """
     if (cpu_hz is not None and not cpu_hz > 0) or logical_cpus < 1:
         raise ValueError(f"not a processor: {logical_cpus} CPUs at {cpu_hz} Hz")
