@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from django.utils import timezone
@@ -35,21 +35,33 @@ class StudyProgress:
 def study_progress(study: Study) -> StudyProgress:
     slots = list(study.slots.select_related("run", "run__workload", "candidate"))
     done = [slot for slot in slots if slot.run.is_finished]
-    counts = {"runs_done": len(done), "runs_total": len(slots), "blocks": study.blocks}
+    counted = StudyProgress(
+        fraction=0.0,
+        text="waiting for the host",
+        blocks=study.blocks,
+        runs_done=len(done),
+        runs_total=len(slots),
+    )
     if study.is_finished:
         fraction = 1.0 if study.state == StudyState.FINISHED else len(done) / max(len(slots), 1)
-        return StudyProgress(fraction, str(StudyState(study.state).label), **counts, eta_s=None)
+        return replace(counted, fraction=fraction, text=str(StudyState(study.state).label))
     if study.state == StudyState.QUEUED:
-        return StudyProgress(0.0, "waiting for the host", **counts, eta_s=None)
+        return counted
     overhead = _overhead(slot.run for slot in done)
     if study.state == StudyState.PREPARING:
-        return StudyProgress(
-            LOADING_SHARE * study.preparing_fraction,
-            study.preparing_text or "loading the dataset",
+        return replace(
+            counted,
+            fraction=LOADING_SHARE * study.preparing_fraction,
+            text=study.preparing_text or "loading the dataset",
             step="loading",
-            **counts,
             eta_s=_loading_eta(study, slots, overhead),
         )
+    return _measuring(study, slots, counted, overhead)
+
+
+def _measuring(
+    study: Study, slots: list[Slot], counted: StudyProgress, overhead: float
+) -> StudyProgress:
     current = next((slot for slot in slots if slot.run.state == RunState.RUNNING), None)
     left = sum(_expected_s(slot.run, overhead) for slot in slots if not slot.run.is_finished)
     total = sum(_expected_s(slot.run, overhead) for slot in slots)
@@ -57,13 +69,13 @@ def study_progress(study: Study) -> StudyProgress:
         spent = (timezone.now() - current.run.started_at).total_seconds()
         left -= min(spent, _expected_s(current.run, overhead))
     share = 1.0 - left / total if total else 0.0
-    return StudyProgress(
-        LOADING_SHARE + (1.0 - LOADING_SHARE) * share,
-        _describe(current, study),
+    return replace(
+        counted,
+        fraction=LOADING_SHARE + (1.0 - LOADING_SHARE) * share,
+        text=_describe(current, study),
         candidate=current.candidate.name if current else "",
         block=current.block if current else 0,
         step=current.run.step if current else "",
-        **counts,
         eta_s=left,
     )
 
