@@ -17,6 +17,7 @@ from typing import Literal
 from benchmarks.datasets.golden import Dataset
 from benchmarks.datasets.progress import never
 from benchmarks.datasets.statements import cancelled
+from benchmarks.devices import human_bytes
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 
@@ -67,27 +68,29 @@ def clone(
         if place.exists() and any(place.iterdir()):
             raise FileExistsError(f"{place} is not empty")
     copier = _Copier(should_stop)
+    place = data_dir
     try:
         for place in places:
             copier.folder(source, place)
         for path in _walk(source):
             relative = path.relative_to(source)
-            in_log = log_dir is not None and _REDO.fullmatch(relative.parts[0])
-            target = (log_dir if in_log and log_dir is not None else data_dir) / relative
+            is_redo = _REDO.fullmatch(relative.parts[0]) is not None
+            place = log_dir if is_redo and log_dir is not None else data_dir
             if path.is_dir():
-                copier.folder(path, target)
+                copier.folder(path, place / relative)
             else:
-                copier.file(path, target)
-        copier.settle()
-    except BaseException as error:
+                copier.file(path, place / relative)
         for place in places:
-            shutil.rmtree(place, ignore_errors=True)
+            copier.settle(place)
+    except BaseException as error:
+        for made in places:
+            shutil.rmtree(made, ignore_errors=True)
         if isinstance(error, OSError) and error.errno in _FULL:
-            free = shutil.disk_usage(data_dir.parent).free
+            free = human_bytes(shutil.disk_usage(place.parent).free)
             raise RunFailed(
                 Outcome.DISK_FULL,
-                f"{data_dir.parent}: no room for a copy of the dataset: "
-                f"{dataset.bytes} bytes needed, {free} free",
+                f"{place.parent}: no room for a clone of the dataset, which takes "
+                f"{human_bytes(dataset.bytes)}: {free} free",
             ) from error
         raise
     return CloneReport(time.monotonic() - start, copier.bytes, copier.method)
@@ -108,7 +111,6 @@ class _Copier:
         self.method: Method = "reflink"
         self.bytes = 0
         self._should_stop = should_stop
-        self._copied: list[Path] = []
 
     def folder(self, source: Path, target: Path) -> None:
         """Make a folder like `source`."""
@@ -122,12 +124,13 @@ class _Copier:
             if not self._reflink(reading.fileno(), writing.fileno()):
                 self._copy(reading.fileno(), writing.fileno(), size)
         self._like(source, target)
-        self._copied.append(target)
         self.bytes += size
 
-    def settle(self) -> None:
-        """Wait until all is on the disk, then drop it from the page cache."""
-        for path in self._copied:
+    def settle(self, place: Path) -> None:
+        """Wait until everything below `place` is on the disk, then drop it from the page cache."""
+        for path in _walk(place):
+            if path.is_dir():
+                continue
             self._poll()
             with path.open("rb") as file:
                 os.fsync(file.fileno())

@@ -67,7 +67,9 @@ def _kill(
     connections: Sequence[Connection[Any]],
     futures: Sequence[Future[T]],
 ) -> None:
-    # A server that no longer answers has closed the connections and so ended the threads.
+    # A server that has ended has closed the connections, which ends the threads too.
+    if not instance.alive():
+        return
     with contextlib.suppress(pymysql.Error), instance.connect() as admin, admin.cursor() as cursor:
         for connection, future in zip(connections, futures, strict=True):
             if not future.done():

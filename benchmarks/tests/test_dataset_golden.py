@@ -1,0 +1,330 @@
+"""Golden copies: found, checked, loaded once, and never half there. Filling is made up here."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.datasets import golden, rules
+from benchmarks.datasets.golden import Dataset, dataset_key, ensure_dataset
+from benchmarks.datasets.loader import LoadReport
+from benchmarks.datasets.progress import LoadProgress, Meter, ignore, never
+from benchmarks.devices import check_usable
+from benchmarks.errors import DeviceUnusable, LoadFailed, RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import Flavour, ServerBinary
+
+BINARY = ServerBinary(Path("/x/mysqld"), Flavour.MYSQL, (9, 7, 4), "9.7.4-2", "ab" * 32, None)
+OTHER = ServerBinary(Path("/x/mysqld"), Flavour.MYSQL, (9, 7, 4), "9.7.4-2", "cd" * 32, None)
+
+
+class Filler:
+    """Stands in for the real loading: writes two files, counts calls, fails when told to."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.error: BaseException | None = None
+        self.pause = 0.0
+        self.seen: list[Path] = []
+
+    def __call__(self, binary: ServerBinary, **kw: Any) -> LoadReport:
+        self.calls += 1
+        data, run = kw["data_dir"], kw["run_dir"]
+        self.seen = sorted(data.parent.parent.iterdir())
+        (data / rules.DATABASE).mkdir(parents=True)
+        (data / rules.DATABASE / "stock.ibd").write_bytes(b"x" * 1000)
+        (data / "ibdata1").write_bytes(b"y" * 24)
+        run.mkdir()
+        time.sleep(self.pause)
+        if self.error is not None:
+            raise self.error
+        return LoadReport({"stock": 100_000, "item": 7}, {"loading rows": 1.5})
+
+
+@pytest.fixture
+def filler(monkeypatch: pytest.MonkeyPatch) -> Filler:
+    filler = Filler()
+    monkeypatch.setattr(golden, "fill", filler)
+    monkeypatch.setattr(golden, "check_usable", lambda path, needed: None)
+    return filler
+
+
+@pytest.fixture
+def ensure(tmp_path: Path, filler: Filler) -> Callable[..., Dataset]:
+    def call(binary: ServerBinary = BINARY, **kw: Any) -> Dataset:
+        arguments: dict[str, Any] = {"warehouses": 2, **kw}
+        return ensure_dataset(
+            binary, device_dir=tmp_path / "ours", registry=tmp_path / "reg", **arguments
+        )
+
+    return call
+
+
+def names(place: Path) -> list[str]:
+    return sorted(path.name for path in place.iterdir() if not path.name.endswith(".lock"))
+
+
+def test_loads_once_and_then_finds_it(ensure: Callable[..., Dataset], filler: Filler) -> None:
+    first, second = ensure(), ensure()
+    assert first == second
+    assert filler.calls == 1
+    assert first.bytes == 1024
+    assert first.table_bytes == 1000
+    assert first.rows == 100_007
+    assert first.data_dir.joinpath("ibdata1").is_file()
+    assert first.options == {"innodb_page_size": "16384"}
+    assert names(first.path.parent) == [first.path.name]
+    assert names(first.path) == ["data", "ready.json"]
+
+
+def test_ready_file_tells_all_that_is_known(ensure: Callable[..., Dataset]) -> None:
+    ready = json.loads((ensure().path / "ready.json").read_text())
+    assert ready.pop("load_seconds") >= 0
+    assert ready == {
+        "server_digest": "ab" * 32,
+        "server_flavour": "mysql",
+        "server_version": "9.7.4-2",
+        "warehouses": 2,
+        "page_size": 16384,
+        "seed": rules.DEFAULT_SEED,
+        "schema_version": rules.SCHEMA_VERSION,
+        "bytes": 1024,
+        "table_bytes": 1000,
+        "rows": {"stock": 100_000, "item": 7},
+        "phase_seconds": {"loading rows": 1.5},
+    }
+
+
+def test_servers_sizes_and_page_sizes_do_not_share(
+    ensure: Callable[..., Dataset], filler: Filler
+) -> None:
+    paths = {
+        ensure().path,
+        ensure(OTHER).path,
+        ensure(warehouses=3).path,
+        ensure(page_size=4096).path,
+    }
+    assert len(paths) == filler.calls == 4
+
+
+def test_key_is_readable() -> None:
+    assert dataset_key(BINARY, 10, 16384) == "mysql-9.7.4-abababababab-w10-p16k-v1"
+
+
+def change(place: Path, **values: object) -> None:
+    ready = json.loads((place / "ready.json").read_text())
+    (place / "ready.json").write_text(json.dumps({**ready, **values}))
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "no ready file": lambda place: (place / "ready.json").unlink(),
+    "half a ready file": lambda place: (place / "ready.json").write_text("{"),
+    "a list": lambda place: (place / "ready.json").write_text("[]"),
+    "an empty object": lambda place: (place / "ready.json").write_text("{}"),
+    "a file is gone": lambda place: (place / "data" / "ibdata1").unlink(),
+    "a file has grown": lambda place: (place / "data" / "ibdata1").write_bytes(b"z" * 25),
+    "one file more": lambda place: (place / "data" / "binlog.000001").write_bytes(b"!"),
+    "other rows": lambda place: change(place, seed=1),
+    "another schema": lambda place: change(place, schema_version=0),
+    "another server": lambda place: change(place, server_digest="00" * 32),
+    "another page size": lambda place: change(place, page_size=4096),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_copy_is_loaded_again(
+    ensure: Callable[..., Dataset], filler: Filler, damage: Callable[[Path], object]
+) -> None:
+    dataset = ensure()
+    damage(dataset.path)
+    again = ensure()
+    assert filler.calls == 2
+    assert again.bytes == 1024
+    assert again.data_dir.joinpath("ibdata1").read_bytes() == b"y" * 24
+    assert names(again.path.parent) == [again.path.name]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        LoadFailed("rows are missing"),
+        RunFailed(Outcome.CANCELLED, "cancelled"),
+        KeyboardInterrupt(),
+        SystemExit(1),
+        ZeroDivisionError(),
+    ],
+    ids=repr,
+)
+def test_a_failed_load_leaves_nothing(
+    ensure: Callable[..., Dataset], filler: Filler, tmp_path: Path, error: BaseException
+) -> None:
+    filler.error = error
+    with pytest.raises(type(error)):
+        ensure()
+    assert names(tmp_path / "ours" / "datasets") == []
+    filler.error = None
+    assert ensure().bytes == 1024
+
+
+def test_a_full_disk_while_writing_the_last_file(
+    ensure: Callable[..., Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(golden, "_write_durably", full)
+    with pytest.raises(RunFailed, match="No space left") as caught:
+        ensure()
+    assert caught.value.outcome is Outcome.DISK_FULL
+    assert names(tmp_path / "ours" / "datasets") == []
+
+
+def test_leftovers_of_dead_loaders_are_removed_whatever_their_key(
+    ensure: Callable[..., Dataset], tmp_path: Path
+) -> None:
+    datasets = tmp_path / "ours" / "datasets"
+    own, other = dataset_key(BINARY, 2, 16384), dataset_key(OTHER, 5, 16384)
+    for name in (f"{own}.loading-1", f"{other}.loading-99", f"{other}.removing-ab12"):
+        (datasets / name / "data").mkdir(parents=True)
+        (datasets / name / "data" / "ibdata1").write_bytes(b"half")
+    (datasets / "mine").mkdir()  # not ours to touch
+    assert names(ensure().path.parent) == ["mine", own]
+
+
+def test_a_living_loaders_work_is_left_alone(
+    ensure: Callable[..., Dataset], tmp_path: Path
+) -> None:
+    datasets = tmp_path / "ours" / "datasets"
+    other = dataset_key(OTHER, 5, 16384)
+    (datasets / f"{other}.loading-99").mkdir(parents=True)
+    with (datasets / f"{other}.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ensure()
+        assert (datasets / f"{other}.loading-99").is_dir()
+    (ensure().path / "ready.json").touch()
+    assert not (datasets / f"{other}.loading-99").exists()
+
+
+def test_callers_at_the_same_time_wait_and_share(
+    ensure: Callable[..., Dataset], filler: Filler
+) -> None:
+    filler.pause = 0.5
+    heard: list[LoadProgress] = []
+    found: list[Dataset] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(ensure(progress=heard.append)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert filler.calls == 1
+    assert len(set(found)) == 1
+    assert golden.WAITING in {progress.phase for progress in heard}
+
+
+def test_waiting_can_be_cancelled(
+    ensure: Callable[..., Dataset], filler: Filler, tmp_path: Path
+) -> None:
+    dataset = ensure()
+    with dataset.path.with_name(f"{dataset.path.name}.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(RunFailed) as caught:
+            ensure(should_stop=lambda: True)
+    assert caught.value.outcome is Outcome.CANCELLED
+
+
+def hold_and_die(path: Path) -> None:
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.kill(os.getpid(), 9)
+
+
+def test_a_dead_loaders_lock_is_free(ensure: Callable[..., Dataset], tmp_path: Path) -> None:
+    path = ensure().path
+    lock = path.with_name(f"{path.name}.lock")
+    process = multiprocessing.get_context("spawn").Process(target=hold_and_die, args=(lock,))
+    process.start()
+    process.join()
+    assert process.exitcode == -9
+    assert ensure().bytes == 1024
+
+
+def test_the_folders_can_be_entered_whatever_the_umask(
+    ensure: Callable[..., Dataset], filler: Filler, tmp_path: Path
+) -> None:
+    old = os.umask(0o077)
+    try:
+        dataset = ensure()
+    finally:
+        os.umask(old)
+    for folder in (tmp_path / "ours", tmp_path / "ours" / "datasets", dataset.path):
+        assert folder.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"warehouses": 0}, {"warehouses": 40_000}, {"page_size": 7}]
+)
+def test_impossible_sizes_are_refused(
+    ensure: Callable[..., Dataset], filler: Filler, arguments: dict[str, int]
+) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        ensure(**arguments)
+    assert filler.calls == 0
+
+
+def test_a_missing_device_is_named(
+    tmp_path: Path, filler: Filler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(golden, "check_usable", check_usable)
+    with pytest.raises(DeviceUnusable, match="nowhere"):
+        ensure_dataset(
+            BINARY,
+            device_dir=tmp_path / "nowhere" / "oltp-advisor",
+            warehouses=1,
+            registry=tmp_path / "reg",
+        )
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_too_little_room_is_told_before_loading(
+    tmp_path: Path, filler: Filler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(golden, "check_usable", check_usable)
+    with pytest.raises(DeviceUnusable, match=r"free, .* TiB needed"):
+        ensure_dataset(
+            BINARY, device_dir=tmp_path / "ours", warehouses=30_000, registry=tmp_path / "reg"
+        )
+    assert filler.calls == 0
+    assert names(tmp_path / "ours" / "datasets") == []
+
+
+def test_progress_never_goes_back_and_ends_at_one() -> None:
+    heard: list[LoadProgress] = []
+    times = iter(range(100))
+    meter = Meter(heard.append, {"a": 1.0, "b": 3.0}, clock=lambda: float(next(times)))
+    meter.enter("a")
+    meter.advance(0.5)
+    meter.enter("b")
+    meter.rows += 10
+    meter.advance(0.5)
+    meter.advance(1.7)
+    meter.finish()
+    assert [progress.fraction for progress in heard] == [0, 0.125, 0.25, 0.625, 1.0]
+    assert heard[0].eta_s is None
+    assert heard[3].eta_s is not None
+    assert heard[-1] == LoadProgress(1.0, 10, "b", 0.0)
+    assert set(meter.seconds) == {"a", "b"}
+    assert not never()
+    ignore(heard[0])

@@ -1,0 +1,279 @@
+"""Loading that does not end well: cancelled, killed, out of disk, or fed with wrong rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.datasets import golden
+from benchmarks.datasets.crew import COST, Job, Queue
+from benchmarks.datasets.golden import ensure_dataset
+from benchmarks.datasets.loader import create_tables, load
+from benchmarks.datasets.options import buffer_pool_bytes, load_options
+from benchmarks.datasets.progress import LoadProgress
+from benchmarks.datasets.rules import expected_rows
+from benchmarks.datasets.schema import TABLES
+from benchmarks.datasets.worker import send
+from benchmarks.errors import LoadFailed, RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.servers.process import find_by_argument
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+WORKER = "benchmarks.datasets.worker"
+
+
+def children_with(argument: str) -> list[int]:
+    """Our own processes with that argument; other test runs on this machine have some too."""
+    return [
+        pid
+        for pid in find_by_argument(argument)
+        if f"PPid:\t{os.getpid()}\n" in Path(f"/proc/{pid}/status").read_text()
+    ]
+
+
+def names(place: Path) -> list[str]:
+    return sorted(path.name for path in place.iterdir() if not path.name.endswith(".lock"))
+
+
+@pytest.mark.server
+def test_a_cancelled_load_leaves_nothing(
+    mysql_binary: ServerBinary, server_tmp: Path, registry: Path
+) -> None:
+    heard: list[LoadProgress] = []
+
+    def in_the_middle() -> bool:
+        return bool(heard) and heard[-1].rows > 0
+
+    with pytest.raises(RunFailed) as caught:
+        ensure_dataset(
+            mysql_binary,
+            device_dir=server_tmp / "device",
+            warehouses=1,
+            registry=registry,
+            progress=heard.append,
+            should_stop=in_the_middle,
+        )
+    assert caught.value.outcome is Outcome.CANCELLED
+    assert names(server_tmp / "device" / "datasets") == []
+    assert list(registry.glob("*.json")) == []
+    assert children_with(WORKER) == []
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from benchmarks.datasets.golden import ensure_dataset
+from benchmarks.servers.binary import identify
+
+ensure_dataset(
+    identify(Path(sys.argv[1])), device_dir=Path(sys.argv[2]), warehouses=1,
+    registry=Path(sys.argv[3]), progress=lambda now: print(now.rows, flush=True),
+)
+"""
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["TERM", "KILL"])
+def test_the_next_caller_removes_what_a_killed_loader_left(
+    mysql_binary: ServerBinary, server_tmp: Path, registry: Path, number: signal.Signals
+) -> None:
+    device = server_tmp / "device"
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(mysql_binary.path), str(device), str(registry)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=REPOSITORY,
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        for line in process.stdout:
+            if int(line) > 0:  # in the middle of loading
+                break
+        process.send_signal(number)
+        assert process.wait(10) == -number
+    [leftover] = names(device / "datasets")
+    assert f".loading-{process.pid}" in leftover
+    with pytest.raises(RunFailed) as caught:  # a caller who gives up at once cleans all the same
+        ensure_dataset(
+            mysql_binary,
+            device_dir=device,
+            warehouses=1,
+            registry=registry,
+            should_stop=lambda: True,
+        )
+    assert caught.value.outcome is Outcome.CANCELLED
+    assert names(device / "datasets") == []
+    servers = find_by_argument(f"--defaults-file={device / 'datasets' / leftover / 'run/my.cnf'}")
+    assert servers == []
+
+
+@pytest.fixture
+def small_device(server_tmp: Path) -> Iterator[Path]:
+    """A file system with room for an empty server, but not for a warehouse."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    place = server_tmp / "small"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=240m,mode=755", "tmpfs", str(place)]
+    if subprocess.run(command, check=False, capture_output=True).returncode != 0:
+        pytest.skip("this container may not mount")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("flavour", ["mysql", "mariadb"])
+def test_a_disk_that_fills_up_while_loading(
+    flavour: str,
+    small_device: Path,
+    registry: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    binary: ServerBinary = request.getfixturevalue(f"{flavour}_binary")
+    monkeypatch.setattr(golden, "check_usable", lambda path, needed: None)
+    if flavour == "mariadb":  # which starts with less
+        (small_device / "ballast").write_bytes(bytes(60 << 20))
+    heard: list[LoadProgress] = []
+    with pytest.raises(RunFailed, match="disk is full") as caught:
+        ensure_dataset(
+            binary,
+            device_dir=small_device / "device",
+            warehouses=1,
+            registry=registry,
+            progress=heard.append,
+        )
+    assert caught.value.outcome is Outcome.DISK_FULL
+    assert names(small_device / "device" / "datasets") == []
+    assert list(registry.glob("*.json")) == []
+
+
+@pytest.fixture
+def empty_server(
+    mariadb_binary: ServerBinary,
+    fresh_data_dir: Callable[[ServerBinary], Path],
+    server_tmp: Path,
+    registry: Path,
+) -> Iterator[ServerInstance]:
+    with running_server(
+        mariadb_binary,
+        data_dir=fresh_data_dir(mariadb_binary),
+        run_dir=server_tmp / "run",
+        registry=registry,
+        options={"local_infile": "ON"},
+    ) as server:
+        yield server
+
+
+@pytest.mark.server
+def test_lost_rows_and_a_dead_server_are_failures(empty_server: ServerInstance) -> None:
+    create_tables(empty_server)
+    connection = empty_server.connect(database="tpcc", local_infile=True)
+    rows = np.frombuffer(b"1\t2\t3\n2\t2\t3\n", dtype=np.uint8)
+    assert send(connection, "new_orders", rows) == 2
+    with pytest.raises(ValueError, match="Duplicate entry"):
+        send(connection, "new_orders", rows)  # LOCAL would only warn of it
+    broken = np.frombuffer(b"5\tx\t3\n", dtype=np.uint8)
+    with pytest.raises(ValueError, match="Incorrect integer value"):
+        send(connection, "new_orders", broken)
+    connection.close()
+    with pytest.raises(LoadFailed, match="already exists"):
+        load(empty_server, 1)
+
+    with empty_server.connect(database="tpcc") as admin, admin.cursor() as cursor:
+        cursor.execute("DROP DATABASE tpcc")
+    heard: list[LoadProgress] = []
+
+    def kill_it() -> bool:
+        if heard[-1].rows > 0 and empty_server.alive():
+            os.kill(empty_server.pid, signal.SIGKILL)
+        return False
+
+    with pytest.raises(LoadFailed, match=r"Lost connection|loading process"):
+        load(empty_server, 1, progress=heard.append, should_stop=kill_it)
+    assert children_with(WORKER) == []
+
+
+def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
+    target = {"unix_socket": "/nonexistent/socket", "user": "u", "database": "tpcc", "seed": 1}
+    finished = subprocess.run(
+        [sys.executable, "-m", WORKER],
+        input=json.dumps(target) + "\n",
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        check=False,
+        timeout=30,
+    )
+    assert finished.returncode == 0
+    assert "Can't connect" in json.loads(finished.stdout)["error"]
+    started = time.monotonic()
+    empty = subprocess.run(
+        [sys.executable, "-m", WORKER],
+        input="",
+        capture_output=True,
+        cwd=REPOSITORY,
+        check=False,
+        timeout=30,
+    )
+    assert time.monotonic() - started < 30
+    assert empty.returncode != 0  # it was not even told where to connect
+
+
+def test_every_job_is_given_once_and_tables_are_kept_apart() -> None:
+    queue = Queue(3)
+    first, second = queue.take(), queue.take()
+    assert first is not None
+    assert second is not None
+    assert first.table != second.table
+    assert {first.warehouse, second.warehouse} == {1}  # in key order
+    taken = [first, second]
+    while (job := queue.take()) is not None:
+        taken.append(job)
+        queue.done(job)
+    assert len(taken) == len(set(taken)) == 1 + 8 * 3
+    assert Job("item", 0) in taken
+    assert set(COST) == {table.name for table in TABLES}
+    assert set(COST) == {*expected_rows(1), "order_line"}
+
+
+def binary(flavour: Flavour, *version: int) -> ServerBinary:
+    major, minor, patch = version
+    return ServerBinary(Path("/x"), flavour, (major, minor, patch), "", "ab" * 32, None)
+
+
+@pytest.mark.parametrize(
+    ("server", "expected", "absent"),
+    [
+        (binary(Flavour.MYSQL, 9, 7, 4), "innodb_ddl_threads", "innodb_log_file_size"),
+        (binary(Flavour.PERCONA, 8, 0, 22), "innodb_sort_buffer_size", "innodb_log_file_size"),
+        (binary(Flavour.MYSQL, 5, 7, 44), "innodb_log_file_size", "innodb_ddl_threads"),
+        (binary(Flavour.MARIADB, 10, 11, 19), "innodb_log_file_size", "innodb_ddl_buffer_size"),
+    ],
+    ids=["mysql-9", "percona-8.0.22", "mysql-5.7", "mariadb"],
+)
+def test_load_options_suit_the_server(server: ServerBinary, expected: str, absent: str) -> None:
+    options = load_options(server, warehouses=10, page_size=8192, cpus=2, memory=lambda: 8 << 30)
+    assert expected in options
+    assert absent not in options
+    assert options["innodb_page_size"] == "8192"
+    assert options["skip_log_bin"] is None
+
+
+def test_the_buffer_pool_is_bounded_by_memory_and_need() -> None:
+    gib = 1 << 30
+    assert buffer_pool_bytes(1, 64 * gib) < gib
+    assert buffer_pool_bytes(1000, 8 * gib) == 4 * gib
+    assert buffer_pool_bytes(1000, 0) == 128 << 20
+    assert buffer_pool_bytes(10, 64 * gib) > gib
