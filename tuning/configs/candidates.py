@@ -1,10 +1,11 @@
-"""The candidates of a study: the presets of a template, made to fit, and the files of the user."""
+"""The candidates of a study: a template's presets, fitted to the server, and the user's files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from tuning.catalogue.knob import Durability
 from tuning.configs.cnf import parse_cnf
 from tuning.configs.gate import check, check_knobs
 from tuning.configs.notes import Action, Note
@@ -20,7 +21,10 @@ LONGEST_NAME = 60
 
 @dataclass(frozen=True)
 class PlannedCandidate:
-    """One candidate: normalised knobs, where they come from, and what was done to them."""
+    """One candidate: normalised knobs that passed the gate, where they come from, what was done.
+
+    `notes` has every knob that is not simply kept; `source` is text for people.
+    """
 
     name: str
     knobs: Mapping[str, str]
@@ -35,6 +39,7 @@ def plan_candidates(
     target: ServerTraits,
     *,
     data_bytes: int,
+    durability: Durability = Durability.D0,
 ) -> list[PlannedCandidate]:
     """The baseline first, then the template's other presets, then the files (name, content).
 
@@ -42,12 +47,21 @@ def plan_candidates(
     files together.
     """
     presets = sorted(template.presets, key=lambda name: name != template.baseline)
-    planned = [_of_preset(name, template, target, data_bytes) for name in presets]
+    planned = [
+        plan_preset(
+            name,
+            target,
+            data_bytes=data_bytes,
+            durability=durability,
+            is_baseline=name == template.baseline,
+        )
+        for name in presets
+    ]
     problems: list[Problem] = []
     for name, data in files:
         taken = {candidate.name for candidate in planned}
         try:
-            planned.append(_of_file(name, data, target, taken))
+            planned.append(plan_file(name, data, target, durability=durability, taken=taken))
         except InvalidConfig as refused:
             problems.extend(refused.problems)
     if problems:
@@ -55,34 +69,56 @@ def plan_candidates(
     return planned
 
 
-def _of_preset(
-    name: str, template: StudyTemplate, target: ServerTraits, data_bytes: int
+def plan_preset(
+    name: str,
+    target: ServerTraits,
+    *,
+    data_bytes: int,
+    durability: Durability = Durability.D0,
+    is_baseline: bool = False,
 ) -> PlannedCandidate:
+    """A preset, translated for the target and sized to the data; raises UnknownPreset."""
     preset = load_preset(name)
-    translation = translate(preset, target)
+    translation = translate(preset, target, durability=durability)
     scaled = scale(translation.knobs, preset, target, data_bytes)
-    checked = check_knobs(scaled.knobs, target, source=name)
+    checked = check_knobs(scaled.knobs, target, source=name, durability=durability)
     return PlannedCandidate(
         name=name,
         knobs=checked.knobs,
-        is_baseline=name == template.baseline,
+        is_baseline=is_baseline,
         source=f"{preset.title}. {preset.source}",
         notes=(*translation.notes, *scaled.notes, *checked.notes),
     )
 
 
-def _of_file(name: str, data: bytes, target: ServerTraits, taken: set[str]) -> PlannedCandidate:
+def plan_file(
+    name: str,
+    data: bytes,
+    target: ServerTraits,
+    *,
+    durability: Durability = Durability.D0,
+    taken: Collection[str] = (),
+) -> PlannedCandidate:
+    """The user's my.cnf, taken as it is; raises InvalidConfig. `taken` are the names in use."""
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         reason = f"a config needs a name of 1 to {LONGEST_NAME} printable characters"
         raise InvalidConfig([Problem(repr(name[:LONGEST_NAME]), None, "", reason)])
     if name in taken:
         raise InvalidConfig([Problem(name, None, "", "another candidate has this name")])
     file = parse_cnf(data, name, target)
-    checked = check(file.settings, target, source=name)
+    if not file.settings:
+        groups = f"; it has only [{'], ['.join(file.other_groups)}]" if file.other_groups else ""
+        reason = f"sets nothing that {target} reads{groups}; options go under [mysqld]"
+        raise InvalidConfig([Problem(name, None, "", reason)])
+    checked = check(file.settings, target, source=name, durability=durability)
     others = [
-        Note(f"[{group}]", Action.DROPPED, "a group that this server does not read")
+        Note(f"[{group}]", Action.DROPPED, f"a group that {target} does not read")
         for group in file.other_groups
     ]
     return PlannedCandidate(
-        name, checked.knobs, False, "given by the user", (*others, *checked.notes)
+        name=name,
+        knobs=checked.knobs,
+        is_baseline=False,
+        source="given by the user",
+        notes=(*others, *checked.notes),
     )

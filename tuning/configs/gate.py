@@ -18,7 +18,7 @@ from tuning.configs.cnf import Setting
 from tuning.configs.notes import Action, Note
 from tuning.configs.refusals import refusal
 from tuning.configs.rules import broken_rules
-from tuning.configs.target import ServerTraits, Version
+from tuning.configs.target import FLAVOUR_NAMES, ServerTraits, Version
 from tuning.configs.values import BadValue, normalise
 from tuning.errors import InvalidConfig, Problem
 
@@ -150,8 +150,8 @@ def _history(knob: Knob, facts: Facts, version: Version) -> str:
         return f" (removed in {_text(facts.removed[0])})"
     if facts.default and facts.added:
         return f" (it came with {', '.join(_text(release) for release in facts.added)})"
-    owners = [flavour.value for flavour, other in knob.flavours.items() if other.default]
-    return f" (only {' and '.join(owners)})" if owners else ""
+    owners = [FLAVOUR_NAMES[flavour] for flavour, other in knob.flavours.items() if other.default]
+    return f" (only {' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it)"
 
 
 def _text(version: Version) -> str:

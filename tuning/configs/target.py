@@ -8,7 +8,11 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 
 Version = tuple[int, int, int]
 
-_NAMES = {Flavour.MYSQL: "MySQL", Flavour.PERCONA: "Percona Server", Flavour.MARIADB: "MariaDB"}
+FLAVOUR_NAMES = {
+    Flavour.MYSQL: "MySQL",
+    Flavour.PERCONA: "Percona Server",
+    Flavour.MARIADB: "MariaDB",
+}
 
 
 def parse_version(text: str) -> Version:
@@ -43,4 +47,4 @@ class ServerTraits:
         return self.flavour is Flavour.MARIADB
 
     def __str__(self) -> str:
-        return f"{_NAMES[self.flavour]} {'.'.join(map(str, self.version))}"
+        return f"{FLAVOUR_NAMES[self.flavour]} {'.'.join(map(str, self.version))}"

@@ -146,3 +146,12 @@ def _switches(words: tuple[str, ...]) -> bool:
 def _example(knob: Knob, target: ServerTraits) -> str:
     default = knob.default(target)
     return f"; the server's default is {default}" if isinstance(default, str) else ""
+
+
+def paper_number(text: str) -> int:
+    """Bytes as papers and people write them ("3GB", "48MB", "1G"); raises ValueError."""
+    match = re.fullmatch(r"([0-9]+)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise ValueError(f"not a number of bytes: {text!r}")
+    power = _SUFFIXES.index(match[2].upper()) + 1 if match[2] else 0
+    return int(match[1]) << (10 * power)

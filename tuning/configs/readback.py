@@ -1,0 +1,67 @@
+"""What the server made of a config: requested against effective values, read back after start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tuning.catalogue.knob import Kind, Knob
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.target import ServerTraits
+
+_BOOLEANS = {"1": "ON", "0": "OFF", "YES": "ON", "NO": "OFF"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A knob that runs with another value than was asked for; None: the server shows none."""
+
+    name: str
+    requested: str
+    effective: str | None
+
+
+def effective_values(
+    names: Mapping[str, str], variables: Mapping[str, str], target: ServerTraits
+) -> dict[str, str]:
+    """The values of these knobs as the server runs them, in normalised form.
+
+    `variables` is SHOW GLOBAL VARIABLES with lower-case names; what it lacks is left out.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        knob = load_catalogue().get(name)
+        if knob is not None and (shown := variables.get(knob.variable(target))) is not None:
+            found[name] = _normalised(knob, shown)
+    return found
+
+
+def differences(
+    knobs: Mapping[str, str], variables: Mapping[str, str], target: ServerTraits
+) -> list[Difference]:
+    """The knobs whose effective value is not the requested one, in the order of `knobs`."""
+    effective = effective_values(knobs, variables, target)
+    return [
+        Difference(name, requested, effective.get(name))
+        for name, requested in knobs.items()
+        if not _same(requested, effective.get(name))
+    ]
+
+
+def _normalised(knob: Knob, shown: str) -> str:
+    if knob.kind is Kind.BOOL:
+        return _BOOLEANS.get(shown.upper(), shown.upper())
+    if knob.kind is Kind.FLOAT and "." in shown:
+        return shown.rstrip("0").rstrip(".")
+    return shown
+
+
+def _same(requested: str, effective: str | None) -> bool:
+    if effective is None:
+        return False
+    if requested.lower() == effective.lower():
+        return True
+    try:
+        return float(requested) == float(effective)
+    except ValueError:
+        return False

@@ -1,0 +1,88 @@
+"""Sizes a config to the data at hand, to figures that the server takes without rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tuning.configs.notes import Action, Note
+from tuning.configs.presets import Preset
+from tuning.configs.target import ServerTraits
+from tuning.configs.values import paper_number
+
+MIB = 1024**2
+CHUNK = 128 * MIB  # innodb_buffer_pool_chunk_size, which no preset sets
+ONE_INSTANCE_BELOW = 1024 * MIB
+# InnoDB starts with 5 MiB, but gives up when locks fill much of a pool that is about as small.
+SMALLEST_POOL = 16 * MIB
+_POOL = "innodb_buffer_pool_size"
+_INSTANCES = "innodb_buffer_pool_instances"
+_CLEANERS = "innodb_page_cleaners"
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Normalised knobs and a note per knob that was changed."""
+
+    knobs: dict[str, str]
+    notes: tuple[Note, ...]
+
+
+def scale(
+    knobs: Mapping[str, str], preset: Preset, target: ServerTraits, data_bytes: int
+) -> Scaled:
+    """Give the buffer pool the share of the data that it had where the preset comes from.
+
+    `knobs` are the translated ones. The redo log is not scaled: its size answers to the rate of
+    writing, not to the amount of data.
+    """
+    found = dict(knobs)
+    notes: list[Note] = []
+    if _POOL in preset.scale_with_data and preset.data_bytes:
+        published = paper_number(preset.knobs[_POOL])
+        wanted = data_bytes * published // preset.data_bytes
+        pool = round_pool(wanted, target, int(found.get(_INSTANCES, "1")))
+        found[_POOL] = f"{pool}"
+        notes.append(Note(_POOL, Action.ADJUSTED, _said(preset, published, pool, data_bytes)))
+    if not target.mariadb and _POOL in found:
+        notes += _fit_instances(found)
+    return Scaled(found, tuple(notes))
+
+
+def round_pool(wanted: int, target: ServerTraits, instances: int) -> int:
+    """The size in bytes nearest to `wanted` that the target does not round itself."""
+    size = max(wanted, SMALLEST_POOL)
+    if target.mariadb:
+        return _nearest(size, MIB)
+    # Twice, because rounding may lift the size over the limit below which one instance is used.
+    for _ in range(2):
+        parts = instances if size >= ONE_INSTANCE_BELOW else 1
+        # A pool smaller than a chunk per instance gets smaller chunks, in whole MiB.
+        size = _nearest(size, parts * (CHUNK if size > parts * CHUNK else MIB))
+    return size
+
+
+def _nearest(size: int, unit: int) -> int:
+    return max(unit, (size + unit // 2) // unit * unit)
+
+
+def _fit_instances(knobs: dict[str, str]) -> list[Note]:
+    """Below 1 GiB the server uses one instance, and never more cleaners than instances."""
+    notes: list[Note] = []
+    if int(knobs[_POOL]) < ONE_INSTANCE_BELOW and int(knobs.get(_INSTANCES, "1")) > 1:
+        detail = f"{knobs[_INSTANCES]} become 1: the server uses one below 1 GiB of buffer pool"
+        notes.append(Note(_INSTANCES, Action.ADJUSTED, detail))
+        knobs[_INSTANCES] = "1"
+    if _INSTANCES in knobs and int(knobs.get(_CLEANERS, "1")) > int(knobs[_INSTANCES]):
+        detail = f"{knobs[_CLEANERS]} become {knobs[_INSTANCES]}: at most one per pool instance"
+        notes.append(Note(_CLEANERS, Action.ADJUSTED, detail))
+        knobs[_CLEANERS] = knobs[_INSTANCES]
+    return notes
+
+
+def _said(preset: Preset, published: int, pool: int, data_bytes: int) -> str:
+    assumed = preset.data_bytes or 1
+    return (
+        f"{published // 1024**3}G for {assumed // 1024**3}G of data ({published / assumed:.0%}) "
+        f"becomes {pool // MIB}M for {data_bytes // MIB}M ({pool / data_bytes:.0%})"
+    )
