@@ -1,0 +1,98 @@
+"""A study's candidates: presets fitted to the server, and the user's files, or every problem."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.servers.binary import Flavour
+from tuning.catalogue.knob import Durability
+from tuning.configs.candidates import PlannedCandidate, plan_candidates, plan_file
+from tuning.configs.knobs import config_hash
+from tuning.configs.target import ServerTraits
+from tuning.errors import InvalidConfig
+from tuning.study_templates import load_template
+
+MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+MIB = 1024**2
+
+
+def plan(*files: tuple[str, bytes]) -> list[PlannedCandidate]:
+    return plan_candidates(load_template("quick"), files, MYSQL, data_bytes=1000 * MIB)
+
+
+def test_the_baseline_comes_first_then_presets_then_files() -> None:
+    planned = plan(("mine", b"[mysqld]\ninnodb_io_capacity=2000\n"))
+    assert [c.name for c in planned] == [
+        "server-default",
+        "whitepaper-1",
+        "whitepaper-2",
+        "whitepaper-3",
+        "whitepaper-a",
+        "mine",
+    ]
+    assert [c.is_baseline for c in planned] == [True] + 5 * [False]
+    assert planned[0].knobs == {}
+    assert planned[-1].knobs == {"innodb_io_capacity": "2000"}
+
+
+def test_presets_are_sized_and_explained() -> None:
+    config_2 = plan()[2]
+    assert config_2.knobs["innodb_buffer_pool_size"] == str(60 * MIB)
+    assert config_2.knobs["innodb_redo_log_capacity"] == str(3 * 1024 * MIB)
+    noted = {note.name for note in config_2.notes}
+    assert {"datadir", "innodb_checksum_algorithm", "innodb_buffer_pool_size"} <= noted
+    assert "Table 6" in config_2.source
+
+
+def test_the_five_configs_differ() -> None:
+    assert len({config_hash(c.knobs) for c in plan()}) == 5
+
+
+def test_a_users_file_is_taken_as_it_is_not_scaled() -> None:
+    candidate = plan_file("mine", b"[mysqld]\ninnodb_buffer_pool_size=3G\n", MYSQL)
+    assert candidate.knobs == {"innodb_buffer_pool_size": str(3 * 1024 * MIB)}
+
+
+def test_groups_of_other_programs_are_mentioned() -> None:
+    candidate = plan_file("mine", b"[client]\nport=1\n[mysqld]\nsync_binlog=1\n", MYSQL)
+    assert [(n.name, n.detail) for n in candidate.notes] == [
+        ("[client]", "a group that MySQL 9.7.4 does not read")
+    ]
+
+
+def test_the_problems_of_all_files_come_together() -> None:
+    with pytest.raises(InvalidConfig) as refused:
+        plan(("a", b"[mysqld]\nfoo=1\nport=1\n"), ("b", b"x"), ("c", b"[mysqld]\nbar\n"))
+    assert [(p.source, p.line) for p in refused.value.problems] == [
+        ("a", 2),
+        ("a", 3),
+        ("b", 1),
+        ("c", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("whitepaper-1", b"[mysqld]\nsync_binlog=1\n", "another candidate has this name"),
+        (" ", b"[mysqld]\nsync_binlog=1\n", "needs a name"),
+        ("a\nb", b"[mysqld]\nsync_binlog=1\n", "needs a name"),
+        ("x" * 61, b"[mysqld]\nsync_binlog=1\n", "needs a name"),
+        ("empty", b"", "sets nothing that MySQL 9.7.4 reads; options go under"),
+        (
+            "client",
+            b"[client]\nport=1\n[mysqld-8.0]\nx=1",
+            r"it has only \[client\], \[mysqld-8.0\]",
+        ),
+    ],
+)
+def test_files_that_are_no_candidate(name: str, data: bytes, reason: str) -> None:
+    with pytest.raises(InvalidConfig, match=reason):
+        plan((name, data))
+
+
+def test_the_studys_durability_decides() -> None:
+    data = b"[mysqld]\nsync_binlog=0\n"
+    with pytest.raises(InvalidConfig, match="class D1, but this study is D0"):
+        plan_file("mine", data, MYSQL)
+    assert plan_file("mine", data, MYSQL, durability=Durability.D1).knobs == {"sync_binlog": "0"}

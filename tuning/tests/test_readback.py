@@ -1,0 +1,48 @@
+"""Requested and effective values are compared as the server means them, not as text."""
+
+from __future__ import annotations
+
+from benchmarks.servers.binary import Flavour
+from tuning.configs.readback import Difference, differences, effective_values
+from tuning.configs.target import ServerTraits
+
+MYSQL = ServerTraits(Flavour.MYSQL, (8, 4, 13))
+MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
+
+
+def test_other_spellings_of_the_same_value_are_no_difference() -> None:
+    asked = {
+        "innodb_io_capacity": "200",
+        "innodb_max_dirty_pages_pct": "90",
+        "innodb_adaptive_hash_index": "OFF",
+        "innodb_flush_method": "fsync",
+    }
+    shown = {
+        "innodb_io_capacity": "200",
+        "innodb_max_dirty_pages_pct": "90.000000",
+        "innodb_adaptive_hash_index": "0",
+        "innodb_flush_method": "FSYNC",
+    }
+    assert differences(asked, shown, MYSQL) == []
+    assert effective_values(asked, shown, MYSQL) == {
+        "innodb_io_capacity": "200",
+        "innodb_max_dirty_pages_pct": "90",
+        "innodb_adaptive_hash_index": "OFF",
+        "innodb_flush_method": "FSYNC",
+    }
+
+
+def test_a_rounded_clamped_or_hidden_value_is_one() -> None:
+    asked = {"innodb_buffer_pool_size": "251658240", "table_open_cache": "8000", "back_log": "9"}
+    shown = {"innodb_buffer_pool_size": "268435456", "table_open_cache": "7995"}
+    assert differences(asked, shown, MYSQL) == [
+        Difference("innodb_buffer_pool_size", "251658240", "268435456"),
+        Difference("table_open_cache", "8000", "7995"),
+        Difference("back_log", "9", None),
+    ]
+
+
+def test_a_variable_under_another_name_is_found() -> None:
+    asked = {"transaction_isolation": "READ-COMMITTED"}
+    assert differences(asked, {"tx_isolation": "READ-COMMITTED"}, MARIADB) == []
+    assert differences(asked, {"transaction_isolation": "READ-COMMITTED"}, MYSQL) == []

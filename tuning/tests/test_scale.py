@@ -1,0 +1,93 @@
+"""The buffer pool keeps its share of the data, in sizes that the server does not round."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.servers.binary import Flavour
+from tuning.configs.presets import load_preset
+from tuning.configs.scale import Scaled, round_pool, scale
+from tuning.configs.target import ServerTraits
+from tuning.configs.translate import translate
+
+MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
+MIB = 1024**2
+GIB = 1024**3
+
+
+def scaled(preset: str, data_bytes: int, target: ServerTraits = MYSQL) -> Scaled:
+    published = load_preset(preset)
+    return scale(translate(published, target).knobs, published, target, data_bytes)
+
+
+def pool(preset: str, data_bytes: int, target: ServerTraits = MYSQL) -> int:
+    return int(scaled(preset, data_bytes, target).knobs["innodb_buffer_pool_size"])
+
+
+def test_the_published_data_size_gives_the_published_pool() -> None:
+    assert pool("whitepaper-1", 50 * GIB) == 3 * GIB
+    assert pool("whitepaper-3", 50 * GIB) == 12 * GIB
+    assert pool("whitepaper-3", 50 * GIB, MARIADB) == 12 * GIB
+
+
+def test_ten_warehouses_get_the_papers_shares() -> None:
+    data = 1000 * MIB
+    assert pool("whitepaper-1", data) == pool("whitepaper-2", data) == 60 * MIB
+    assert pool("whitepaper-3", data, MARIADB) == 240 * MIB
+    # MySQL would make 256 MiB of 240 by itself: its pool grows in chunks of 128 MiB.
+    assert pool("whitepaper-3", data) == pool("whitepaper-a", data) == 256 * MIB
+
+
+def test_below_1_gib_one_instance_and_one_cleaner_as_the_server_has_it() -> None:
+    small = scaled("whitepaper-3", 1000 * MIB)
+    assert small.knobs["innodb_buffer_pool_instances"] == "1"
+    assert small.knobs["innodb_page_cleaners"] == "1"
+    assert {note.name for note in small.notes} == {
+        "innodb_buffer_pool_size",
+        "innodb_buffer_pool_instances",
+        "innodb_page_cleaners",
+    }
+    large = scaled("whitepaper-3", 50 * GIB)
+    assert large.knobs["innodb_buffer_pool_instances"] == "32"
+    assert large.knobs["innodb_page_cleaners"] == "32"
+
+
+def test_the_redo_log_is_not_scaled() -> None:
+    for data in (100 * MIB, 1000 * GIB):
+        assert scaled("whitepaper-2", data).knobs["innodb_redo_log_capacity"] == str(3 * GIB)
+        assert scaled("whitepaper-2", data, MARIADB).knobs["innodb_log_file_size"] == str(3 * GIB)
+
+
+def test_the_note_says_both_sizes() -> None:
+    [note] = [n for n in scaled("whitepaper-1", 1000 * MIB).notes if n.name.endswith("pool_size")]
+    assert note.detail == "3G for 50G of data (6%) becomes 60M for 1000M (6%)"
+
+
+def test_the_server_default_is_left_alone() -> None:
+    assert scaled("server-default", 10 * GIB) == Scaled({}, ())
+
+
+@given(st.integers(0, 2**44), st.integers(1, 64))
+def test_mysql_has_nothing_left_to_round(wanted: int, instances: int) -> None:
+    size = round_pool(wanted, MYSQL, instances)
+    parts = instances if size >= GIB else 1
+    chunk = min(128 * MIB, size // parts)
+    assert size % (chunk * parts) == 0
+    assert size >= 16 * MIB
+    if 16 * MIB < wanted < GIB:
+        assert abs(size - wanted) <= 64 * MIB
+
+
+@given(st.integers(0, 2**44))
+def test_mariadb_takes_whole_mebibytes(wanted: int) -> None:
+    size = round_pool(wanted, MARIADB, 1)
+    assert size % MIB == 0
+    assert size == 16 * MIB or abs(size - wanted) <= MIB // 2
+
+
+@pytest.mark.parametrize("data_bytes", [1, MIB, 100 * MIB])
+def test_tiny_data_still_gets_a_pool_that_works(data_bytes: int) -> None:
+    assert pool("whitepaper-1", data_bytes) >= 16 * MIB

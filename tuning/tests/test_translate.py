@@ -1,0 +1,180 @@
+"""Presets of 2016 keep their meaning on today's servers, and nothing is dropped in silence."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.servers.binary import Flavour
+from tuning.catalogue.knob import Durability
+from tuning.configs.gate import check_knobs, durability_of
+from tuning.configs.notes import Action
+from tuning.configs.presets import load_preset, preset_names
+from tuning.configs.target import ServerTraits, parse_version
+from tuning.configs.translate import Translation, translate
+
+SERVERS = [
+    "mysql 5.7.42",
+    "mysql 8.0.19",
+    "mysql 8.0.46",
+    "mysql 8.4.13",
+    "mysql 9.0.1",
+    "mysql 9.7.4",
+    "percona 5.7.44",
+    "percona 8.0.36",
+    "percona 8.4.5",
+    "mariadb 10.6.7",
+    "mariadb 10.11.19",
+    "mariadb 11.4.5",
+    "mariadb 11.8.9",
+]
+GIB = 1024**3
+
+
+def traits(server: str) -> ServerTraits:
+    flavour, version = server.split()
+    return ServerTraits(Flavour(flavour), parse_version(version))
+
+
+def translated(preset: str, server: str, durability: Durability = Durability.D0) -> Translation:
+    return translate(load_preset(preset), traits(server), durability=durability)
+
+
+def actions(translation: Translation) -> dict[str, Action]:
+    return {note.name: note.action for note in translation.notes}
+
+
+def detail(translation: Translation, name: str) -> str:
+    [text] = [note.detail for note in translation.notes if note.name == name]
+    return text
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("preset", preset_names())
+def test_every_knob_is_kept_or_has_a_note_and_passes_the_gate(preset: str, server: str) -> None:
+    translation = translated(preset, server)
+    noted = [note.name for note in translation.notes]
+    assert len(noted) == len(set(noted))
+    for name in load_preset(preset).knobs:
+        assert name in translation.knobs or name in noted, name
+    checked = check_knobs(translation.knobs, traits(server), source=preset)
+    assert checked.knobs == translation.knobs
+    assert durability_of(checked.knobs) is Durability.D0
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_no_path_is_carried_over(server: str) -> None:
+    for preset in preset_names():
+        translation = translated(preset, server)
+        assert not [value for value in translation.knobs.values() if "<" in value or "/" in value]
+        if preset != "server-default":
+            for name in (
+                "datadir",
+                "tmpdir",
+                "innodb_log_group_home_dir",
+                "innodb_undo_directory",
+            ):
+                assert detail(translation, name) == "the advisor places files"
+
+
+@pytest.mark.parametrize(
+    "server", ["mysql 8.0.46", "mysql 8.4.13", "mysql 9.7.4", "percona 8.0.36"]
+)
+def test_the_redo_log_becomes_one_capacity(server: str) -> None:
+    small, large = translated("whitepaper-1", server), translated("whitepaper-2", server)
+    assert small.knobs["innodb_redo_log_capacity"] == str(3 * 48 * 1024**2)
+    assert large.knobs["innodb_redo_log_capacity"] == str(3 * GIB)
+    assert "innodb_log_file_size" not in large.knobs
+    assert actions(large)["innodb_log_file_size"] is Action.RENAMED
+    assert actions(large)["innodb_log_files_in_group"] is Action.RENAMED
+    assert "3 files of 1G become innodb_redo_log_capacity = 3G" in detail(
+        large, "innodb_log_file_size"
+    )
+
+
+@pytest.mark.parametrize("server", ["mysql 5.7.42", "mysql 8.0.19", "percona 5.7.44"])
+def test_older_servers_keep_size_and_number_of_files(server: str) -> None:
+    knobs = translated("whitepaper-2", server).knobs
+    assert knobs["innodb_log_file_size"] == str(GIB)
+    assert knobs["innodb_log_files_in_group"] == "3"
+
+
+@pytest.mark.parametrize("server", ["mariadb 10.6.7", "mariadb 11.8.9"])
+def test_mariadb_gets_the_total_in_its_one_file(server: str) -> None:
+    translation = translated("whitepaper-3", server)
+    assert translation.knobs["innodb_log_file_size"] == str(3 * GIB)
+    assert "innodb_log_files_in_group" not in translation.knobs
+    assert actions(translation)["innodb_log_file_size"] is Action.ADJUSTED
+    assert actions(translation)["innodb_log_files_in_group"] is Action.DROPPED
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_an_empty_flush_method_is_written_out_as_what_it_meant(server: str) -> None:
+    translation = translated("whitepaper-1", server)
+    assert translation.knobs["innodb_flush_method"] == "fsync"
+    assert actions(translation)["innodb_flush_method"] is Action.ADJUSTED
+    assert translated("whitepaper-2", server).knobs["innodb_flush_method"] == "O_DIRECT"
+
+
+def test_query_cache_stays_where_it_exists() -> None:
+    assert translated("whitepaper-1", "mysql 5.7.42").knobs["query_cache_size"] == "0"
+    assert translated("whitepaper-1", "mariadb 11.8.9").knobs["query_cache_size"] == "0"
+    gone = translated("whitepaper-1", "mysql 8.4.13")
+    assert "query_cache_size" not in gone.knobs
+    assert "removed in 8.0.3" in detail(gone, "query_cache_size")
+
+
+def test_what_mariadb_has_removed_is_dropped_with_a_note() -> None:
+    translation = translated("whitepaper-3", "mariadb 10.11.19")
+    dropped = {name for name, action in actions(translation).items() if action is Action.DROPPED}
+    assert {
+        "innodb_thread_concurrency",
+        "innodb_page_cleaners",
+        "innodb_buffer_pool_instances",
+    } <= dropped
+    assert translation.knobs["innodb_use_native_aio"] == "ON"
+
+
+def test_percona_knobs_live_on_percona_only() -> None:
+    names = (
+        "innodb_cleaner_lsn_age_factor",
+        "innodb_corrupt_table_action",
+        "innodb_empty_free_list_algorithm",
+    )
+    for server in SERVERS:
+        translation = translated("whitepaper-a", server)
+        for name in names:
+            assert (name in translation.knobs) == server.startswith("percona"), server
+    assert "only Percona Server has it" in detail(
+        translated("whitepaper-a", "mysql 8.4.13"), names[0]
+    )
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_checksums_are_held_at_the_default_in_a_d0_study(server: str) -> None:
+    translation = translated("whitepaper-1", server)
+    assert "innodb_checksum_algorithm" not in translation.knobs
+    assert actions(translation)["innodb_checksum_algorithm"] is Action.HELD
+    default = "full_crc32" if server.startswith("mariadb") else "crc32"
+    assert f"at the server's default ({default}): NONE gives up" in detail(
+        translation, "innodb_checksum_algorithm"
+    )
+
+
+def test_a_d2_study_gets_the_published_checksums_where_the_server_has_them() -> None:
+    kept = translated("whitepaper-1", "mysql 8.4.13", Durability.D2)
+    assert kept.knobs["innodb_checksum_algorithm"] == "none"
+    held = translated("whitepaper-1", "mariadb 10.11.19", Durability.D2)
+    assert actions(held)["innodb_checksum_algorithm"] is Action.HELD
+    assert "must be one of crc32" in detail(held, "innodb_checksum_algorithm")
+
+
+def test_a_value_beyond_the_range_is_what_servers_made_of_it() -> None:
+    translation = translated("whitepaper-1", "mysql 9.7.4")
+    assert translation.knobs["innodb_max_purge_lag_delay"] == "10000000"
+    assert actions(translation)["innodb_max_purge_lag_delay"] is Action.ADJUSTED
+
+
+def test_units_of_the_paper_are_read() -> None:
+    knobs = translated("whitepaper-3", "mysql 9.7.4").knobs
+    assert knobs["innodb_buffer_pool_size"] == str(12 * GIB)
+    assert knobs["join_buffer_size"] == "32768"
