@@ -6,6 +6,9 @@ trap 'printf "error: %s stopped at line %s\n" "$0" "$LINENO" >&2' ERR
 
 # shellcheck disable=SC2034  # used by those who source this
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+# Everything made at run time, as advisor/settings.py has it.
+# shellcheck disable=SC2034
+home=${ADVISOR_HOME:-$repository/var}
 # On Debian an ordinary user's PATH lacks the directories that servers are installed in.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
@@ -31,8 +34,8 @@ as_root() {
 
 # distribution_family: debian, ubuntu or other. os_field NAME: one field of os-release.
 os_field() (
-    # shellcheck disable=SC1091
-    . /etc/os-release 2>/dev/null || exit 0
+    # shellcheck disable=SC1090
+    . "${OS_RELEASE:-/etc/os-release}" 2>/dev/null || exit 0
     printf '%s' "${!1:-}"
 )
 distribution_family() {
@@ -62,5 +65,5 @@ release_codename() {
 
 # answers PROGRAM: whether it is a mysqld or mariadbd that runs here.
 answers() {
-    [ -x "$1" ] && timeout 30 "$1" --version 2>/dev/null | grep -qiE 'mysql|mariadb|percona'
+    [ -x "$1" ] && timeout 30 "$1" --no-defaults --version 2>/dev/null | grep -qiE 'mysql|mariadb|percona'
 }
