@@ -7,12 +7,13 @@ import mmap
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -117,8 +118,6 @@ def _arguments(target: Target, load: Load) -> list[str]:
         f"--workload-seed={load.seed}",
         "--control=control",
         "--records=records",
-        # Hundreds of connections with all their statements may take longer than its 30 seconds.
-        "--thread-init-timeout=100",
         # The workload has its own loop, which these two do not end; without --time there would
         # be a warning.
         "--events=0",
@@ -128,36 +127,44 @@ def _arguments(target: Target, load: Load) -> list[str]:
 
 
 class _Control:
-    """The file shared with tpcc.lua: 32-bit integers, the first tells the threads to end."""
+    """The file shared with tpcc.lua: its `tpcc_control`, a word of command first."""
 
-    _BROKEN = -1
+    _STATES_AT = 96
+    _GO, _STOP = 1, 2
+    _READY, _BROKEN = 1, -1
 
     def __init__(self, path: Path, threads: int) -> None:
-        size = 4 * (1 + threads)
+        size = self._STATES_AT + 4 * threads
         path.write_bytes(bytes(size))
         with path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), size)
 
-    def __enter__(self) -> _Control:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._map.close()
 
-    def all_running(self) -> bool:
-        """Whether every thread is connected and has begun its first transaction."""
-        return 0 not in self._states()
+    def all_ready(self) -> bool:
+        """Whether every thread is connected and waits for `go`."""
+        return all(state == self._READY for state in self._states())
 
     def broken(self) -> int:
         """How many threads gave up."""
         return self._states().count(self._BROKEN)
 
+    def go(self) -> None:
+        """Let every thread begin."""
+        self._map[0:4] = self._GO.to_bytes(4, sys.byteorder)
+
     def stop(self) -> None:
         """Let every thread end after the transaction that it is in."""
-        self._map[0:4] = (1).to_bytes(4, "little")
+        self._map[0:4] = self._STOP.to_bytes(4, sys.byteorder)
 
     def _states(self) -> list[int]:
-        return [int(state) for state in np.frombuffer(self._map[4:], dtype="<i4")]
+        return [
+            int(state) for state in np.frombuffer(self._map[self._STATES_AT :], dtype=np.int32)
+        ]
 
 
 @dataclass(frozen=True)
@@ -178,31 +185,31 @@ def _follow(
     should_stop: Callable[[], bool],
 ) -> _Measured:
     """Announce the phases by the clock and end the threads; back when they all have ended."""
-    phase: Phase | None = None
-    next_phase_at = float("inf")
     cpu: dict[Phase, float] = {}
     at: dict[Phase, float] = {}
+    next_phase_at = [float("inf")]
 
-    def begin(reached: Phase) -> Phase:
+    def begin(reached: Phase, seconds: float) -> Phase:
         at[reached] = time.monotonic()
+        next_phase_at[0] = at[reached] + seconds
         cpu[reached] = child.cpu_seconds()
         on_phase(reached)
         return reached
 
-    lines = watch(child, deadline=deadline, should_stop=should_stop, until=lambda: next_phase_at)
-    for _ in lines:
+    phase: Phase | None = None
+    for _ in watch(
+        child, deadline=deadline, should_stop=should_stop, until=lambda: next_phase_at[0]
+    ):
         if control.broken():
             break
-        if phase is None and control.all_running():
-            phase = begin(Phase.WARMING)
-            next_phase_at = at[phase] + load.warmup_s
-        now = time.monotonic()
-        if phase is Phase.WARMING and now >= next_phase_at:
-            phase = begin(Phase.MEASURING)
-            next_phase_at = at[phase] + load.measure_s
-        elif phase is Phase.MEASURING and now >= next_phase_at:
-            phase = begin(Phase.STOPPING)
-            next_phase_at = float("inf")
+        due = time.monotonic() >= next_phase_at[0]
+        if phase is None and control.all_ready():
+            control.go()
+            phase = begin(Phase.WARMING, load.warmup_s)
+        elif phase is Phase.WARMING and due:
+            phase = begin(Phase.MEASURING, load.measure_s)
+        elif phase is Phase.MEASURING and due:
+            phase = begin(Phase.STOPPING, float("inf"))
             control.stop()
     for _ in watch(child, deadline=deadline, should_stop=should_stop):
         pass  # also after a break, so that the error has all that it said
@@ -210,11 +217,11 @@ def _follow(
     if broken := control.broken():
         raise child.failure(
             Outcome.DRIVER_FAILED,
-            f"{broken} of {load.connections} connections failed: {_last_message(child)}",
+            f"{broken} of {load.connections} connections failed: {_reason(child)}",
         )
     if phase is not Phase.STOPPING or status != 0:
         raise child.failure(
-            Outcome.DRIVER_FAILED, f"sysbench ended with status {status}: {_last_message(child)}"
+            Outcome.DRIVER_FAILED, f"sysbench ended with status {status}: {_reason(child)}"
         )
     return _Measured(
         begin=at[Phase.MEASURING],
@@ -223,10 +230,11 @@ def _follow(
     )
 
 
-def _last_message(child: Child) -> str:
-    """The last line that names an error."""
-    lines = [line for line in child.output().splitlines() if line.startswith(("FATAL", "thread"))]
-    return lines[-1] if lines else "no reason given"
+def _reason(child: Child) -> str:
+    """The first line that names an error, else the last of all lines."""
+    lines = [line for line in child.output().splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith(("FATAL", "thread "))]
+    return (errors[:1] or lines[-1:] or ["no reason given"])[0]
 
 
 def _collect(child: Child, directory: Path, load: Load, measured: _Measured) -> DriverResult:

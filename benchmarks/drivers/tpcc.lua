@@ -10,8 +10,8 @@
 -- tpcc-mysql does.
 --
 -- What it shares with the program that started it (benchmarks/drivers/sysbench.py):
---   --control   a file of 32-bit integers, mapped by both: the first becomes 1 when the threads
---               must end, the others hold the state of each thread
+--   --control   a file that both map, a `tpcc_control`: the word of command (wait, go, stop) and
+--               the state of each thread
 --   --records   each thread N appends one `tpcc_record` per transaction to the file PREFIX.N
 -- The password comes in the environment, so that no list of processes shows it.
 --
@@ -37,8 +37,9 @@ local C_LAST = 92
 local C_CUSTOMER = 259
 local C_ITEM = 7911
 
--- One deck of 23 cards gives the mix 10 : 10 : 1 : 1 : 1. tpcc-mysql's threads draw from one deck
--- behind a lock; here each thread has its own, which makes the same mix without the lock.
+-- All threads draw from one deck of 23 cards, which gives the mix 10 : 10 : 1 : 1 : 1 and, as with
+-- tpcc-mysql, seldom two Deliveries at a time. With a deck for each thread there are more, and then
+-- several of them deliver the same order.
 local NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL = 0, 1, 2, 3, 4
 local CARDS = {
    [NEW_ORDER] = 10, [PAYMENT] = 10, [ORDER_STATUS] = 1, [DELIVERY] = 1, [STOCK_LEVEL] = 1
@@ -96,6 +97,7 @@ const char *mysql_stmt_error(MYSQL_STMT *stmt);
 typedef struct { long seconds, nanoseconds; } tpcc_time;
 int clock_gettime(int clock, tpcc_time *now);
 long time(long *now);
+int usleep(unsigned int microseconds);
 
 typedef struct { void *stream; } tpcc_file;
 tpcc_file *fopen(const char *path, const char *mode);
@@ -103,6 +105,20 @@ int fileno(tpcc_file *file);
 size_t fwrite(const void *data, size_t size, size_t count, tpcc_file *file);
 int fclose(tpcc_file *file);
 void *mmap(void *address, size_t length, int protection, int flags, int fd, long offset);
+
+/* What is mapped; pthread_mutex_t and pthread_mutexattr_t take less than 64 bytes. */
+typedef struct {
+   volatile int32_t command;
+   volatile int32_t dealt;
+   volatile uint8_t deck[24];
+   uint64_t lock[8];
+   volatile int32_t state[1];  /* in fact one for each thread */
+} tpcc_control;
+int pthread_mutexattr_init(void *attributes);
+int pthread_mutexattr_setpshared(void *attributes, int shared);
+int pthread_mutex_init(void *mutex, const void *attributes);
+int pthread_mutex_lock(void *mutex);
+int pthread_mutex_unlock(void *mutex);
 
 /* One transaction; 16 bytes. Read by benchmarks/drivers/sysbench.py. */
 typedef struct {
@@ -358,7 +374,7 @@ local STATEMENTS = {
 
 local connection
 local s = {}     -- the prepared statements: name -> {handle, parameters, columns}
-local control    -- the mapped file
+local control    -- the mapped file, shared with all other threads
 local records    -- the open file of records
 local warehouses
 
@@ -405,8 +421,13 @@ local function prepare(text, parameters, columns)
    return statement
 end
 
+-- Binding again is not needed, but as with tpcc-mysql it has the types of the parameters sent
+-- each time: 570 bytes per New-Order that the server has to read.
 local function execute(statement)
-   if C.mysql_stmt_execute(statement.handle) ~= 0 then fail_statement(statement) end
+   if C.mysql_stmt_bind_param(statement.handle, statement.parameters) ~= 0
+      or C.mysql_stmt_execute(statement.handle) ~= 0 then
+      fail_statement(statement)
+   end
 end
 
 -- Execute and bring all rows over, as tpcc-mysql does.
@@ -449,22 +470,31 @@ end
 -- ---------------------------------------------------------------------------------------------
 
 local random = math.random
-local deck, dealt = {}, 0
+local CARDS_IN_DECK = 0
+for _, number in pairs(CARDS) do CARDS_IN_DECK = CARDS_IN_DECK + number end
 
-for kind = NEW_ORDER, STOCK_LEVEL do
-   for _ = 1, CARDS[kind] do table.insert(deck, kind) end
+local function shuffle(deck)
+   local filled = 0
+   for kind = NEW_ORDER, STOCK_LEVEL do
+      for _ = 1, CARDS[kind] do
+         deck[filled] = kind
+         filled = filled + 1
+      end
+   end
+   for last = CARDS_IN_DECK - 1, 1, -1 do
+      local other = random(0, last)
+      deck[last], deck[other] = deck[other], deck[last]
+   end
 end
 
 local function draw_card()
-   if dealt % #deck == 0 then
-      for i = #deck, 2, -1 do
-         local j = random(1, i)
-         deck[i], deck[j] = deck[j], deck[i]
-      end
-      dealt = 0
-   end
-   dealt = dealt + 1
-   return deck[dealt]
+   C.pthread_mutex_lock(control.lock)
+   local place = control.dealt % CARDS_IN_DECK
+   if place == 0 then shuffle(control.deck) end
+   control.dealt = place + 1
+   local card = control.deck[place]
+   C.pthread_mutex_unlock(control.lock)
+   return card
 end
 
 local function nurand(a, c, low, high)
@@ -686,25 +716,35 @@ sysbench.cmdline.options = {
    records = {"Beginning of the names of the files of records", ""}
 }
 
--- States of a thread in the control file.
-local RUNNING, ENDED, BROKEN = 1, 2, -1
+-- The control file: words of command, and states of a thread.
+local WAIT, GO, STOP = 0, 1, 2
+local READY, ENDED, BROKEN = 1, 2, -1
+local POLL_US = 1000
 -- How many records wait in memory before they are written: 64 KB.
 local BUFFERED = 4096
 -- Of how many failed attempts a thread tells.
 local MOST_MESSAGES = 5
 
-function init()
-   C.mysql_server_init(0, nil, nil)
-end
-
 local function map_control(threads)
    local file = C.fopen(sysbench.opt.control, "r+")
    assert(file ~= nil, "cannot open the control file")
-   local size = 4 * (1 + threads)
+   local size = ffi.offsetof("tpcc_control", "state") + 4 * threads
    local address = C.mmap(nil, size, READ_WRITE, MAP_SHARED, C.fileno(file), 0)
    assert(ffi.cast("intptr_t", address) ~= -1, "cannot map the control file")
    C.fclose(file)
-   return ffi.cast("volatile int32_t *", address)
+   return ffi.cast("tpcc_control *", address)
+end
+
+-- Each thread maps the file at another address. Only a lock that processes could share wakes up
+-- those who wait for it at other addresses.
+local PROCESS_SHARED = 1
+
+function init()
+   C.mysql_server_init(0, nil, nil)
+   local attributes = ffi.new("uint64_t[8]")
+   C.pthread_mutexattr_init(attributes)
+   C.pthread_mutexattr_setpshared(attributes, PROCESS_SHARED)
+   C.pthread_mutex_init(map_control(sysbench.opt.threads).lock, attributes)
 end
 
 local function connect()
@@ -728,10 +768,6 @@ function thread_init(thread)
    control = map_control(sysbench.opt.threads)
    records = C.fopen(sysbench.opt.records .. "." .. thread, "w")
    assert(records ~= nil, "cannot write the file of records")
-   local connected, problem = pcall(connect)
-   if not connected then
-      error(type(problem) == "table" and problem.number .. ", " .. problem.message or problem, 0)
-   end
 end
 
 local clock = ffi.new("tpcc_time")
@@ -750,7 +786,7 @@ local messages = 0
 
 local function tell(thread, problem)
    messages = messages + 1
-   if messages <= MOST_MESSAGES or connection_lost(problem) then
+   if messages <= MOST_MESSAGES then
       io.stderr:write(string.format("thread %d: %d, %s\n", thread, problem.number,
                                     problem.message))
    end
@@ -763,10 +799,10 @@ local function attempt(thread, transaction)
       local succeeded, problem = pcall(transaction)
       if succeeded then return failures, false end
       if type(problem) ~= "table" then error(problem, 0) end -- a mistake in this script
+      if connection_lost(problem) then error(problem, 0) end
       tell(thread, problem)
-      if connection_lost(problem) then error("connection lost", 0) end
       C.mysql_rollback(connection)
-      if control[0] ~= 0 then return failures, true end
+      if control.command ~= GO then return failures, true end
    end
    return MAX_ATTEMPTS - 1, true
 end
@@ -778,7 +814,7 @@ local function work(thread)
       assert(written == filled, "cannot write the records")
       filled = 0
    end
-   while control[0] == 0 do
+   while control.command == GO do
       local kind = draw_card()
       draw[kind]()
       local began = seconds()
@@ -794,16 +830,26 @@ local function work(thread)
    assert(C.fclose(records) == 0, "cannot write the records")
 end
 
--- In place of sysbench's own loop, which can only be ended by a time or a number of events.
+local function describe(problem)
+   if type(problem) ~= "table" then return tostring(problem) end
+   return problem.number .. ", " .. problem.message
+end
+
+-- In place of sysbench's own loop, which only a time or a number of events can end. Connecting
+-- belongs here too: sysbench gives all `thread_init` together 30 seconds.
 function thread_run(thread)
-   control[1 + thread] = RUNNING
-   local completed, problem = pcall(work, thread)
+   local completed, problem = pcall(function()
+      connect()
+      control.state[thread] = READY
+      while control.command == WAIT do C.usleep(POLL_US) end
+      work(thread)
+   end)
    if completed then
-      control[1 + thread] = ENDED
+      control.state[thread] = ENDED
    else
-      control[1 + thread] = BROKEN
-      control[0] = 1 -- without this thread the load is no longer the one asked for
-      io.stderr:write(string.format("thread %d: %s\n", thread, tostring(problem)))
+      control.state[thread] = BROKEN
+      control.command = STOP -- without this thread the load is no longer the one asked for
+      io.stderr:write(string.format("thread %d: %s\n", thread, describe(problem)))
    end
 end
 
