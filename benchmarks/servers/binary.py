@@ -113,17 +113,17 @@ def _ask_version(path: Path) -> str:
         )
     except OSError as error:
         raise NotAServer(f"{path} cannot be run: {error.strerror}") from error
-    try:
-        output, _ = process.communicate(timeout=IDENTIFY_DEADLINE_S)
-    except subprocess.TimeoutExpired:
-        raise NotAServer(
-            f"{path} is not a mysqld: asked for its version it did not answer "
-            f"in {IDENTIFY_DEADLINE_S:.0f} s"
-        ) from None
-    finally:
-        if process.returncode is None:  # a timeout or an interrupt: end it and what it started
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    with process:  # closes the pipe
+        try:
+            output, _ = process.communicate(timeout=IDENTIFY_DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            raise NotAServer(
+                f"{path} is not a mysqld: asked for its version it did not answer "
+                f"in {IDENTIFY_DEADLINE_S:.0f} s"
+            ) from None
+        finally:
+            if process.returncode is None:  # a timeout or interrupt: end it and what it started
+                os.killpg(process.pid, signal.SIGKILL)
     return output[:65536].decode(errors="replace")
 
 

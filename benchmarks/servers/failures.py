@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pymysql
+
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 VMSTAT = Path("/proc/vmstat")
 APPARMOR_PROFILES = Path("/sys/kernel/security/apparmor/profiles")
+ANSWER_S = 5  # whole seconds, as PyMySQL wants them
+_SECOND_LOOK_S = 0.2
 _DEATH_THROES_S = 5.0  # a crashing mysqld writes its stack trace before it goes
 
 
@@ -51,6 +55,22 @@ def explain_death(instance: ServerInstance) -> RunFailed:
             "cannot be read" if oom_kills() is None else "did not rise"
         )
     return RunFailed(Outcome.CRASHED, f"the server ended while in use: {how}", log_tail=tail)
+
+
+def find_trouble(instance: ServerInstance) -> RunFailed | None:
+    """What is wrong with a server under a driver that failed; None when it is well.
+
+    Beside death it sees what only looks like a driver's failure: a server that waits for disk
+    space, one that is silent, and one whose last seconds have just begun.
+    """
+    full = _disk_full(instance.log_lines())
+    if full is not None:
+        return full
+    if instance.alive() and _answers(instance):
+        time.sleep(_SECOND_LOOK_S)
+        if instance.alive():
+            return None
+    return explain_death(instance)
 
 
 def explain_failed_start(instance: ServerInstance) -> RunFailed:
@@ -101,6 +121,14 @@ def describe_exit(status: int | None) -> str:
     if status < 0:
         return f"ended by {signal.Signals(-status).name}"
     return f"exit status {status}"
+
+
+def _answers(instance: ServerInstance) -> bool:
+    try:
+        instance.connect(connect_timeout=ANSWER_S, read_timeout=ANSWER_S).close()
+    except pymysql.err.Error:
+        return False
+    return True
 
 
 def _killed_by_another(instance: ServerInstance) -> bool:

@@ -45,6 +45,7 @@ FAILED_STOP_S = 10.0  # after an error or Ctrl-C nobody keeps the data directory
 SLOW_STOP_S = 900.0  # a slow shutdown merges and purges everything
 OOM_SCORE_ADJ = "700"
 _POLL_S = 0.05
+_ACCEPTS_CONNECTIONS = "00010000"  # __SO_ACCEPTCON among the flags in /proc/net/unix
 
 
 class ServerInstance:
@@ -95,6 +96,9 @@ class ServerInstance:
 
         `kw` goes to pymysql.connect. Raises pymysql.err.OperationalError.
         """
+        if not _listens(self.socket):
+            # PyMySQL would find out too, but leaves its socket to the garbage collector.
+            raise pymysql.err.OperationalError(2003, f"nothing listens on {self.socket}")
         account = account or self.admin
         arguments: dict[str, Any] = {"autocommit": True, "charset": "utf8mb4", **kw}
         return pymysql.connect(
@@ -170,7 +174,13 @@ def running_server(
         if socket_dir is not None:
             afterwards.callback(shutil.rmtree, socket_dir, ignore_errors=True)
         paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=socket, log_dir=log_dir)
-        record = register(registry, data_dir=data_dir, run_dir=run_dir, socket_dir=socket_dir)
+        record = register(
+            registry,
+            data_dir=data_dir,
+            run_dir=run_dir,
+            socket_dir=socket_dir,
+            log_dir=log_dir,
+        )
         afterwards.callback(record.remove)
         afterwards.callback(_sweep, paths)
         _prepare(binary, paths, options, socket_dir)
@@ -328,6 +338,15 @@ def _stop(instance: ServerInstance, patience_s: float) -> None:
         log.warning("server %d did not end within %.0f s", process.pid, patience)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(5)
+
+
+def _listens(path: Path) -> bool:
+    """Whether a Unix socket of that name takes connections, without making one."""
+    for line in Path("/proc/net/unix").read_text(errors="replace").splitlines():
+        fields = line.split(maxsplit=7)
+        if fields[3] == _ACCEPTS_CONNECTIONS and fields[7:] == [str(path)]:
+            return True
+    return False
 
 
 def free_port() -> int:

@@ -33,6 +33,7 @@ class Entry:
     data_dir: Path
     run_dir: Path
     socket_dir: Path | None
+    log_dir: Path | None
 
     @property
     def argument(self) -> str:
@@ -68,14 +69,21 @@ class Record:
         temporary.rename(self._path)
 
 
-def register(registry: Path, *, data_dir: Path, run_dir: Path, socket_dir: Path | None) -> Record:
+def register(
+    registry: Path,
+    *,
+    data_dir: Path,
+    run_dir: Path,
+    socket_dir: Path | None,
+    log_dir: Path | None = None,
+) -> Record:
     """Write down a server that is about to be started by this process."""
     registry.mkdir(parents=True, exist_ok=True)
     owner = process_id(os.getpid())
     if owner is None:
         raise RuntimeError("/proc does not show this process; is it mounted?")
     (run_dir / MARK).touch()
-    entry = Entry(owner, None, data_dir, run_dir, socket_dir)
+    entry = Entry(owner, None, data_dir, run_dir, socket_dir, log_dir)
     return Record(registry / f"{run_dir.name}-{secrets.token_hex(4)}.json", entry)
 
 
@@ -112,14 +120,29 @@ def _reap_one(entry: Entry) -> list[str]:
     for pid in find_by_argument(entry.argument):
         if kill_checked(pid, entry.argument):
             done.append(f"killed orphaned server {pid} of {entry.run_dir}")
-    if (entry.run_dir / MARK).is_file() and not entry.run_dir.is_symlink():
-        shutil.rmtree(entry.run_dir, ignore_errors=True)
-        done.append(f"deleted {entry.run_dir}")
-    socket_dir = entry.socket_dir
-    if socket_dir is not None and (socket_dir / MARK).is_file() and not socket_dir.is_symlink():
-        shutil.rmtree(socket_dir, ignore_errors=True)
-        done.append(f"deleted {socket_dir}")
+    for folder in (entry.run_dir, entry.socket_dir):
+        if folder is not None and (folder / MARK).is_file() and not folder.is_symlink():
+            shutil.rmtree(folder, ignore_errors=True)
+            done.append(f"deleted {folder}")
+    if entry.log_dir is not None and _delete_redo_log(entry.log_dir):
+        done.append(f"deleted the redo log in {entry.log_dir}")
     return done
+
+
+def _delete_redo_log(log_dir: Path) -> bool:
+    """Delete InnoDB's redo files and the directory if nothing else is in it.
+
+    Nothing else, because `log_dir` may be a place that is not ours alone.
+    """
+    found = [*log_dir.glob("#innodb_redo"), *log_dir.glob("ib_logfile*")]
+    for path in found:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        log_dir.rmdir()
+    return bool(found)
 
 
 def _read(path: Path) -> Entry:
@@ -130,6 +153,7 @@ def _read(path: Path) -> Entry:
         data_dir=Path(raw["data_dir"]),
         run_dir=Path(raw["run_dir"]),
         socket_dir=Path(raw["socket_dir"]) if raw["socket_dir"] else None,
+        log_dir=Path(raw["log_dir"]) if raw["log_dir"] else None,
     )
 
 

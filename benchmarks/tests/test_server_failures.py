@@ -1,0 +1,199 @@
+"""Verdicts on servers that died, and the evidence they name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers import errorlog, failures
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.failures import explain_death, find_trouble, start_failure
+from benchmarks.servers.instance import ServerInstance, running_server
+
+PROGRAM = Path("/usr/sbin/mysqld")
+
+# Recorded from MySQL 9.7.4 and MariaDB 10.11.19 on a tmpfs that was too small.
+DISK_FULL_LINES = [
+    "2026-11-21T01:10:44.138214Z 0 [ERROR] [MY-012639] [InnoDB] Write to file "
+    "./#innodb_redo/#ib_redo1_tmp failed at offset 2097152, 1048576 bytes should have been "
+    "written, only 425984 were written. Operating system error number 28. Check that your OS and "
+    "file system support files of this size.",
+    "2026-11-21T01:10:48.111974Z 11 [ERROR] [MY-000035] [Server] Disk is full writing "
+    "'./binlog.000001' (OS errno 28 - No space left on device). Waiting for someone to free space",
+    "2026-11-21  1:13:47 0 [ERROR] InnoDB: preallocating 100663296 bytes for file "
+    "./ib_logfile101 failed with error 28",
+    "2026-11-21  1:14:24 0 [ERROR] mariadbd: Error writing file '/d/aria_log_control' "
+    '(Errcode: 28 "No space left on device")',
+    "2026-11-21  1:14:24 3 [ERROR] mariadbd: Disk full (/tmp/#sql-temptable-1.MAI); waiting for "
+    "someone to free some space",
+]
+STARTED = [
+    "2026-11-21T01:11:19.705138Z 0 [System] [MY-015015] [Server] MySQL Server - start.",
+    "2026-11-21T01:11:20.445438Z 0 [Warning] [MY-010069] [Server] Failed to set up SSL",
+]
+
+
+@pytest.fixture
+def server(
+    mariadb_binary: ServerBinary,
+    fresh_data_dir: Callable[[ServerBinary], Path],
+    server_tmp: Path,
+    registry: Path,
+) -> Iterator[ServerInstance]:
+    """A running MariaDB, the quicker one to start."""
+    with running_server(
+        mariadb_binary,
+        data_dir=fresh_data_dir(mariadb_binary),
+        run_dir=server_tmp / "run",
+        registry=registry,
+        options={},
+    ) as instance:
+        yield instance
+
+
+@pytest.mark.parametrize("line", DISK_FULL_LINES)
+def test_a_full_disk_is_recognised_in_every_wording(line: str) -> None:
+    found = start_failure("it did not start", [*STARTED, line], PROGRAM)
+    assert found.outcome is Outcome.DISK_FULL
+    assert found.log_tail == line
+    assert errorlog.strip_prefix(line) in str(found)
+
+
+def test_a_failed_start_says_the_first_error_and_keeps_them_all() -> None:
+    errors = [
+        "2026-11-21T01:13:35.268591Z 0 [ERROR] [MY-000067] [Server] unknown variable 'nope=1'.",
+        "2026-11-21T01:13:35.268918Z 0 [ERROR] [MY-010119] [Server] Aborting",
+    ]
+    found = start_failure("it did not start", [*STARTED, *errors], PROGRAM)
+    assert found.outcome is Outcome.NO_START
+    assert str(found) == "it did not start: unknown variable 'nope=1'."
+    assert found.log_tail == "\n".join(errors)
+
+
+def test_without_error_lines_the_tail_is_what_there_is() -> None:
+    found = start_failure("it did not start", STARTED, PROGRAM)
+    assert str(found) == "it did not start"
+    assert found.log_tail == "\n".join(STARTED)
+
+
+@pytest.mark.parametrize(
+    ("profiles", "lines", "named"),
+    [
+        ("/usr/sbin/mysqld (enforce)\n", "Could not open required defaults file: /d", True),
+        ("mysqld (enforce)\n", "[ERROR] OS errno 13 - Permission denied", True),
+        ("/usr/sbin/mysqld (complain)\n", "[ERROR] OS errno 13 - Permission denied", False),
+        ("/usr/sbin/cupsd (enforce)\n", "[ERROR] OS errno 13 - Permission denied", False),
+        ("/usr/sbin/mysqld (enforce)\n", "[ERROR] unknown variable 'nope=1'", False),
+    ],
+)
+def test_a_profile_that_confines_the_server_is_named_when_it_may_be_the_cause(
+    profiles: str, lines: str, named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "profiles").write_text(profiles)
+    monkeypatch.setattr(failures, "APPARMOR_PROFILES", tmp_path / "profiles")
+    found = start_failure("it did not start", [lines], PROGRAM)
+    assert ("AppArmor" in str(found)) is named
+
+
+def verdict(server: ServerInstance) -> tuple[Outcome, str]:
+    found = explain_death(server)
+    assert isinstance(found, RunFailed)
+    return found.outcome, str(found)
+
+
+@pytest.mark.server
+class TestOnARealServer:
+    def test_one_that_is_well_is_not_in_trouble(self, server: ServerInstance) -> None:
+        assert find_trouble(server) is None
+
+    def test_a_crash_keeps_its_signal_and_stack(self, server: ServerInstance) -> None:
+        os.kill(server.pid, signal.SIGSEGV)
+        found = find_trouble(server)
+        assert found is not None
+        assert found.outcome is Outcome.CRASHED
+        assert "SIGSEGV" in str(found)
+        assert "got signal 11" in found.log_tail
+
+    def test_a_kill_by_a_stranger_is_a_crash_and_not_blamed_on_memory(
+        self, server: ServerInstance
+    ) -> None:
+        os.kill(server.pid, signal.SIGKILL)
+        outcome, message = verdict(server)
+        assert outcome is Outcome.CRASHED
+        assert "SIGKILL, which we did not send" in message
+        assert "did not rise" in message
+
+    def test_a_kill_by_the_kernel_for_want_of_memory_is_told_by_its_counter(
+        self, server: ServerInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = failures.oom_kills()
+        assert before is not None
+        (tmp_path / "vmstat").write_text(f"nr_free_pages 1\noom_kill {before + 1}\n")
+        monkeypatch.setattr(failures, "VMSTAT", tmp_path / "vmstat")
+        os.kill(server.pid, signal.SIGKILL)
+        outcome, message = verdict(server)
+        assert outcome is Outcome.OUT_OF_MEMORY
+        assert "rose by 1" in message
+
+    def test_without_the_counter_nothing_is_invented(
+        self, server: ServerInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(failures, "VMSTAT", tmp_path / "absent")
+        os.kill(server.pid, signal.SIGKILL)
+        outcome, message = verdict(server)
+        assert outcome is Outcome.CRASHED
+        assert "cannot be read" in message
+
+    def test_one_that_waits_for_disk_space_is_in_trouble_though_it_lives(
+        self, server: ServerInstance
+    ) -> None:
+        with server.paths.error_log.open("a") as log:
+            log.write(DISK_FULL_LINES[1] + "\n")
+        found = find_trouble(server)
+        assert found is not None
+        assert found.outcome is Outcome.DISK_FULL
+        assert server.alive()
+
+    def test_one_that_is_frozen_has_not_crashed(
+        self, server: ServerInstance, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(failures, "_DEATH_THROES_S", 0.1)
+        monkeypatch.setattr(failures, "ANSWER_S", 1)
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            found = find_trouble(server)
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        assert found is not None
+        assert found.outcome is Outcome.TIMED_OUT
+        assert "no longer answers" in str(found)
+
+
+def test_the_tail_of_a_huge_log_is_read_without_reading_it_all(tmp_path: Path) -> None:
+    path = tmp_path / "error.log"
+    with path.open("wb") as file:
+        file.seek(10 * 1024**3)  # sparse
+        file.write(b"\xff\nlast but one\nlast\n")
+    assert errorlog.read_tail(path, 2) == ["last but one", "last"]
+    assert errorlog.read_tail(tmp_path / "absent", 2) == []
+
+
+def test_a_password_in_the_log_is_not_repeated(server: ServerInstance) -> None:
+    with server.paths.error_log.open("a") as log:
+        log.write(f"[ERROR] near '{server.admin.password}' {server.driver_account.password}\n")
+    assert server.log_lines()[-1] == "[ERROR] near '***' ***"
+    assert server.error_log_tail(1) == "[ERROR] near '***' ***"
+
+
+def test_no_log_is_no_error(server: ServerInstance) -> None:
+    shutil.rmtree(server.paths.tmp_dir)
+    server.paths.error_log.unlink()
+    server.paths.console.unlink()
+    assert server.error_log_tail() == ""

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.errors import NotAServer
+from benchmarks.servers import binary as binary_module
+from benchmarks.servers.binary import Flavour, ServerBinary, identify, parse_version
+
+PROGRAM = Path("/opt/db/bin/mysqld")
+
+
+def script(folder: Path, text: str) -> Path:
+    path = folder / "mysqld"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("line", "flavour", "version", "text"),
+    [
+        (
+            "mysqld  Ver 5.7.42 for Linux on x86_64 (MySQL Community Server (GPL))",
+            Flavour.MYSQL,
+            (5, 7, 42),
+            "5.7.42",
+        ),
+        (
+            "/usr/sbin/mysqld  Ver 8.0.46-0ubuntu0.24.04.1 for Linux on x86_64 ((Ubuntu))",
+            Flavour.MYSQL,
+            (8, 0, 46),
+            "8.0.46-0ubuntu0.24.04.1",
+        ),
+        (
+            "/opt/my sql/bin/mysqld-debug  Ver 8.4.6-debug for Linux on x86_64 (Source dist)",
+            Flavour.MYSQL,
+            (8, 4, 6),
+            "8.4.6-debug",
+        ),
+        (
+            "/usr/sbin/mysqld  Ver 8.0.36-28 for Linux on x86_64 "
+            "(Percona Server (GPL), Release 28, Revision 47601f19)",
+            Flavour.PERCONA,
+            (8, 0, 36),
+            "8.0.36-28",
+        ),
+        (
+            "mysqld  Ver 5.7.20-18-57 for debian-linux-gnu on x86_64 "
+            "(Percona XtraDB Cluster (GPL), Release rel18)",
+            Flavour.PERCONA,
+            (5, 7, 20),
+            "5.7.20-18-57",
+        ),
+        (
+            "/usr/sbin/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64",
+            Flavour.MARIADB,
+            (10, 11, 19),
+            "10.11.19-MariaDB-0+deb12u1",
+        ),
+        (
+            "mysqld  Ver 11.4.2-MariaDB-ubu2404 for debian-linux-gnu on x86_64 (mariadb.org)",
+            Flavour.MARIADB,
+            (11, 4, 2),
+            "11.4.2-MariaDB-ubu2404",
+        ),
+    ],
+)
+def test_versions_are_read_from_every_flavour(
+    line: str, flavour: Flavour, version: tuple[int, int, int], text: str
+) -> None:
+    assert parse_version(f"some warning first\n{line}\n", PROGRAM) == (flavour, version, text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "mysql  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)",
+        "mysqldump  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)",
+        "/usr/bin/mysqladmin  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)",
+        "mysqld_multi version 2.16 by Jani Tolonen",
+        "true (GNU coreutils) 9.1",
+    ],
+)
+def test_other_programs_are_not_taken_for_a_server(line: str) -> None:
+    with pytest.raises(NotAServer, match="is not a mysqld"):
+        parse_version(line, PROGRAM)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mysqld  Ver 5.6.51 for Linux on x86_64 (MySQL Community Server (GPL))",
+        "mysqld  Ver 10.3.39-MariaDB for Linux on x86_64 (MariaDB Server)",
+    ],
+)
+def test_servers_that_are_too_old_are_refused_by_name(line: str) -> None:
+    with pytest.raises(NotAServer, match="the oldest that is supported"):
+        parse_version(line, PROGRAM)
+
+
+def test_a_real_server_has_the_digest_of_its_elf_program(any_server: ServerBinary) -> None:
+    digests = set()
+    for name in ("mysqld", "mariadbd"):
+        program = any_server.path.resolve().parent / "usr" / "sbin" / name
+        if program.exists():
+            digests.add(hashlib.sha256(program.read_bytes()).hexdigest())
+    assert any_server.digest in digests
+    assert any_server.basedir is not None
+    assert any_server.basedir.is_dir()
+    assert any_server.version_text.startswith(".".join(map(str, any_server.version)))
+
+
+def test_flavours_of_the_real_servers(
+    mysql_binary: ServerBinary, mariadb_binary: ServerBinary
+) -> None:
+    assert mysql_binary.flavour is Flavour.MYSQL
+    assert mariadb_binary.flavour is Flavour.MARIADB
+
+
+def test_paths_that_cannot_be_a_server_are_named_with_the_reason(server_tmp: Path) -> None:
+    plain = server_tmp / "plain"
+    plain.write_text("text")
+    broken = server_tmp / "broken"
+    broken.write_bytes(b"\x7fELF but no more")
+    broken.chmod(0o755)
+    for path, reason in (
+        (server_tmp / "absent", "does not exist"),
+        (server_tmp, "is a directory"),
+        (plain, "is not executable"),
+        (Path("/bin/true"), "is not a mysqld"),
+        (broken, "is not a mysqld|cannot be run"),
+    ):
+        with pytest.raises(NotAServer, match=reason) as caught:
+            identify(path)
+        assert str(path) in str(caught.value)
+
+
+def test_a_script_that_talks_like_a_server_is_refused(server_tmp: Path) -> None:
+    path = script(server_tmp, 'echo "mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL)"')
+    with pytest.raises(NotAServer, match="is a script"):
+        identify(path)
+
+
+def test_a_program_that_hangs_is_ended_with_its_children(
+    server_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binary_module, "IDENTIFY_DEADLINE_S", 0.5)
+    pids = server_tmp / "pids"
+    pids.touch()
+    pids.chmod(0o666)
+    path = script(server_tmp, f"sleep 98.7 & echo $! >> {pids}; echo $$ >> {pids}; wait")
+    began = time.monotonic()
+    with pytest.raises(NotAServer, match="did not answer"):
+        identify(path)
+    assert time.monotonic() - began < 5
+    started = pids.read_text().split()
+    assert len(started) == 2
+    time.sleep(0.1)
+    for pid in started:
+        state = subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, text=True)
+        assert state.stdout.strip()[:1] in ("", "Z")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to become")
+def test_nobody_is_asked_as_root(server_tmp: Path) -> None:
+    path = script(server_tmp, 'echo "I am $(id -u)"')
+    with pytest.raises(NotAServer, match=r"'I am [1-9]"):
+        identify(path)
+
+
+def test_the_system_configuration_has_no_say(
+    mysql_binary: ServerBinary, server_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (server_tmp / "my.cnf").write_text("[mysqld]\nno_such_option = 1\n!include /nonexistent\n")
+    monkeypatch.setenv("MYSQL_HOME", str(server_tmp))
+    assert identify(mysql_binary.path) == mysql_binary

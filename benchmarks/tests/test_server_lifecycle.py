@@ -1,0 +1,415 @@
+"""Start and stop on every path, good or bad."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from benchmarks.errors import DeviceUnusable, NoServerUser, RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers import instance as instance_module
+from benchmarks.servers.accounts import account_sql
+from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.datadir import create_data_dir
+from benchmarks.servers.instance import free_port, running_server
+from benchmarks.servers.process import find_by_argument
+from benchmarks.servers.registry import defaults_argument
+
+pytestmark = pytest.mark.server
+
+FreshDataDir = Callable[[ServerBinary], Path]
+
+
+@pytest.fixture
+def run_dir(server_tmp: Path, registry: Path) -> Iterator[Path]:
+    """A run directory; whatever the test did, no server of it may run afterwards."""
+    path = server_tmp / "run"
+    yield path
+    assert find_by_argument(defaults_argument(path)) == []
+    assert list(registry.glob("*.json")) == []
+    assert not (path / "init.sql").exists()
+
+
+def pretend(folder: Path, text: str) -> ServerBinary:
+    """A `server` made of shell, for what no real one does on demand."""
+    path = folder / "pretend-mysqld"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    (folder / "nodata").mkdir(exist_ok=True)
+    return ServerBinary(path, Flavour.MYSQL, (8, 0, 36), "8.0.36", "0" * 64, None)
+
+
+def test_it_starts_stops_and_starts_again(
+    any_server: ServerBinary, fresh_data_dir: FreshDataDir, run_dir: Path, registry: Path
+) -> None:
+    data_dir = fresh_data_dir(any_server)
+    passwords = set()
+    for fast in (False, True):
+        with running_server(
+            any_server,
+            data_dir=data_dir,
+            run_dir=run_dir,
+            registry=registry,
+            options={},
+            fast_shutdown=fast,
+        ) as server:
+            assert server.alive()
+            assert len(list(registry.glob("*.json"))) == 1
+            passwords.add(server.admin.password)
+            with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
+                cursor.execute("CREATE DATABASE IF NOT EXISTS kept")
+                cursor.execute("SHOW DATABASES LIKE 'kept'")
+                assert cursor.fetchall() == (("kept",),)
+        assert not server.alive()
+        assert server.exit_status == 0
+        assert "hutdown complete" in server.error_log_tail()
+    assert len(passwords) == 2
+
+
+def test_an_error_in_the_block_ends_the_server_and_passes_through(
+    mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, run_dir: Path, registry: Path
+) -> None:
+    with (
+        pytest.raises(SystemExit, match="7"),
+        running_server(
+            mariadb_binary,
+            data_dir=fresh_data_dir(mariadb_binary),
+            run_dir=run_dir,
+            registry=registry,
+            options={},
+        ) as server,
+    ):
+        raise SystemExit(7)
+    assert not server.alive()
+
+
+@pytest.mark.parametrize(
+    ("flavour", "options", "said"),
+    [
+        ("mysql", {"no_such_knob": "1"}, "unknown variable 'no_such_knob=1'"),
+        ("mariadb", {"no_such_knob": "1"}, "unknown variable 'no_such_knob=1'"),
+        ("mysql", {"innodb_page_size": "5000"}, "Invalid page size=5000"),
+        ("mariadb", {"innodb_flush_method": "ALL_O_DIRECT"}, "Error while setting value"),
+    ],
+)
+def test_a_refused_option_is_no_start_with_the_servers_own_words(
+    flavour: str,
+    options: dict[str, str | None],
+    said: str,
+    request: pytest.FixtureRequest,
+    fresh_data_dir: FreshDataDir,
+    run_dir: Path,
+    registry: Path,
+) -> None:
+    binary: ServerBinary = request.getfixturevalue(f"{flavour}_binary")
+    with (
+        pytest.raises(RunFailed) as caught,
+        running_server(
+            binary,
+            data_dir=fresh_data_dir(binary),
+            run_dir=run_dir,
+            registry=registry,
+            options=options,
+        ),
+    ):
+        pytest.fail("it must not start")
+    assert caught.value.outcome is Outcome.NO_START
+    assert said in str(caught.value)
+    assert said in caught.value.log_tail
+    assert "[Note]" not in caught.value.log_tail
+    assert "[System]" not in caught.value.log_tail
+
+
+def test_an_option_of_ours_is_a_bug_and_starts_nothing(
+    mariadb_binary: ServerBinary, server_tmp: Path, run_dir: Path, registry: Path
+) -> None:
+    (server_tmp / "data").mkdir()
+    with (
+        pytest.raises(ValueError, match="datadir belongs to the instance"),
+        running_server(
+            mariadb_binary,
+            data_dir=server_tmp / "data",
+            run_dir=run_dir,
+            registry=registry,
+            options={"datadir": "/var/lib/mysql"},
+        ),
+    ):
+        pytest.fail("it must not start")
+
+
+@pytest.mark.parametrize(
+    ("deadline_s", "stop", "outcome"),
+    [(0.4, False, Outcome.TIMED_OUT), (30, True, Outcome.CANCELLED)],
+)
+def test_one_that_never_answers_is_ended_even_when_it_ignores_sigterm(
+    deadline_s: float,
+    stop: bool,
+    outcome: Outcome,
+    server_tmp: Path,
+    run_dir: Path,
+    registry: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(instance_module, "FAILED_STOP_S", 0.3)
+    binary = pretend(server_tmp, "trap '' TERM; echo waiting; while :; do sleep 0.05; done")
+    began = time.monotonic()
+    with (
+        pytest.raises(RunFailed) as caught,
+        running_server(
+            binary,
+            data_dir=server_tmp / "nodata",
+            run_dir=run_dir,
+            registry=registry,
+            options={},
+            deadline_s=deadline_s,
+            should_stop=lambda: stop and time.monotonic() - began > 0.3,
+        ),
+    ):
+        pytest.fail("it does not answer")
+    assert caught.value.outcome is outcome
+    assert time.monotonic() - began < 5
+    if outcome is Outcome.TIMED_OUT:
+        assert caught.value.log_tail == "waiting"
+
+
+def test_a_port_that_was_snatched_away_costs_one_more_start(
+    any_server: ServerBinary,
+    fresh_data_dir: FreshDataDir,
+    run_dir: Path,
+    registry: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.socket() as squatter:
+        squatter.bind(("127.0.0.1", 0))
+        squatter.listen()
+        taken = squatter.getsockname()[1]
+        free = free_port()
+        ports = iter([taken, free])
+        monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
+        with running_server(
+            any_server,
+            data_dir=fresh_data_dir(any_server),
+            run_dir=run_dir,
+            registry=registry,
+            options={},
+        ) as server:
+            assert server.port == free
+            assert server.variables()["port"] == str(free)
+
+
+def test_ports_are_not_tried_for_ever(server_tmp: Path, run_dir: Path, registry: Path) -> None:
+    starts = server_tmp / "starts"
+    starts.touch()
+    starts.chmod(0o666)
+    binary = pretend(
+        server_tmp,
+        f"echo x >> {starts}\n"
+        "echo '[ERROR] Can not start server: Bind on TCP/IP port: Address already in use'\nexit 1",
+    )
+    with (
+        pytest.raises(RunFailed, match="Address already in use") as caught,
+        running_server(
+            binary,
+            data_dir=server_tmp / "nodata",
+            run_dir=run_dir,
+            registry=registry,
+            options={},
+        ),
+    ):
+        pytest.fail("it must not start")
+    assert caught.value.outcome is Outcome.NO_START
+    assert starts.read_text() == "x\n" * 4
+
+
+def test_a_long_run_directory_gets_its_socket_elsewhere(
+    mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path, registry: Path
+) -> None:
+    run_dir = server_tmp / ("long" * 30)
+    with running_server(
+        mariadb_binary,
+        data_dir=fresh_data_dir(mariadb_binary),
+        run_dir=run_dir,
+        registry=registry,
+        options={},
+    ) as server:
+        folder = server.socket.parent
+        assert len(os.fsencode(server.socket)) <= 107
+        assert str(folder) in next(registry.glob("*.json")).read_text()
+        assert folder.stat().st_mode & 0o077 == 0
+        assert server.status()["Uptime"] >= 0
+    assert not folder.exists()
+
+
+def test_the_redo_log_lives_in_its_own_directory(
+    any_server: ServerBinary,
+    fresh_data_dir: FreshDataDir,
+    server_tmp: Path,
+    run_dir: Path,
+    registry: Path,
+) -> None:
+    data_dir, log_dir = fresh_data_dir(any_server), server_tmp / "redo"
+    log_dir.mkdir()
+    moved = [*data_dir.glob("#innodb_redo"), *data_dir.glob("ib_logfile*")]
+    assert moved
+    for path in moved:
+        shutil.move(path, log_dir)
+    with running_server(
+        any_server,
+        data_dir=data_dir,
+        run_dir=run_dir,
+        registry=registry,
+        log_dir=log_dir,
+        options={},
+    ) as server:
+        assert Path(server.variables()["innodb_log_group_home_dir"]) == log_dir
+        opened = {os.readlink(link) for link in Path(f"/proc/{server.pid}/fd").iterdir()}
+        assert [name for name in opened if name.startswith(f"{log_dir}/")]
+        assert not [*data_dir.glob("#innodb_redo"), *data_dir.glob("ib_logfile*")]
+
+
+def test_a_data_directory_that_was_not_shut_down_cleanly_is_not_kept(
+    mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, run_dir: Path, registry: Path
+) -> None:
+    with (
+        pytest.raises(RunFailed, match="did not shut down cleanly") as caught,
+        running_server(
+            mariadb_binary,
+            data_dir=fresh_data_dir(mariadb_binary),
+            run_dir=run_dir,
+            registry=registry,
+            options={},
+            fast_shutdown=False,
+        ) as server,
+    ):
+        os.kill(server.pid, signal.SIGKILL)
+    assert caught.value.outcome is Outcome.CRASHED
+
+
+def test_root_has_no_empty_password_from_the_first_moment(
+    any_server: ServerBinary,
+    fresh_data_dir: FreshDataDir,
+    run_dir: Path,
+    registry: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Even without the init file, and tried all the time while the server starts."""
+
+    def without_the_lock(*arguments: object) -> str:
+        lines = account_sql(*arguments).splitlines(keepends=True)  # type: ignore[arg-type]
+        assert "'root'" in lines[-1]
+        return "".join(lines[:-1])
+
+    monkeypatch.setattr(instance_module, "account_sql", without_the_lock)
+    answers: set[int] = set()
+    stop = threading.Event()
+
+    def hammer() -> None:
+        while not stop.is_set():
+            time.sleep(0.002)
+            with socket.socket(socket.AF_UNIX) as raw:
+                try:
+                    raw.connect(str(run_dir / "mysqld.sock"))
+                    connection = pymysql.Connection(user="root", defer_connect=True)
+                    connection.connect(raw)
+                    answers.add(0)
+                except pymysql.err.OperationalError as error:
+                    answers.add(error.args[0])
+                except OSError:
+                    pass  # not there yet, or no more
+
+    thread = threading.Thread(target=hammer)
+    data_dir = fresh_data_dir(any_server)
+    thread.start()
+    try:
+        with running_server(
+            any_server, data_dir=data_dir, run_dir=run_dir, registry=registry, options={}
+        ):
+            time.sleep(0.1)
+    finally:
+        stop.set()
+        thread.join()
+    assert 0 not in answers
+    assert answers & {1045, 4151, 3118}  # it did answer: denied, or locked
+
+
+def test_a_data_directory_is_made_as_told(
+    mariadb_binary: ServerBinary, server_tmp: Path, run_dir: Path, registry: Path
+) -> None:
+    data_dir = server_tmp / "small-pages"
+    create_data_dir(mariadb_binary, data_dir, options={"innodb_page_size": "8k"})
+    with running_server(
+        mariadb_binary,
+        data_dir=data_dir,
+        run_dir=run_dir,
+        registry=registry,
+        options={"innodb_page_size": "8k"},
+    ) as server:
+        assert server.variables()["innodb_page_size"] == "8192"
+    with pytest.raises(FileExistsError):
+        create_data_dir(mariadb_binary, data_dir)
+
+
+def test_a_data_directory_that_failed_leaves_nothing(
+    any_server: ServerBinary, server_tmp: Path
+) -> None:
+    with pytest.raises(RunFailed, match="no_such_knob") as caught:
+        create_data_dir(any_server, server_tmp / "data", options={"no_such_knob": "1"})
+    assert caught.value.outcome is Outcome.NO_START
+    assert not (server_tmp / "data").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to become")
+class TestAsRoot:
+    def test_without_the_server_user_nothing_is_started(
+        self,
+        server_tmp: Path,
+        run_dir: Path,
+        registry: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        marker = server_tmp / "ran"
+        binary = pretend(server_tmp, f"touch {marker}")
+        for user, said in (("no-such-user", "no system user"), ("root", "never run as root")):
+            monkeypatch.setenv("ADVISOR_SERVER_USER", user)
+            with (
+                pytest.raises(NoServerUser, match=said),
+                running_server(
+                    binary,
+                    data_dir=server_tmp / "nodata",
+                    run_dir=run_dir,
+                    registry=registry,
+                    options={},
+                ),
+            ):
+                pytest.fail("it must not start")
+        assert not marker.exists()
+
+    def test_a_folder_that_the_user_cannot_enter_is_named(
+        self, mariadb_binary: ServerBinary, server_tmp: Path, run_dir: Path, registry: Path
+    ) -> None:
+        closed = server_tmp / "closed"
+        closed.mkdir(mode=0o700)
+        (closed / "data").mkdir()
+        with (
+            pytest.raises(DeviceUnusable, match=f"cannot enter {closed}$"),
+            running_server(
+                mariadb_binary,
+                data_dir=closed / "data",
+                run_dir=run_dir,
+                registry=registry,
+                options={},
+            ),
+        ):
+            pytest.fail("it must not start")
+        with pytest.raises(DeviceUnusable, match=f"cannot enter {closed}$"):
+            create_data_dir(mariadb_binary, closed / "new")
