@@ -177,7 +177,9 @@ def _drive(
     marks: dict[Phase, Snapshot] = {}
 
     def on_phase(phase: Phase) -> None:
-        if phase is Phase.MEASURING:
+        if phase is Phase.WARMING:
+            sampler.mark("warmup_start")
+        elif phase is Phase.MEASURING:
             marks[phase] = sampler.mark(MEASURE_START)
         elif phase is Phase.STOPPING:
             marks[phase] = sampler.mark(MEASURE_END)

@@ -9,6 +9,7 @@ from benchmarks.models import Device
 from tuning.errors import TuningError
 from tuning.export import render_my_cnf
 from tuning.models import Candidate, Recommendation, Study
+from tuning.services.evidence import export_facts
 from tuning.services.results import Board, Row, boards
 
 
@@ -49,7 +50,7 @@ def _store(study: Study, device: Device, its_boards: list[Board]) -> None:
             "ratio_to_baseline": ratios[winner],
             "verdict": verdict,
             "my_cnf": render_my_cnf(
-                _facts(study, device, its_boards, winner, ratios[winner], verdict)
+                export_facts(study, device, its_boards, winner, baseline, verdict)
             ),
         },
     )

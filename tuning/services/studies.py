@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.drivers.select import find_driver
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from benchmarks.datasets.rules import estimated_bytes, estimated_directory_bytes
 from benchmarks.devices import DeviceIdentity, check_usable, identify_device
+from benchmarks.drivers.select import find_driver
 from benchmarks.models import Config, Device, Host, Run, RunState, Server, Workload
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server

@@ -1,0 +1,85 @@
+"""Collects from a study's rows what the exported my.cnf says about its winner."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from django.utils import timezone
+
+from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.models import Device, RunState, Server
+from benchmarks.servers.binary import Flavour
+from tuning.configs.notes import Action, Note
+from tuning.configs.target import ServerTraits, parse_version
+from tuning.export import Effect, ExportFacts
+from tuning.models import Candidate, Study
+from tuning.ranking import Ranked
+from tuning.services.results import Board
+
+
+def traits_of(server: Server) -> ServerTraits:
+    """Flavour and version of a server's row, whose version text may have a distribution's tail."""
+    number = re.match(r"\d+(\.\d+){0,2}", server.version)
+    if number is None:
+        raise ValueError(f"not a version: {server.version!r}")
+    return ServerTraits(Flavour(server.flavour), parse_version(number[0]))
+
+
+def export_facts(
+    study: Study,
+    device: Device,
+    boards: list[Board],
+    winner: Candidate,
+    baseline: Candidate,
+    verdict: str,
+) -> ExportFacts:
+    """The evidence for `winner`, from the boards of one device."""
+    return ExportFacts(
+        study=f"{study.pk}, {study.name} (template {study.template})",
+        date=timezone.localtime().strftime("%Y-%m-%d %H:%M %Z"),
+        device=_device_text(device),
+        server=traits_of(study.server),
+        candidate=winner.name,
+        baseline=baseline.name,
+        knobs=winner.config.knobs,
+        effects=[_effect(board, winner, baseline, study.blocks) for board in boards],
+        source=winner.source,
+        verdict=verdict,
+        data_bytes=max(estimated_bytes(board.workload.warehouses) for board in boards),
+        notes=[Note(n["name"], Action(n["action"]), n["detail"]) for n in winner.notes],
+        candidate_variables=_variables(winner),
+        baseline_variables=_variables(baseline),
+    )
+
+
+def _device_text(device: Device) -> str:
+    parts = [device.kind, device.model, device.block_device, device.file_system]
+    return f"{', '.join(part for part in parts if part)}: {device.data_dir}"
+
+
+def _effect(board: Board, winner: Candidate, baseline: Candidate, blocks: int) -> Effect:
+    line, default = _line(board, winner), _line(board, baseline)
+    return Effect(
+        workload=str(board.workload),
+        ratio=line.ratio_to_baseline,
+        runs=line.runs,
+        failures=line.failures,
+        blocks=blocks,
+        tpmP=line.tpmP,
+        p95_ms=line.p95_ms,
+        baseline_tpmP=default.tpmP,
+        baseline_p95_ms=default.p95_ms,
+        interval=line.interval,
+    )
+
+
+def _line(board: Board, candidate: Candidate) -> Ranked:
+    return next(row.ranked for row in board.rows if row.candidate == candidate)
+
+
+def _variables(candidate: Candidate) -> Mapping[str, str]:
+    """The variables read back in one of the candidate's OK runs; {} when it has none."""
+    slot = candidate.slots.filter(run__state=RunState.OK).select_related("run").first()
+    found: Mapping[str, str] = slot.run.variables if slot else {}
+    return found

@@ -1,0 +1,414 @@
+"""A study from creation to recommendation, with rows and clock real and only measuring faked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from celery import current_app
+from django.utils import timezone
+
+from benchmarks.drivers.fake import FakeDriver
+from benchmarks.errors import RunFailed
+from benchmarks.measure import Measurement, Plan
+from benchmarks.metrics import BytesSource, Metrics
+from benchmarks.models import Run, RunState
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.services import heartbeat, runs
+from benchmarks.services.claims import claimant
+from benchmarks.services.runs import execute_run
+from tuning.errors import InvalidConfig
+from tuning.models import Study, StudyState
+from tuning.services import prepare, studies
+from tuning.services.dispatch import EXECUTE, PREPARE, advance_host
+from tuning.services.prepare import prepare_study
+from tuning.services.progress import study_progress
+from tuning.services.results import boards
+from tuning.services.studies import BadRequest, StudyRequest, cancel_study, create_study
+from tuning.services.sweep import request_stop, sweep_host
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BINARY = ServerBinary(
+    path=Path("/nowhere/mysqld"),
+    flavour=Flavour.MYSQL,
+    version=(9, 7, 4),
+    version_text="9.7.4",
+    digest="d" * 64,
+    basedir=None,
+)
+MINE = ("mine", b"[mysqld]\ninnodb_io_capacity = 5000\n")
+
+
+def measurement(tpmp: float = 6000.0, key: str = "k") -> Measurement:
+    values: dict[str, Any] = dict.fromkeys(Metrics.__dataclass_fields__, 1.0)
+    values.update(
+        tpmP=tpmp, new_orders=100, failed=0, retried=0, bytes_written_source=BytesSource.DEVICE
+    )
+    return Measurement(
+        metrics=Metrics(**values),
+        samples=[{"second": 0, "new_orders": 100}],
+        variables={"innodb_io_capacity": "5000"},
+        fingerprint={"cpu_model": "any"},
+        comparability_key=key,
+        driver_version="1",
+        driver_cpu_ms_per_new_order=1.0,
+        step_seconds={"measuring": 1.0},
+        log_tail="",
+    )
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, str]]:
+    """The messages sent to the broker: (task, id, queue)."""
+    messages: list[tuple[str, int, str]] = []
+
+    def send_task(name: str, args: list[int], queue: str) -> None:
+        messages.append((name, args[0], queue))
+
+    monkeypatch.setattr(current_app, "send_task", send_task)
+    return messages
+
+
+@pytest.fixture
+def host_of_fakes(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
+    """No server and no dataset: what finds and loads them is replaced."""
+    settings.RUN_DIR = tmp_path
+    settings.DEFAULT_DEVICE = tmp_path / "device"
+    monkeypatch.setattr(studies, "find_server", lambda *_: BINARY)
+    monkeypatch.setattr(studies, "find_driver", lambda *_: FakeDriver())
+    monkeypatch.setattr(studies, "estimated_directory_bytes", lambda _: 1)
+    monkeypatch.setattr(prepare, "identify", lambda _: BINARY)
+    monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
+    monkeypatch.setattr(runs, "identify", lambda _: BINARY)
+    monkeypatch.setattr(runs, "find_driver", lambda *_: FakeDriver())
+
+
+@pytest.fixture
+def study(host_of_fakes: None, sent: list[Any]) -> Study:
+    return create_study(StudyRequest(template="compare", configs=[MINE], blocks=2))
+
+
+def run_to_the_end(study: Study, measure: Callable[..., Measurement]) -> Study:
+    prepare_study(study.pk)
+    advance_host(study.host_id)
+    for _ in range(50):
+        run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).order_by("slot__order")
+        if not run:
+            break
+        execute_run(run[0].pk, measure=measure)
+        advance_host(study.host_id)
+    study.refresh_from_db()
+    return study
+
+
+def measure_by_config(plan: Plan, **_: Any) -> Measurement:
+    return measurement(7200.0 if plan.options else 6000.0)
+
+
+def test_a_new_study_has_its_rows_and_asks_for_its_dataset(
+    study: Study, sent: list[tuple[str, int, str]]
+) -> None:
+    study.refresh_from_db()
+    assert study.state == StudyState.PREPARING
+    assert sent == [(PREPARE, study.pk, study.host.queue)]
+    assert [c.name for c in study.candidates.all()] == ["server-default", "mine"]
+    assert study.slots.count() == 4
+    for block in (1, 2):
+        names = {slot.candidate.name for slot in study.slots.filter(block=block)}
+        assert names == {"server-default", "mine"}
+
+
+def test_a_study_runs_block_by_block_to_its_recommendation(study: Study) -> None:
+    run_to_the_end(study, measure_by_config)
+    assert study.state == StudyState.FINISHED
+    rows = {row.candidate.name: row.ranked for row in boards(study)[0].rows}
+    assert rows["mine"].ratio_to_baseline == pytest.approx(1.2)
+    assert (rows["mine"].rank, rows["server-default"].rank) == (1, 2)
+    recommendation = study.recommendations.get()
+    assert recommendation.candidate.name == "mine"
+    assert "innodb_io_capacity" in recommendation.my_cnf
+    assert "20.0 %" in recommendation.verdict
+    assert Run.objects.filter(state=RunState.OK).first().samples.count() == 1  # type: ignore[union-attr]
+
+
+def test_one_message_at_a_time_is_sent_per_host(
+    study: Study, sent: list[tuple[str, int, str]]
+) -> None:
+    prepare_study(study.pk)
+    sent.clear()
+    advance_host(study.host_id)
+    first = study.slots.order_by("order")[0].run
+    assert sent == [(EXECUTE, first.pk, study.host.queue)]
+
+
+def test_a_faster_baseline_is_recommended_as_it_is(study: Study) -> None:
+    run_to_the_end(study, lambda plan, **_: measurement(5000.0 if plan.options else 6000.0))
+    recommendation = study.recommendations.get()
+    assert recommendation.candidate.is_baseline
+    assert "keep it" in recommendation.verdict
+
+
+def test_a_second_claim_of_a_run_does_nothing(study: Study) -> None:
+    prepare_study(study.pk)
+    run = study.slots.order_by("order")[0].run
+    assert execute_run(run.pk, measure=measure_by_config) is True
+    assert execute_run(run.pk, measure=measure_by_config) is False
+
+
+def test_two_runs_never_run_on_one_host(study: Study) -> None:
+    first, second = (slot.run for slot in study.slots.order_by("order")[:2])
+    Run.objects.filter(pk=first.pk).update(state=RunState.RUNNING)
+    with pytest.raises(Exception, match="UNIQUE"):
+        Run.objects.filter(pk=second.pk).update(state=RunState.RUNNING)
+
+
+def test_a_failed_run_keeps_its_reason_and_the_study_goes_on(study: Study) -> None:
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        if plan.options:
+            raise RunFailed(Outcome.NO_START, "refused", log_tail="[ERROR] unknown variable")
+        return measurement()
+
+    run_to_the_end(study, measure)
+    assert study.state == StudyState.FINISHED
+    failed = Run.objects.filter(state=RunState.NO_START)
+    assert failed.count() == 2
+    assert {(run.reason, run.log_tail, run.tpmP) for run in failed} == {
+        ("refused", "[ERROR] unknown variable", None)
+    }
+
+
+def test_a_study_without_a_baseline_figure_fails_and_says_so(study: Study) -> None:
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        if not plan.options:
+            raise RunFailed(Outcome.ZERO_WORK, "nothing done")
+        return measurement()
+
+    run_to_the_end(study, measure)
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "no_baseline")
+    assert not study.recommendations.exists()
+
+
+def test_a_bug_while_measuring_is_told_apart(study: Study) -> None:
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        raise ZeroDivisionError("a bug")
+
+    prepare_study(study.pk)
+    run = study.slots.order_by("order")[0].run
+    execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert run.state == RunState.INTERNAL_ERROR
+    assert run.reason == "ZeroDivisionError: a bug"
+
+
+def test_runs_that_do_not_compare_are_left_out_and_counted(study: Study) -> None:
+    keys = iter(["a", "a", "a", "b"])
+    run_to_the_end(study, lambda plan, **_: measurement(key=next(keys)))
+    (board,) = boards(study)
+    assert board.excluded_runs == 1
+    assert sum(row.ranked.runs for row in board.rows) == 3
+
+
+def test_cancelling_ends_the_study_and_what_is_queued(study: Study) -> None:
+    prepare_study(study.pk)
+    cancel_study(study)
+    study.refresh_from_db()
+    assert study.state == StudyState.CANCELLED
+    assert set(Run.objects.values_list("state", flat=True)) == {RunState.CANCELLED}
+
+
+def test_a_run_under_way_is_asked_to_stop_when_its_study_is_cancelled(study: Study) -> None:
+    def measure(plan: Plan, *, should_stop: Callable[[], bool], **_: Any) -> Measurement:
+        cancel_study(study)
+        deadline = timezone.now() + timedelta(seconds=5)
+        while not should_stop() and timezone.now() < deadline:
+            pass
+        raise RunFailed(Outcome.CANCELLED, "stopped" if should_stop() else "never told")
+
+    prepare_study(study.pk)
+    run = study.slots.order_by("order")[0].run
+    execute_run(run.pk, measure=measure)
+    advance_host(study.host_id)
+    run.refresh_from_db()
+    study.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.CANCELLED, "cancelled by the user")
+    assert study.state == StudyState.CANCELLED
+
+
+def _abandon(run: Run, **values: Any) -> None:
+    now = timezone.now()
+    defaults = {"state": RunState.RUNNING, "claimed_by": claimant(), "heartbeat_at": now}
+    Run.objects.filter(pk=run.pk).update(**(defaults | values))
+
+
+def _begun(study: Study) -> Run:
+    prepare_study(study.pk)
+    run: Run = study.slots.order_by("order")[0].run
+    return run
+
+
+def test_a_silent_run_is_lost_and_queued_again_as_a_new_run(study: Study) -> None:
+    run = _begun(study)
+    _abandon(run, heartbeat_at=timezone.now() - timedelta(minutes=5))
+    sweep_host(study.host_id)
+    run.refresh_from_db()
+    assert run.state == RunState.LOST
+    retry = run.retries.get()
+    assert retry.state == RunState.QUEUED
+    assert retry.slot.candidate.config == run.config
+
+
+def test_a_run_whose_process_is_gone_is_lost_at_once(study: Study, settings: Any) -> None:
+    run = _begun(study)
+    _abandon(run, claimed_by=f"{settings.HOST_NAME}:999999999:1.00")
+    sweep_host(study.host_id)
+    run.refresh_from_db()
+    assert run.state == RunState.LOST
+
+
+def test_a_living_run_is_left_alone(study: Study) -> None:
+    run = _begun(study)
+    _abandon(run)
+    sweep_host(study.host_id)
+    run.refresh_from_db()
+    assert run.state == RunState.RUNNING
+
+
+def test_a_run_that_gets_lost_again_is_not_retried_for_ever(study: Study) -> None:
+    run = _begun(study)
+    for _ in range(5):
+        _abandon(run, heartbeat_at=timezone.now() - timedelta(minutes=5))
+        sweep_host(study.host_id)
+        run.refresh_from_db()
+        if not run.retries.exists():
+            break
+        run = run.retries.get()
+    assert Run.objects.filter(state=RunState.LOST).count() == 2
+    run_to_the_end(study, measure_by_config)
+    assert study.state == StudyState.FINISHED
+
+
+def test_a_finished_run_is_not_rewritten_by_a_late_worker(study: Study) -> None:
+    run = _begun(study)
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        Run.objects.filter(pk=run.pk).update(state=RunState.LOST, reason="swept")
+        return measurement()
+
+    execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert (run.state, run.reason, run.tpmP) == (RunState.LOST, "swept", None)
+    assert not run.samples.exists()
+
+
+def test_a_stopping_worker_gives_its_run_back(study: Study) -> None:
+    run = _begun(study)
+
+    def measure(plan: Plan, *, should_stop: Callable[[], bool], **_: Any) -> Measurement:
+        request_stop(study.host_id)
+        deadline = timezone.now() + timedelta(seconds=5)
+        while not should_stop() and timezone.now() < deadline:
+            pass
+        raise RunFailed(Outcome.CANCELLED, "stopped")
+
+    execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.CANCELLED, "the worker was stopped")
+    sweep_host(study.host_id)
+    assert run.retries.get().state == RunState.QUEUED
+
+
+def test_an_abandoned_preparation_is_taken_up_again_once(study: Study, sent: list[Any]) -> None:
+    old = timezone.now() - timedelta(minutes=5)
+    for _ in range(2):
+        Study.objects.filter(pk=study.pk).update(claimed_by="other:1:1.00", heartbeat_at=old)
+        sent.clear()
+        sweep_host(study.host_id)
+        study.refresh_from_db()
+        if study.is_finished:
+            break
+        assert sent == [(PREPARE, study.pk, study.host.queue)]
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "lost")
+
+
+def test_a_dataset_that_can_not_be_loaded_fails_the_study_with_its_reason(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise RunFailed(Outcome.DISK_FULL, "no space left on device", log_tail="errno 28")
+
+    monkeypatch.setattr(prepare, "ensure_dataset", full)
+    prepare_study(study.pk)
+    study.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "disk_full")
+    assert study.log_tail == "errno 28"
+    assert not Run.objects.filter(state=RunState.QUEUED).exists()
+
+
+def test_a_redis_that_is_away_does_not_stop_the_study(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kombu.exceptions import OperationalError
+
+    def down(*_: Any, **__: Any) -> None:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(current_app, "send_task", down)
+    run_to_the_end(study, measure_by_config)
+    assert study.state == StudyState.FINISHED
+
+
+def test_studies_of_one_host_wait_their_turn(study: Study, sent: list[Any]) -> None:
+    second = create_study(StudyRequest(template="compare", configs=[MINE], blocks=1))
+    second.refresh_from_db()
+    assert second.state == StudyState.QUEUED
+    run_to_the_end(study, measure_by_config)
+    second.refresh_from_db()
+    assert second.state == StudyState.PREPARING
+
+
+@pytest.mark.parametrize(
+    ("request_", "error"),
+    [
+        (StudyRequest(template="compare"), BadRequest),
+        (StudyRequest(blocks=0), BadRequest),
+        (StudyRequest(connections=[]), BadRequest),
+        (StudyRequest(connections=[8, 8]), BadRequest),
+        (StudyRequest(measure_s=10**9), BadRequest),
+        (StudyRequest(configs=[("mine", b"[mysqld]\nnonesuch = 1\n")]), InvalidConfig),
+        (StudyRequest(configs=[MINE, MINE]), InvalidConfig),
+        (StudyRequest(configs=[("whitepaper-1", MINE[1])]), InvalidConfig),
+    ],
+)
+def test_a_refused_request_stores_nothing(
+    host_of_fakes: None, request_: StudyRequest, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        create_study(request_)
+    assert not Study.objects.exists()
+    assert not Run.objects.exists()
+
+
+def test_progress_goes_from_nothing_to_all(study: Study) -> None:
+    fractions = [study_progress(study).fraction]
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        study.refresh_from_db()
+        progress = study_progress(study)
+        fractions.append(progress.fraction)
+        assert progress.candidate in ("server-default", "mine")
+        assert progress.block in (1, 2)
+        assert progress.eta_s is not None
+        return measurement()
+
+    run_to_the_end(study, measure)
+    fractions.append(study_progress(study).fraction)
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    assert heartbeat.CANCELLED not in study.stop_request
+    assert np.all(np.diff(fractions) >= 0)
