@@ -127,6 +127,7 @@ USE_TZ = True
 TIME_ZONE = read(env.str, "ADVISOR_TIME_ZONE", "UTC")
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
+STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns where it is missing
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
     "advisor.staticfiles.PlotlyFinder",
@@ -166,6 +167,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "MySQL OLTP tuning advisor",
     "DESCRIPTION": "Start studies, read rankings, download the recommended my.cnf.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

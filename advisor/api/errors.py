@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rest_framework import exceptions
+from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
@@ -51,6 +52,10 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
     response = exception_handler(error, context)
     if response is None:
         return None
+    # Errors are JSON whatever was asked for, also where the good answer is text or YAML.
+    if request := context.get("request"):
+        request.accepted_renderer = JSONRenderer()
+        request.accepted_media_type = JSONRenderer.media_type
     if isinstance(error, ApiError):
         response.data = error_body(_code(error), str(error.detail), error.details)
     elif isinstance(error, exceptions.ValidationError):

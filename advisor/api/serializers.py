@@ -105,6 +105,13 @@ class StudySerializer(serializers.Serializer[Any]):
     finished_at = serializers.DateTimeField(allow_null=True)
 
 
+class StudyPageSerializer(serializers.Serializer[Any]):
+    count = serializers.IntegerField(help_text="Of all studies, on all pages.")
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    results = StudySerializer(many=True)
+
+
 class ProgressSerializer(serializers.Serializer[Any]):
     fraction = serializers.FloatField(help_text="0 to 1.")
     text = serializers.CharField()

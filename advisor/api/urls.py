@@ -10,7 +10,9 @@ from advisor.api import views
 # In a browser, so a visitor without a session is sent to log in; the split view keeps its
 # script in a file of its own, as the content security policy wants.
 docs = login_required(
-    SpectacularSwaggerSplitView.as_view(url_name="api-schema", permission_classes=[AllowAny])
+    SpectacularSwaggerSplitView.as_view(
+        url_name="api-schema", template_name="api/docs.html", permission_classes=[AllowAny]
+    )
 )
 
 urlpatterns = [

@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
@@ -21,8 +22,8 @@ from advisor.api.errors import ApiError, refusal
 from advisor.api.serializers import (
     ErrorSerializer,
     RankingRowSerializer,
+    StudyPageSerializer,
     StudyRequestSerializer,
-    StudySerializer,
     StudyStateSerializer,
 )
 from advisor.pages.studies import my_cnf_response
@@ -55,7 +56,7 @@ class StudyListView(APIView):
             OpenApiParameter("page", int, description="Counted from 1."),
             OpenApiParameter("page_size", int, description="At most 200; 50 when left out."),
         ],
-        responses={200: StudySerializer(many=True), 401: UNAUTHORISED},
+        responses={200: StudyPageSerializer, 401: UNAUTHORISED},
     )
     def get(self, request: Request) -> Response:
         pages = StudyPages()
@@ -107,7 +108,19 @@ class RankingView(APIView):
         return Response(ranking_rows(get_object_or_404(studies(), pk=pk)))
 
 
+class AnyAccept(BaseContentNegotiation):
+    """There is one form of the answer, whatever the Accept header prefers."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return parsers[0]
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
 class MyCnfView(APIView):
+    content_negotiation_class = AnyAccept
+
     @extend_schema(
         operation_id="get_my_cnf",
         summary="The recommended my.cnf",

@@ -109,6 +109,8 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
     figure.update_xaxes(
         tickvals=places,
         ticktext=names,
+        autotickangles=[0, -45, -90],
+        ticklabeloverflow="allow",
         range=[-0.5, len(names) - 0.5],
         showgrid=False,
         zeroline=False,

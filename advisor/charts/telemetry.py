@@ -129,15 +129,16 @@ def telemetry_figure(series: TelemetrySeries) -> go.Figure:
         )
     if series.warmup:
         start, end = series.warmup
-        figure.add_vrect(
-            x0=start,
-            x1=end,
-            fillcolor=BAND,
-            line_width=0,
-            layer="below",
-            annotation_text="warm-up",
-            annotation_position="top left",
-            annotation_font_size=11,
+        figure.add_vrect(x0=start, x1=end, fillcolor=BAND, line_width=0, layer="below")
+        figure.add_annotation(
+            text="warm-up",
+            font_size=11,
+            showarrow=False,
+            x=start,
+            xanchor="left",
+            y=1,
+            yref="paper",
+            yanchor="bottom",
         )
     figure.update_xaxes(
         title_text="seconds since measuring began", zeroline=False, automargin=True
@@ -145,7 +146,7 @@ def telemetry_figure(series: TelemetrySeries) -> go.Figure:
     figure.update_yaxes(title_text=series.unit, rangemode="tozero", automargin=True)
     figure.update_layout(
         showlegend=len(series.lines) > 1,
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "right", "x": 1},
         margin={"l": 8, "r": 8, "t": 30, "b": 8},
         hovermode="x unified",
         height=260,

@@ -53,6 +53,13 @@ def duration(seconds: float | None) -> str:
     return f"{hours}{NARROW}h" + (f" {minutes}{NARROW}min" if minutes else "")
 
 
+def rough_duration(seconds: float | None) -> str:
+    """Like `duration`, as an estimate deserves: tens of seconds, then whole minutes."""
+    if seconds is None:
+        return ABSENT
+    return duration(max(10, round(seconds, -1)) if seconds < 120 else round(seconds / 60) * 60)
+
+
 def byte_size(size: float | None) -> str:
     """Bytes with a decimal unit: 12345 -> 12.3 kB."""
     if size is None:

@@ -16,6 +16,8 @@ from tuning.study_templates import StudyTemplate
 
 LARGEST_CONFIG_BYTES = 64 * 1024
 MOST_CONFIGS = 20
+DEFAULT_TEMPLATE = "quick"
+SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
 # Which field an error of the services belongs beside, by its code.
 FIELD_OF_CODE = {
@@ -37,7 +39,7 @@ class PastedConfig:
 class NewStudyForm(forms.Form):
     """Every field may stay empty: then the template's or the host's own value holds."""
 
-    template = forms.ChoiceField(help_text="The candidates and sizes to begin with.")
+    template = forms.ChoiceField()
     name = forms.CharField(
         required=False, max_length=200, help_text="How the study is listed. Optional."
     )
@@ -76,11 +78,13 @@ class NewStudyForm(forms.Form):
         choice = self.fields["template"]
         assert isinstance(choice, forms.ChoiceField)  # noqa: S101  # for the type checker
         choice.choices = [(one.name, one.title) for one in templates]
-        if templates:
-            for name in ("warehouses", "connections", "warmup_s", "measure_s", "blocks"):
-                value = getattr(templates[0], name)
-                text = ", ".join(map(str, value)) if name == "connections" else str(value)
-                self.fields[name].widget.attrs["placeholder"] = text
+        self.fields["template"].initial = DEFAULT_TEMPLATE
+        # app.js changes them with the choice of the template.
+        self.template_values = {one.name: _values_of(one) for one in templates}
+        shown = self.template_values.get(str(self["template"].value()), {})
+        self.candidates_shown = shown.get("candidates", "")
+        for name in SIZES:
+            self.fields[name].widget.attrs["placeholder"] = shown.get(name, "")
         for name in self.fields:
             self.fields[name].widget.attrs.setdefault("autocomplete", "off")
 
@@ -122,6 +126,19 @@ class NewStudyForm(forms.Form):
         if field is None and error.code == "bad_size" and first_word in self.fields:
             field = first_word
         self.add_error(field, str(error))
+
+
+def _values_of(template: StudyTemplate) -> dict[str, str]:
+    """What the form says of a template: its sizes by field, and its candidates."""
+    values = {
+        name: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        for name in SIZES
+        for value in [getattr(template, name)]
+    }
+    names = [
+        f"{name} (baseline)" if name == template.baseline else name for name in template.presets
+    ]
+    return values | {"candidates": ", ".join(names)}
 
 
 def pasted_configs(names: list[str], texts: list[str]) -> tuple[list[PastedConfig], list[str]]:

@@ -39,7 +39,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
     (
         "Throughput and response time",
         (
-            ("tpmP", "tpmP", significant, "New-Orders per minute"),
+            ("tpmP", "tpmP", significant, "New-Orders/min"),
             ("95th percentile of New-Order", "p95_ms", significant, "ms"),
             ("99th percentile of New-Order", "p99_ms", significant, "ms"),
             ("Slowest New-Order", "max_ms", significant, "ms"),
@@ -52,15 +52,15 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
     (
         "CPU",
         (
-            ("Path length, server", "server_path_length", megacycles, "Mcycles per New-Order"),
-            ("Path length, host", "host_path_length", megacycles, "Mcycles per New-Order"),
+            ("Path length, server", "server_path_length", megacycles, "Mcycles/New-Order"),
+            ("Path length, host", "host_path_length", megacycles, "Mcycles/New-Order"),
             ("Busy for the server", "server_cores", significant, "cores"),
             ("User", "cpu_user_pct", decimals, "% of all CPUs"),
             ("System", "cpu_sys_pct", decimals, "% of all CPUs"),
             ("Waiting for I/O", "cpu_iowait_pct", decimals, "% of all CPUs"),
             ("Stolen by the hypervisor", "cpu_steal_pct", decimals, "% of all CPUs"),
             ("Clock rate of the path lengths", "cpu_hz", _gigahertz, "GHz"),
-            ("Driver", "driver_cpu_ms_per_new_order", significant, "ms of CPU per New-Order"),
+            ("Driver", "driver_cpu_ms_per_new_order", significant, "ms CPU/New-Order"),
         ),
     ),
     (

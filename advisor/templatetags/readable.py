@@ -27,6 +27,7 @@ register.filter("significant", formatting.significant)
 register.filter("percent_change", formatting.percent_change)
 register.filter("megacycles", formatting.megacycles)
 register.filter("duration", formatting.duration)
+register.filter("rough_duration", formatting.rough_duration)
 register.filter("byte_size", formatting.byte_size)
 
 

@@ -5,9 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
 from advisor.tests.harness import Home
 from benchmarks.servers.binary import ServerBinary
+
+
+@pytest.fixture(autouse=True)
+def fast_passwords(settings: Settings) -> None:
+    """The slow hash that protects real passwords would be a third of the pages' test time."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session")

@@ -106,5 +106,21 @@
     list.lastElementChild.querySelector("input").focus();
   }
 
+  // The form of a new study shows the sizes and candidates of the template that is chosen.
+  const templateValues = document.getElementById("template-values");
+  const templateChoice = document.getElementById("id_template");
+  if (templateValues && templateChoice) {
+    const values = JSON.parse(templateValues.textContent);
+    const show = () => {
+      const { candidates, ...sizes } = values[templateChoice.value];
+      document.getElementById("template-candidates").textContent = candidates;
+      for (const [name, size] of Object.entries(sizes)) {
+        document.getElementById(`id_${name}`).placeholder = size;
+      }
+    };
+    templateChoice.addEventListener("change", show);
+    show(); // a browser may bring back another choice than the page was made with
+  }
+
   announce();
 })();

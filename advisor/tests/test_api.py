@@ -1,0 +1,381 @@
+"""The REST API: who may use it, what it answers, and one shape for every error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+from rest_framework.authtoken.models import Token
+
+from advisor.tests import factories
+from benchmarks.errors import DeviceUnusable
+from benchmarks.servers.binary import ServerBinary
+from tuning.errors import InvalidConfig, Problem
+from tuning.models import Recommendation, Study, StudyState
+from tuning.services.studies import StudyRequest
+
+pytestmark = pytest.mark.django_db
+
+STUDIES = "/api/v1/studies/"
+
+
+@pytest.fixture
+def api() -> Client:
+    """A client that carries a token and no session."""
+    user = User.objects.create_user("ci")
+    token = Token.objects.create(user=user).key
+    return Client(headers={"Authorization": f"Token {token}"})
+
+
+def error(answer: Any, status: int) -> dict[str, Any]:
+    """The error of an answer, after checking that it has the one shape."""
+    assert answer.status_code == status, answer.content
+    assert answer["Content-Type"] == "application/json"
+    body = answer.json()
+    assert set(body) == {"error"}
+    assert set(body["error"]) - {"details"} == {"code", "message"}
+    return dict(body["error"])
+
+
+def addresses(study: Study) -> list[str]:
+    one = f"{STUDIES}{study.pk}/"
+    return [STUDIES, one, f"{one}ranking/", f"{one}recommendation/my.cnf", "/api/v1/schema/"]
+
+
+# --- access --------------------------------------------------------------------------------------
+
+
+def test_without_a_token_everything_is_401(client: Client) -> None:
+    study = factories.measured_study(blocks=1)
+    for address in addresses(study):
+        answer = client.get(address)
+        assert error(answer, 401)["code"] == "not_authenticated", address
+        assert answer["WWW-Authenticate"] == "Token"
+    answer = client.post(STUDIES, {}, content_type="application/json")
+    assert error(answer, 401)["code"] == "not_authenticated"
+
+
+def test_a_wrong_token_is_401(client: Client) -> None:
+    answer = client.get(STUDIES, headers={"Authorization": "Token 123"})
+    assert error(answer, 401)["code"] == "authentication_failed"
+
+
+def test_with_a_token_everything_is_read(api: Client) -> None:
+    study = factories.measured_study(blocks=1)
+    for address in addresses(study):
+        assert api.get(address).status_code == 200, address
+
+
+def test_a_session_may_read_and_needs_csrf_to_write(admin_user: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin_user)
+    assert client.get(STUDIES).status_code == 200
+    answer = client.post(STUDIES, {}, content_type="application/json")
+    assert error(answer, 403)["code"] == "permission_denied"
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rest", ["4711/", "4711/ranking/", "4711/recommendation/my.cnf"])
+def test_a_study_that_does_not_exist_is_404(api: Client, rest: str) -> None:
+    assert error(api.get(STUDIES + rest), 404)["code"] == "not_found"
+
+
+@pytest.mark.parametrize("address", ["/api/v1/nonsense/", "/api/v1/", "/api/v1/studies/x/"])
+def test_an_unknown_address_is_404_in_the_same_shape(api: Client, address: str) -> None:
+    assert error(api.get(address), 404)["code"] == "not_found"
+    assert error(api.post(address), 404)["code"] == "not_found"
+
+
+def test_below_api_even_other_versions_answer_json(api: Client) -> None:
+    assert error(api.get("/api/v2/studies/"), 404)["code"] == "not_found"
+
+
+def test_a_wrong_method_is_405(api: Client) -> None:
+    assert error(api.delete(STUDIES), 405)["code"] == "method_not_allowed"
+
+
+def test_a_bug_is_500_in_the_same_shape(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(study: Study) -> None:
+        raise RuntimeError("a bug")
+
+    study = factories.make_study(blocks=1)
+    monkeypatch.setattr("advisor.api.views.ranking_rows", broken)
+    api.raise_request_exception = False
+    answer = api.get(f"{STUDIES}{study.pk}/ranking/")
+    assert error(answer, 500)["code"] == "internal_error"
+    assert "a bug" not in answer.content.decode()
+
+
+# --- starting a study ----------------------------------------------------------------------------
+
+
+class Service:
+    """Stands in for create_study: keeps the request, stores a study or refuses."""
+
+    def __init__(self) -> None:
+        self.request: StudyRequest | None = None
+        self.refusal: Exception | None = None
+
+    def __call__(self, request: StudyRequest, user: User) -> Study:
+        self.request = request
+        if self.refusal:
+            raise self.refusal
+        return factories.make_study(blocks=1, created_by=user)
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Service:
+    fake = Service()
+    monkeypatch.setattr("advisor.api.views.create_study", fake)
+    return fake
+
+
+def post(api: Client, body: Any) -> Any:
+    return api.post(STUDIES, body, content_type="application/json")
+
+
+def test_an_empty_body_asks_for_the_quick_study(api: Client, service: Service) -> None:
+    answer = post(api, {})
+    assert answer.status_code == 201
+    assert service.request == StudyRequest()
+    study = Study.objects.get()
+    assert answer.json()["id"] == study.pk
+    assert answer.json()["state"] == "queued"
+    assert answer["Location"] == f"http://testserver{STUDIES}{study.pk}/"
+    assert study.created_by is not None
+    assert study.created_by.username == "ci"
+
+
+def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
+    body = {
+        "template": "compare",
+        "name": "Nightly",
+        "device": "/srv/nvme",
+        "server": "/opt/mysql/bin/mysqld",
+        "driver": "sysbench",
+        "configs": [{"name": "prod", "text": "[mysqld]\nsync_binlog = 1\n"}],
+        "warehouses": 20,
+        "connections": [8, 32],
+        "warmup_s": 0,
+        "measure_s": 60,
+        "blocks": 5,
+        "seed": 42,
+    }
+    assert post(api, body).status_code == 201
+    assert service.request == StudyRequest(
+        template="compare",
+        name="Nightly",
+        device=Path("/srv/nvme"),
+        server=Path("/opt/mysql/bin/mysqld"),
+        driver="sysbench",
+        configs=[("prod", b"[mysqld]\nsync_binlog = 1\n")],
+        warehouses=20,
+        connections=[8, 32],
+        warmup_s=0,
+        measure_s=60,
+        blocks=5,
+        seed=42,
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"warehouses": 0}, "warehouses"),
+        ({"warehouses": "ten"}, "warehouses"),
+        ({"connections": []}, "connections"),
+        ({"connections": [8, 0]}, "connections"),
+        ({"connections": 8}, "connections"),
+        ({"driver": "hammerdb"}, "driver"),
+        ({"configs": [{"name": "x"}]}, "configs"),
+        ({"configs": [{"name": "x", "text": "y"}] * 21}, "configs"),
+        ({"warehuoses": 10}, "warehuoses"),
+        ([], "non_field_errors"),
+    ],
+)
+def test_a_bad_body_is_400_and_names_the_field(
+    api: Client, service: Service, body: Any, field: str
+) -> None:
+    found = error(post(api, body), 400)
+    assert found["code"] == "invalid_request"
+    assert set(found["details"]) == {field}
+    assert service.request is None
+
+
+def test_what_is_not_json_is_400_or_415(api: Client, service: Service) -> None:
+    broken = api.post(STUDIES, "{", content_type="application/json")
+    assert error(broken, 400)["code"] == "parse_error"
+    form = api.post(STUDIES, {"name": "x"})
+    assert error(form, 415)["code"] == "unsupported_media_type"
+
+
+def test_a_refusal_keeps_the_code_of_the_service(api: Client, service: Service) -> None:
+    service.refusal = DeviceUnusable("/nowhere does not exist")
+    found = error(post(api, {"device": "/nowhere"}), 400)
+    assert found == {"code": "device_unusable", "message": "/nowhere does not exist"}
+
+
+def test_an_invalid_config_lists_its_lines(api: Client, service: Service) -> None:
+    service.refusal = InvalidConfig([Problem("prod", 2, "datadir", "a path is no knob")])
+    found = error(post(api, {}), 400)
+    assert found["code"] == "invalid_config"
+    assert found["details"] == {
+        "problems": [
+            {"config": "prod", "line": 2, "option": "datadir", "reason": "a path is no knob"}
+        ]
+    }
+
+
+@pytest.mark.server
+def test_a_study_is_stored_with_the_real_service(
+    api: Client, mysql_binary: ServerBinary, server_tmp: Path
+) -> None:
+    body = {
+        "device": str(server_tmp),
+        "server": str(mysql_binary.path),
+        "driver": "sysbench",
+        "warehouses": 1,
+        "blocks": 2,
+        "configs": [{"name": "mine", "text": "[mysqld]\ninnodb_io_capacity = 2000\n"}],
+    }
+    answer = post(api, body)
+    assert answer.status_code == 201, answer.content
+    study = Study.objects.get(pk=answer.json()["id"])
+    assert study.candidates.filter(name="mine").exists()
+    assert study.slots.count() == 2 * study.candidates.count()
+
+
+@pytest.mark.server
+def test_a_bad_config_is_refused_by_the_real_service(
+    api: Client, mysql_binary: ServerBinary, server_tmp: Path
+) -> None:
+    text = "[mysqld]\ndatadir = /elsewhere\ninnodb_io_capacitie = 1\n"
+    body = {
+        "device": str(server_tmp),
+        "server": str(mysql_binary.path),
+        "driver": "sysbench",
+        "warehouses": 1,
+        "configs": [{"name": "bad", "text": text}],
+    }
+    found = error(post(api, body), 400)
+    assert found["code"] == "invalid_config"
+    assert [problem["line"] for problem in found["details"]["problems"]] == [2, 3]
+    assert not Study.objects.exists()
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def test_the_list_is_paged(api: Client) -> None:
+    for _ in range(3):
+        factories.make_study(blocks=1, names=["server-default"])
+    first = api.get(STUDIES, {"page_size": 2}).json()
+    assert first["count"] == 3
+    assert first["previous"] is None
+    ids = [study["id"] for study in first["results"]]
+    assert ids == sorted(ids, reverse=True)
+    assert len(ids) == 2
+    second = api.get(first["next"]).json()
+    assert len(second["results"]) == 1
+    assert error(api.get(STUDIES, {"page": 9}), 404)["code"] == "not_found"
+
+
+def test_the_list_takes_as_many_queries_for_three_studies_as_for_one(
+    api: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    factories.make_study(blocks=1)
+    with django_assert_max_num_queries(6) as one:
+        api.get(STUDIES)
+    factories.make_study(blocks=1)
+    factories.make_study(blocks=1)
+    with django_assert_max_num_queries(len(one)):
+        api.get(STUDIES)
+
+
+def test_a_running_study_tells_its_progress(api: Client) -> None:
+    study = factories.make_study(state=StudyState.RUNNING, names=["a", "b"], blocks=2)
+    first = factories.begin(study)
+    assert first is not None
+    factories.finish(first)
+    current = factories.begin(study, step="measuring")
+    assert current is not None
+    progress = api.get(f"{STUDIES}{study.pk}/").json()["progress"]
+    assert progress["candidate"] == current.slot.candidate.name
+    assert (progress["runs_done"], progress["runs_total"]) == (1, 4)
+    assert (progress["step"], progress["blocks"]) == ("measuring", 2)
+    assert 0 < progress["fraction"] < 1
+    assert progress["eta_s"] > 0
+
+
+def test_a_failed_study_tells_why(api: Client) -> None:
+    study = factories.make_study(state=StudyState.FAILED, reason_code="disk_full", reason="full")
+    body = api.get(f"{STUDIES}{study.pk}/").json()
+    assert (body["state"], body["reason_code"], body["reason"]) == ("failed", "disk_full", "full")
+
+
+def test_the_ranking_has_a_row_per_candidate_best_first(api: Client) -> None:
+    study = factories.measured_study(fails=["whitepaper-1"])
+    rows = api.get(f"{STUDIES}{study.pk}/ranking/").json()
+    assert [row["rank"] for row in rows] == [1, 2, 3, 4, None]
+    assert rows[0]["config"] == study.recommendations.get().candidate.name
+    assert rows[0]["ratio_to_baseline"] > 1
+    assert rows[-1]["config"] == "whitepaper-1"
+    assert rows[-1]["outcome"] == "no_start"
+    assert rows[-1]["tpmP"] is None
+    assert {row["connections"] for row in rows} == {8}
+    assert {row["device"] for row in rows} == {"/srv/mysql"}
+
+
+def my_cnf(study: Study) -> str:
+    return f"{STUDIES}{study.pk}/recommendation/my.cnf"
+
+
+def test_the_recommended_file_is_plain_text(api: Client) -> None:
+    study = factories.measured_study(blocks=1)
+    answer = api.get(my_cnf(study))
+    assert answer.status_code == 200
+    assert answer["Content-Type"].startswith("text/plain")
+    assert "attachment" in answer["Content-Disposition"]
+    assert answer.content.decode() == factories.MY_CNF
+    assert api.get(my_cnf(study), headers={"Accept": "text/plain"}).status_code == 200
+
+
+def test_while_the_study_runs_the_file_is_409(api: Client) -> None:
+    study = factories.make_study(state=StudyState.RUNNING)
+    for accept in ("*/*", "text/plain"):
+        answer = api.get(my_cnf(study), headers={"Accept": accept})
+        assert error(answer, 409)["code"] == "study_running"
+
+
+def test_a_study_that_ended_without_one_is_404_with_its_reason(api: Client) -> None:
+    study = factories.make_study(state=StudyState.FAILED, reason="the baseline never ran")
+    found = error(api.get(my_cnf(study)), 404)
+    assert found["code"] == "no_recommendation"
+    assert "the baseline never ran" in found["message"]
+
+
+def test_with_several_devices_one_must_be_named(api: Client) -> None:
+    study = factories.measured_study(blocks=1)
+    first = study.recommendations.get()
+    second = factories.make_device(data_dir="/srv/nvme", kind="nvme")
+    Recommendation.objects.create(
+        study=study,
+        device=second,
+        candidate=first.candidate,
+        ratio_to_baseline=1.1,
+        verdict="v",
+        my_cnf="# nvme\n",
+    )
+    found = error(api.get(my_cnf(study)), 400)
+    assert found["code"] == "device_required"
+    assert found["details"] == {"devices": [first.device_id, second.pk]}
+    answer = api.get(my_cnf(study), {"device": second.pk})
+    assert answer.content.decode() == "# nvme\n"
+    assert error(api.get(my_cnf(study), {"device": "x"}), 400)["code"] == "device_required"
+    assert error(api.get(my_cnf(study), {"device": 4711}), 404)["code"] == "no_recommendation"

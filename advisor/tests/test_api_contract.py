@@ -1,0 +1,103 @@
+"""The committed OpenAPI document is the API: no drift, and the answers are as it says."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+
+from advisor.api.documents import study_document
+from advisor.tests import factories
+from tuning.models import StudyState
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMITTED = ROOT / "docs" / "openapi.yaml"
+STUDIES = "/api/v1/studies/"
+
+# What the command `advise --json` promises, in this order.
+RANKING_KEYS = [
+    "rank",
+    "config",
+    "outcome",
+    "tpmP",
+    "ratio_to_baseline",
+    "p95_ms",
+    "p99_ms",
+    "max_ms",
+    "server_path_length",
+    "host_path_length",
+    "runs",
+]
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    return dict(yaml.safe_load(COMMITTED.read_text()))
+
+
+def check(document: dict[str, Any], name: str, value: Any) -> None:
+    """`value` is what the document's component `name` describes, with no key too many."""
+    schema = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+    jsonschema.validate(value, schema, jsonschema.Draft202012Validator)
+    described = document["components"]["schemas"][name]["properties"]
+    assert set(value) <= set(described)
+
+
+def test_the_committed_document_has_not_drifted(tmp_path: Path) -> None:
+    fresh = tmp_path / "openapi.yaml"
+    call_command("spectacular", file=str(fresh), validate=True, fail_on_warn=True)
+    assert fresh.read_text() == COMMITTED.read_text(), (
+        "run: .venv/bin/python manage.py spectacular --file docs/openapi.yaml "
+        "--validate --fail-on-warn"
+    )
+
+
+def test_the_guide_names_every_path_and_every_error(document: dict[str, Any]) -> None:
+    guide = (ROOT / "docs" / "api.md").read_text()
+    for path in document["paths"]:
+        assert path.replace("{id}", "ID") in guide, path
+    for code in re.findall(r"`(\w+)`", str(document["paths"])):
+        assert f"`{code}`" in guide, code
+
+
+@pytest.mark.django_db
+def test_answers_are_as_the_document_says(
+    client: Client, admin_user: User, document: dict[str, Any]
+) -> None:
+    client.force_login(admin_user)
+    finished = factories.measured_study(blocks=1, fails=["whitepaper-1"])
+    running = factories.make_study(state=StudyState.RUNNING)
+    factories.begin(running)
+    for study in (finished, running):
+        check(document, "StudyState", client.get(f"{STUDIES}{study.pk}/").json())
+        for row in client.get(f"{STUDIES}{study.pk}/ranking/").json():
+            check(document, "RankingRow", row)
+    check(document, "StudyPage", client.get(STUDIES).json())
+    check(document, "Error", client.get(f"{STUDIES}4711/").json())
+
+
+@pytest.mark.django_db
+def test_the_document_of_advise_has_its_three_parts() -> None:
+    study = factories.measured_study(blocks=1)
+    found = study_document(study)
+    assert json.loads(json.dumps(found)) == found
+    assert list(found) == ["study", "ranking", "recommendation"]
+    assert list(found["ranking"][0])[: len(RANKING_KEYS)] == RANKING_KEYS
+    assert found["recommendation"]["my_cnf"] == factories.MY_CNF
+    assert found["study"]["state"] == "finished"
+
+
+@pytest.mark.django_db
+def test_the_document_of_a_study_without_recommendation_has_none() -> None:
+    study = factories.make_study(state=StudyState.FAILED, reason="no", reason_code="no_baseline")
+    found = study_document(study)
+    assert found["recommendation"] is None
+    assert {row["rank"] for row in found["ranking"]} == {None}

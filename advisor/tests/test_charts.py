@@ -1,0 +1,133 @@
+"""The charts: series from rows, figures from series, JSON from figures."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from advisor.charts.candidates import (
+    CandidateMedian,
+    CandidatesSeries,
+    RunPoint,
+    candidates_figure,
+    candidates_series,
+)
+from advisor.charts.payload import charts_payload
+from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure, telemetry_series
+from advisor.tests import factories
+from benchmarks.models import Sample
+from tuning.services.results import boards
+
+
+@pytest.mark.django_db
+def test_candidates_series_has_medians_and_every_run_that_ended_well() -> None:
+    study = factories.measured_study(fails=["whitepaper-1"])
+    [board] = boards(study)
+    series = candidates_series(board)
+    assert [median.candidate for median in series.medians] == [
+        row.candidate.name for row in board.rows
+    ]
+    failed = next(m for m in series.medians if m.candidate == "whitepaper-1")
+    assert failed.tpmP is None, "a failed candidate keeps its place, without a number"
+    assert len(series.runs) == 12
+    assert "whitepaper-1" not in {point.candidate for point in series.runs}
+    assert [m.candidate for m in series.medians if m.is_baseline] == ["server-default"]
+
+
+@pytest.mark.django_db
+def test_candidates_series_before_the_first_run_has_no_dots() -> None:
+    [board] = boards(factories.make_study())
+    assert candidates_series(board).runs == []
+
+
+SERIES = CandidatesSeries(
+    medians=[
+        CandidateMedian("b", False, 200.0, 10.0),
+        CandidateMedian("a", True, 100.0, 20.0),
+        CandidateMedian("c", False, None, None),
+    ],
+    runs=[
+        RunPoint("a", 1, 90.0, 22.0, "/runs/1/"),
+        RunPoint("a", 3, 110.0, 18.0, "/runs/3/"),
+        RunPoint("b", 2, 200.0, 10.0, "/runs/2/"),
+    ],
+)
+
+
+def test_candidates_figure_draws_bars_and_dots_with_units() -> None:
+    figure = candidates_figure(SERIES)
+    bars, dots, p95_bars, p95_dots = figure.data
+    assert list(bars.y) == [200.0, 100.0, None]
+    assert list(dots.y) == [90.0, 110.0, 200.0]
+    assert list(p95_bars.y) == [10.0, 20.0, None]
+    assert list(p95_dots.y) == [22.0, 18.0, 10.0]
+    assert "New-Orders per minute" in figure.layout.yaxis.title.text
+    assert "ms" in figure.layout.yaxis2.title.text
+    assert list(figure.layout.xaxis.ticktext) == ["b", "a", "c"]
+
+
+def test_dots_of_one_candidate_stand_beside_each_other_in_the_order_of_blocks() -> None:
+    first, third, only = candidates_figure(SERIES).data[1].x
+    assert 0.5 < first < 1 < third < 1.5
+    assert only == 0
+
+
+def test_candidates_figure_marks_the_baseline() -> None:
+    levels = [shape.y0 for shape in candidates_figure(SERIES).layout.shapes]
+    assert levels == [100.0, 20.0]
+
+
+def test_telemetry_leaves_out_what_was_not_sampled() -> None:
+    samples = [
+        Sample(second=second, new_orders=None if second < 0 else 90, cpu_user_pct=50.0)
+        for second in range(-2, 3)
+    ]
+    charts = telemetry_series(samples)
+    assert set(charts) == {"new_orders", "cpu"}
+    assert [line.name for line in charts["cpu"].lines] == ["user"]
+    assert charts["new_orders"].lines[0].values == [None, None, 90, 90, 90]
+    assert charts["cpu"].warmup == (-2, 0)
+    assert telemetry_series([]) == {}
+
+
+def test_memory_is_drawn_in_megabytes() -> None:
+    [chart] = telemetry_series([Sample(second=0, server_rss_bytes=612_000_000)]).values()
+    assert chart.unit == "MB"
+    assert chart.lines[0].values == [612.0]
+
+
+def test_telemetry_figure_shades_the_warm_up() -> None:
+    line = Line("user", "#112233", [1.0, 2.0, 3.0])
+    with_warmup = telemetry_figure(TelemetrySeries("CPU", "%", [-1, 0, 1], [line], stacked=True))
+    [band] = with_warmup.layout.shapes
+    assert (band.x0, band.x1) == (-1, 0)
+    assert with_warmup.layout.yaxis.title.text == "%"
+    assert with_warmup.data[0].stackgroup == "all"
+    without = telemetry_figure(TelemetrySeries("CPU", "%", [0, 1], [line]))
+    assert not without.layout.shapes
+
+
+def test_payload_is_plain_json_that_any_plotly_reads() -> None:
+    text = json.dumps(charts_payload({"one": candidates_figure(SERIES)}))
+    assert "bdata" not in text
+    assert json.loads(text)["charts"]["one"]["data"][0]["type"] == "bar"
+
+
+@pytest.mark.django_db
+def test_the_study_answers_one_figure_per_board(admin_client: Client) -> None:
+    workloads = [factories.make_workload(connections=number) for number in (8, 32)]
+    study = factories.make_study(workloads=workloads, blocks=1)
+    address = reverse("study-charts", args=[study.pk])
+    assert admin_client.get(address).json() == {"charts": {}}
+    run = factories.begin(study)
+    assert run is not None
+    factories.finish(run)
+    [key] = admin_client.get(address).json()["charts"]
+    assert key == f"board-{run.device_id}-{run.workload_id}"
+    assert (
+        f'data-chart="{key}"'
+        in admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    )

@@ -1,0 +1,130 @@
+"""Who may see the pages, by which method, and what protects them."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+from advisor.tests import factories
+from tuning.models import Study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return factories.measured_study(blocks=1)
+
+
+def pages(study: Study) -> dict[str, str]:
+    """Every page that is read with GET, by the name of its URL."""
+    [run] = study.slots.filter(order=1).values_list("run_id", flat=True)
+    recommendation = study.recommendations.get()
+    return {
+        "study-list": reverse("study-list"),
+        "study-new": reverse("study-new"),
+        "study-detail": reverse("study-detail", args=[study.pk]),
+        "study-live": reverse("study-live", args=[study.pk]),
+        "study-charts": reverse("study-charts", args=[study.pk]),
+        "study-my-cnf": reverse("study-my-cnf", args=[study.pk, recommendation.pk]),
+        "run-detail": reverse("run-detail", args=[run]),
+        "run-charts": reverse("run-charts", args=[run]),
+        "account-token": reverse("account-token"),
+        "account-password": reverse("account-password"),
+        "api-docs": reverse("api-docs"),
+    }
+
+
+def test_who_is_not_logged_in_is_sent_to_the_login_page(client: Client, study: Study) -> None:
+    for address in pages(study).values():
+        response = client.get(address)
+        assert response.status_code == 302, address
+        assert response["Location"].startswith(reverse("login")), address
+
+
+def test_who_is_logged_in_reads_every_page(admin_client: Client, study: Study) -> None:
+    for address in pages(study).values():
+        assert admin_client.get(address).status_code == 200, address
+
+
+def test_every_page_carries_the_content_security_policy(
+    admin_client: Client, study: Study
+) -> None:
+    for address in pages(study).values():
+        policy = admin_client.get(address)["Content-Security-Policy"]
+        assert "script-src 'self';" in f"{policy};", address
+        assert "default-src 'self'" in policy, address
+
+
+def test_pages_refuse_other_methods(admin_client: Client, study: Study) -> None:
+    may_post = {"study-new", "account-token", "account-password"}
+    for name, address in pages(study).items():
+        if name not in may_post:
+            assert admin_client.post(address).status_code == 405, address
+    assert admin_client.get(reverse("study-cancel", args=[study.pk])).status_code == 405
+    assert admin_client.get(reverse("logout")).status_code == 405
+
+
+@pytest.mark.parametrize("name", ["study-detail", "study-live", "study-charts", "run-detail"])
+def test_what_does_not_exist_is_404(admin_client: Client, name: str) -> None:
+    response = admin_client.get(reverse(name, args=[4711]))
+    assert response.status_code == 404
+    assert b"There is nothing here" in response.content
+
+
+def test_a_recommendation_is_found_below_its_own_study_only(
+    admin_client: Client, study: Study
+) -> None:
+    recommendation = study.recommendations.get()
+    other = factories.make_study(blocks=1)
+    response = admin_client.get(reverse("study-my-cnf", args=[other.pk, recommendation.pk]))
+    assert response.status_code == 404
+
+
+def test_log_in_and_out(client: Client, admin_user: User, study: Study) -> None:
+    wanted = reverse("study-detail", args=[study.pk])
+    answer = client.post(
+        f"{reverse('login')}?next={wanted}", {"username": "admin", "password": "password"}
+    )
+    assert answer.status_code == 302
+    assert answer["Location"] == wanted
+    assert client.post(reverse("logout")).status_code == 302
+    assert client.get(wanted).status_code == 302
+
+
+def test_a_wrong_password_is_said_beside_the_form(client: Client, admin_user: User) -> None:
+    answer = client.post(reverse("login"), {"username": "admin", "password": "wrong"})
+    assert answer.status_code == 200
+    assert b"Please enter a correct username and password" in answer.content
+
+
+def test_log_in_does_not_lead_to_other_sites(client: Client, admin_user: User) -> None:
+    answer = client.post(
+        f"{reverse('login')}?next=https://example.org/",
+        {"username": "admin", "password": "password"},
+    )
+    assert answer["Location"] == reverse("study-list")
+
+
+def test_forms_need_their_csrf_token(admin_user: User, study: Study) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin_user)
+    answer = client.post(reverse("study-cancel", args=[study.pk]))
+    assert answer.status_code == 403
+    assert b"This form has expired" in answer.content
+
+
+def test_a_bug_is_answered_with_a_page_that_needs_no_context(
+    admin_user: User, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(study: Study) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("advisor.pages.studies.boards", broken)
+    client = Client(raise_request_exception=False)
+    client.force_login(admin_user)
+    answer = client.get(reverse("study-charts", args=[study.pk]))
+    assert answer.status_code == 500
+    assert b"Internal error" in answer.content

@@ -1,0 +1,70 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from advisor.pages import formatting
+
+NB = formatting.NARROW
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, formatting.ABSENT),
+        (12345.6, "12,346"),
+        (123.4, "123"),
+        (12.345, "12.3"),
+        (0.123, "0.12"),
+        (0, "0.00"),
+    ],
+)
+def test_significant(value: float | None, text: str) -> None:
+    assert formatting.significant(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (1.123, f"+12.3{NB}%"),
+        (0.9, f"{formatting.MINUS}10.0{NB}%"),
+        (1.0, f"±0.0{NB}%"),
+        (0.9999, f"±0.0{NB}%"),
+        (11.0, f"+1,000.0{NB}%"),
+        (None, formatting.ABSENT),
+    ],
+)
+def test_percent_change(ratio: float | None, text: str) -> None:
+    assert formatting.percent_change(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4, f"0{NB}s"),
+        (59.4, f"59{NB}s"),
+        (60, f"1{NB}min"),
+        (200, f"3{NB}min 20{NB}s"),
+        (7500, f"2{NB}h 5{NB}min"),
+        (None, formatting.ABSENT),
+    ],
+)
+def test_duration(seconds: float | None, text: str) -> None:
+    assert formatting.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, f"10{NB}s"), (44, f"40{NB}s"), (842, f"14{NB}min"), (-5, f"10{NB}s")],
+)
+def test_rough_duration(seconds: float, text: str) -> None:
+    assert formatting.rough_duration(seconds) == text
+
+
+def test_megacycles_and_bytes() -> None:
+    assert formatting.megacycles(28_640_000) == "28.6"
+    assert formatting.megacycles(None) == formatting.ABSENT
+    assert formatting.byte_size(41_300) == f"41.3{NB}kB"
+    assert formatting.byte_size(512) == f"512{NB}B"
+    assert formatting.byte_size(7e12) == f"7.0{NB}TB"

@@ -1,0 +1,209 @@
+"""The form that starts a study: what it asks for, and where it says what is wrong."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from advisor.tests import factories
+from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
+from tuning.errors import InvalidConfig, Problem, TuningError
+from tuning.models import Study
+from tuning.services.studies import StudyRequest
+
+pytestmark = pytest.mark.django_db
+
+BLANK = {
+    "template": "quick",
+    "name": "",
+    "device": "",
+    "server": "",
+    "driver": "auto",
+    "warehouses": "",
+    "connections": "",
+    "warmup_s": "",
+    "measure_s": "",
+    "blocks": "",
+    "config_name": [""],
+    "config_text": [""],
+}
+
+
+class Service:
+    """Stands in for create_study: keeps the request, stores a study or refuses."""
+
+    def __init__(self) -> None:
+        self.request: StudyRequest | None = None
+        self.user: User | None = None
+        self.refusal: Exception | None = None
+
+    def __call__(self, request: StudyRequest, user: User) -> Study:
+        self.request, self.user = request, user
+        if self.refusal:
+            raise self.refusal
+        return factories.make_study(blocks=1)
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Service:
+    fake = Service()
+    monkeypatch.setattr("advisor.pages.new_study.create_study", fake)
+    return fake
+
+
+def post(client: Client, **fields: Any) -> tuple[int, str]:
+    answer = client.post(reverse("study-new"), BLANK | fields)
+    return answer.status_code, answer.content.decode()
+
+
+def beside(text: str, field: str) -> str:
+    """The errors that stand beside a field, tied to it for screen readers."""
+    [block] = re.findall(rf'<ul class="errorlist" id="id_{field}_error">(.*?)</ul>', text, re.S)
+    assert re.search(rf'name="{field}"[^>]*aria-describedby="[^"]*id_{field}_error', text)
+    return str(block)
+
+
+def test_the_form_shows_what_empty_fields_mean(admin_client: Client) -> None:
+    text = admin_client.get(reverse("study-new")).content.decode()
+    assert re.search(r'name="warehouses"[^>]*placeholder="10"', text)
+    assert re.search(r'name="measure_s"[^>]*placeholder="12"', text)
+    assert "server-default (baseline), whitepaper-1" in text
+
+
+def test_an_empty_form_asks_for_the_template_as_it_is(
+    admin_client: Client, admin_user: User, service: Service
+) -> None:
+    status, _ = post(admin_client)
+    assert status == 302
+    assert service.request == StudyRequest()
+    assert service.user == admin_user
+
+
+def test_every_field_reaches_the_service(admin_client: Client, service: Service) -> None:
+    post(
+        admin_client,
+        name="Mine",
+        device="/srv/nvme",
+        server="/opt/mysql/bin/mysqld",
+        driver="sysbench",
+        warehouses="20",
+        connections="8, 32",
+        warmup_s="0",
+        measure_s="60",
+        blocks="5",
+        config_name=["first", "", ""],
+        config_text=["[mysqld]\nmax_connections=10\n", "[mysqld]\n", ""],
+        config_files=[SimpleUploadedFile("prod.cnf", b"[mysqld]\nsync_binlog=1\n")],
+    )
+    request = service.request
+    assert request is not None
+    assert (request.name, request.driver) == ("Mine", "sysbench")
+    assert (request.device, request.server) == (Path("/srv/nvme"), Path("/opt/mysql/bin/mysqld"))
+    assert (request.warehouses, request.connections) == (20, [8, 32])
+    assert (request.warmup_s, request.measure_s, request.blocks) == (0, 60, 5)
+    names = [name for name, _ in request.configs]
+    assert names == ["first", "pasted-2", "prod"]
+    assert request.configs[-1] == ("prod", b"[mysqld]\nsync_binlog=1\n")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("warehouses", "0", "greater than or equal to 1"),
+        ("warehouses", "many", "whole number"),
+        ("connections", "8;32", "commas between them"),
+        ("connections", "8, 0", "at least 1"),
+        ("measure_s", "-1", "greater than or equal to 1"),
+        ("driver", "hammerdb", "Select a valid choice"),
+        ("template", "../secret", "Select a valid choice"),
+    ],
+)
+def test_a_bad_value_is_said_beside_its_field(
+    admin_client: Client, service: Service, field: str, value: str, error: str
+) -> None:
+    status, text = post(admin_client, **{field: value})
+    assert status == 400
+    assert error in beside(text, field)
+    assert service.request is None
+
+
+@pytest.mark.parametrize(
+    ("refusal", "field"),
+    [
+        (DeviceUnusable("/nowhere does not exist"), "device"),
+        (NotAServer("/bin/ls is not a mysqld"), "server"),
+        (NoDriver("sysbench is not installed"), "driver"),
+        (TuningError("bad_size", "blocks must be between 1 and 1000"), "blocks"),
+    ],
+)
+def test_what_the_service_refuses_is_said_beside_its_field(
+    admin_client: Client, service: Service, refusal: Exception, field: str
+) -> None:
+    service.refusal = refusal
+    status, text = post(admin_client)
+    assert status == 400
+    assert str(refusal) in beside(text, field)
+
+
+def test_other_refusals_stand_above_the_form(admin_client: Client, service: Service) -> None:
+    service.refusal = TuningError("odd", "no field is to blame")
+    status, text = post(admin_client)
+    assert status == 400
+    assert "no field is to blame" in text
+
+
+def test_refused_lines_of_a_config_are_listed_and_the_texts_kept(
+    admin_client: Client, service: Service
+) -> None:
+    service.refusal = InvalidConfig(
+        [
+            Problem("prod", 2, "datadir", "a path is not a tuning variable"),
+            Problem("prod", 3, "innodb_io_capacitie", "unknown variable"),
+        ]
+    )
+    upload = SimpleUploadedFile("prod.cnf", b"[mysqld]\ndatadir=/x\ninnodb_io_capacitie=1\n")
+    status, text = post(admin_client, config_files=[upload])
+    assert status == 400
+    table = text[text.index('id="config-problems"') :]
+    lines = re.findall(r'<th scope="row">prod</th><td class="num">(\d)</td>', table)
+    assert lines == ["2", "3"]
+    assert "a path is not a tuning variable" in table
+    # A browser forgets chosen files: the text comes back to be mended in the page.
+    assert "innodb_io_capacitie=1" in text[text.index("<textarea") :]
+
+
+@pytest.mark.parametrize(
+    ("upload", "error"),
+    [
+        (SimpleUploadedFile("big.cnf", b"#" * 70_000), "longer than 64 KB"),
+        (SimpleUploadedFile("binary.cnf", b"\xff\xfe\x00"), "not a text file in UTF-8"),
+    ],
+)
+def test_unusable_uploads_are_named(
+    admin_client: Client, service: Service, upload: SimpleUploadedFile, error: str
+) -> None:
+    upload.seek(0)
+    status, text = post(admin_client, config_files=[upload])
+    assert status == 400
+    assert error in text
+    assert service.request is None
+
+
+def test_a_named_text_without_contents_is_refused(admin_client: Client, service: Service) -> None:
+    status, text = post(admin_client, config_name=["empty"], config_text=["  "])
+    assert status == 400
+    assert "empty: the text is empty." in text
+
+
+def test_too_many_configs_are_refused(admin_client: Client, service: Service) -> None:
+    names = [f"c{number}" for number in range(21)]
+    status, text = post(admin_client, config_name=names, config_text=["[mysqld]"] * 21)
+    assert status == 400
+    assert "At most 20 configs" in text

@@ -1,0 +1,139 @@
+"""A run's page: its figures with units, its variables, and how it failed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from advisor.pages.measures import measures_of
+from advisor.pages.variables import compare_variables
+from advisor.tests import factories
+from benchmarks.models import Run, RunState
+from tuning.models import StudyState
+
+
+def page(client: Client, run: Run) -> str:
+    return client.get(reverse("run-detail", args=[run.pk])).content.decode()
+
+
+@pytest.fixture
+def run() -> Run:
+    """A measured run of a candidate that sets variables."""
+    study = factories.measured_study(blocks=1, samples=True)
+    return study.slots.filter(candidate__is_baseline=False)[0].run
+
+
+@pytest.mark.django_db
+def test_the_page_shows_identity_figures_and_provenance(admin_client: Client, run: Run) -> None:
+    text = page(admin_client, run)
+    assert run.slot.candidate.name in text
+    for expected in (
+        "New-Orders/min",
+        "Mcycles/New-Order",
+        "MySQL 9.7.4",
+        "sata-ssd at /srv/mysql",
+        "8 connections",
+        "tpcc-mysql 1ec1c5e",
+        "3d1a557c0ffe",
+        "AMD EPYC 7B13",
+        "cloning the dataset",
+        "Overhead 9.4 s",
+    ):
+        assert expected in text, expected
+
+
+@pytest.mark.django_db
+def test_variables_are_compared_with_what_the_server_reads_back(
+    admin_client: Client, run: Run
+) -> None:
+    text = page(admin_client, run)
+    assert text.count(">differs<") == 1
+    assert re.search(r"innodb_page_cleaners <span[^>]*>differs<", text)
+    assert "4 other variables" in text
+
+
+@pytest.mark.django_db
+def test_a_chart_box_for_each_chart_with_data(admin_client: Client, run: Run) -> None:
+    text = page(admin_client, run)
+    boxes = set(re.findall(r'data-chart="(\w+)"', text))
+    answer = admin_client.get(reverse("run-charts", args=[run.pk])).json()
+    assert boxes == set(answer["charts"])
+
+
+@pytest.mark.django_db
+def test_a_failed_run_shows_its_outcome_reason_and_log_and_no_figures(
+    admin_client: Client,
+) -> None:
+    study = factories.make_study(blocks=1)
+    run = factories.fail(study.slots.all()[0].run, RunState.OUT_OF_MEMORY)
+    text = page(admin_client, run)
+    assert "Out of memory" in text
+    assert run.reason in text
+    assert "Aborting" in text
+    assert 'id="measures"' not in text
+    assert "data-chart=" not in text
+
+
+@pytest.mark.django_db
+def test_a_run_that_is_not_over_polls_and_a_finished_one_does_not(
+    admin_client: Client, run: Run
+) -> None:
+    study = factories.make_study(blocks=1, state=StudyState.RUNNING)
+    current = factories.begin(study, step="warming up")
+    assert current is not None
+    text = page(admin_client, current)
+    assert 'hx-trigger="every 2s, refresh"' in text
+    assert "warming up" in text
+    assert "hx-trigger" not in page(admin_client, run)
+
+
+@pytest.mark.django_db
+def test_a_lost_run_and_its_retry_point_at_each_other(admin_client: Client) -> None:
+    study = factories.make_study(blocks=1)
+    lost = factories.fail(study.slots.all()[0].run, RunState.LOST)
+    retry = Run.objects.create(
+        host=lost.host,
+        device=lost.device,
+        server=lost.server,
+        workload=lost.workload,
+        config=lost.config,
+        seed=lost.seed,
+        retry_of=lost,
+    )
+    assert reverse("run-detail", args=[retry.pk]) in page(admin_client, lost)
+    assert reverse("run-detail", args=[lost.pk]) in page(admin_client, retry)
+
+
+def test_figures_that_were_not_measured_have_no_line() -> None:
+    run = Run(tpmP=6000.0, p95_ms=12.34, data_read_iops=None, failed=0)
+    lines = [measure for group in measures_of(run) for measure in group.measures]
+    assert [(line.name, line.value, line.unit) for line in lines] == [
+        ("tpmP", "6,000", "New-Orders/min"),
+        ("95th percentile of New-Order", "12.3", "ms"),
+        ("Transactions failed", "0", ""),
+    ]
+    assert measures_of(Run()) == []
+
+
+@pytest.mark.parametrize(
+    ("requested", "effective", "differs"),
+    [
+        ("ON", "1", False),
+        ("0", "OFF", False),
+        ("90", "90.000000", False),
+        ("O_DIRECT", "o_direct", False),
+        ("8", "4", True),
+        ("O_DIRECT", "fsync", True),
+        ("18446744073709551615", "18446744073709551614", True),
+        ("4000", None, False),
+    ],
+)
+def test_the_same_setting_in_other_words_is_no_difference(
+    requested: str, effective: str | None, differs: bool
+) -> None:
+    read_back = {} if effective is None else {"knob": effective}
+    [variable], _ = compare_variables({"knob": requested}, read_back)
+    assert variable.differs is differs

@@ -1,0 +1,269 @@
+"""The list of studies and a study's page, at every point of a study's life."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from advisor.tests import factories
+from benchmarks.models import RunState
+from tuning.models import Candidate, Study, StudyState
+
+pytestmark = pytest.mark.django_db
+
+
+def page(client: Client, study: Study) -> str:
+    return client.get(reverse("study-detail", args=[study.pk])).content.decode()
+
+
+def running_study() -> Study:
+    """The fourth of nine runs is being measured."""
+    study = factories.make_study(
+        state=StudyState.RUNNING,
+        names=factories.NAMES[:3],
+        started_at=timezone.now() - timedelta(minutes=2),
+    )
+    for _ in range(3):
+        run = factories.begin(study)
+        assert run is not None
+        factories.finish(run)
+    factories.begin(study, step="warming up")
+    return study
+
+
+def test_the_empty_list_says_how_to_begin(admin_client: Client) -> None:
+    text = admin_client.get(reverse("study-list")).content.decode()
+    assert "No study yet" in text
+    assert "make run" in text
+    assert "manage.py advise" in text
+    assert reverse("study-new") in text
+
+
+def test_the_list_shows_the_newest_study_first_with_what_it_found(admin_client: Client) -> None:
+    older = factories.measured_study(name="The first")
+    newer = factories.make_study(name="The second")
+    text = admin_client.get(reverse("study-list")).content.decode()
+    assert text.index(newer.name) < text.index(older.name)
+    assert older.recommendations.get().candidate.name in text
+    assert "15 of 15" in text
+    assert "0 of 15" in text
+
+
+def test_the_list_is_paged(admin_client: Client) -> None:
+    for number in range(26):
+        factories.make_study(name=f"Study number {number}", blocks=1, names=["server-default"])
+    first = admin_client.get(reverse("study-list")).content.decode()
+    second = admin_client.get(reverse("study-list"), {"page": 2}).content.decode()
+    assert "Page 1 of 2" in first
+    assert "Study number 0<" not in first
+    assert "Study number 0<" in second
+    assert admin_client.get(reverse("study-list"), {"page": "nonsense"}).status_code == 200
+
+
+def test_the_list_takes_as_many_queries_for_three_studies_as_for_one(
+    admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    factories.measured_study(blocks=1)
+    with django_assert_max_num_queries(8) as one:
+        admin_client.get(reverse("study-list"))
+    factories.measured_study(blocks=1)
+    factories.make_study(blocks=1)
+    with django_assert_max_num_queries(len(one)):
+        admin_client.get(reverse("study-list"))
+
+
+def test_the_study_page_takes_as_many_queries_for_three_blocks_as_for_one(
+    admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    small = factories.measured_study(blocks=1)
+    with django_assert_max_num_queries(20) as one:
+        page(admin_client, small)
+    large = factories.measured_study(blocks=3)
+    with django_assert_max_num_queries(len(one)):
+        page(admin_client, large)
+
+
+def test_a_finished_study_shows_ranking_recommendation_and_file(admin_client: Client) -> None:
+    study = factories.measured_study()
+    found = study.recommendations.get()
+    text = page(admin_client, study)
+    assert "Finished" in text
+    assert found.verdict.split(" (")[0] in text
+    assert reverse("study-my-cnf", args=[study.pk, found.pk]) in text
+    assert "innodb_io_capacity = 15000" in text
+    rows = re.findall(r'<a href="#candidate-\d+">([\w-]+)</a>', text)
+    assert sorted(rows) == sorted(factories.NAMES)
+    assert rows[0] == found.candidate.name
+    assert "Mcycles / New-Order" in text
+    assert "differences of a few percent are noise" in text
+
+
+def test_the_page_says_once_that_tpmp_is_not_tpmc(admin_client: Client) -> None:
+    text = page(admin_client, factories.measured_study(blocks=1))
+    assert text.count("It is not tpmC") == 1
+
+
+def test_a_finished_study_does_not_poll(admin_client: Client) -> None:
+    text = page(admin_client, factories.measured_study(blocks=1))
+    assert "hx-trigger" not in text
+    assert "Cancel study" not in text
+
+
+def test_candidates_show_their_variables_and_translation_notes(admin_client: Client) -> None:
+    text = page(admin_client, factories.make_study())
+    assert "innodb_redo_log_capacity" in text
+    assert "the query cache was removed in MySQL 8.0" in text
+    assert "the server&#x27;s own defaults hold" in text or "server's own defaults hold" in text
+
+
+def test_failed_runs_show_outcome_reason_and_log(admin_client: Client) -> None:
+    study = factories.measured_study(fails=["whitepaper-1"])
+    text = page(admin_client, study)
+    assert "Runs without a measurement" in text
+    assert text.count("the server exited with status 1 before it answered") == 3
+    assert "unknown variable &#x27;innodb_file_format=x&#x27;" in text
+
+
+def test_runs_that_never_started_are_counted_not_listed_as_failures(admin_client: Client) -> None:
+    study = running_study()
+    for slot in study.slots.filter(run__state__in=[RunState.QUEUED, RunState.RUNNING]):
+        slot.run.state, slot.run.started_at = RunState.CANCELLED, None
+        slot.run.save()
+    Study.objects.filter(pk=study.pk).update(state=StudyState.CANCELLED)
+    text = page(admin_client, study)
+    assert "6 runs never started" in text
+    assert "Runs without a measurement" not in text
+
+
+def test_a_study_that_failed_says_why(admin_client: Client) -> None:
+    study = factories.make_study(
+        state=StudyState.FAILED,
+        reason_code="disk_full",
+        reason="no space left after 3 of 10 warehouses",
+        log_tail=factories.LOG_TAIL,
+    )
+    text = page(admin_client, study)
+    assert "Why it failed" in text
+    assert "no space left after 3 of 10 warehouses" in text
+    assert "disk_full" in text
+    assert "Aborting" in text
+    assert "nothing to draw" in text
+
+
+def test_names_and_logs_are_text_never_markup(admin_client: Client) -> None:
+    study = factories.measured_study(fails=["whitepaper-1"], name="<script>alert(1)</script>")
+    Candidate.objects.filter(study=study, name="whitepaper-1").update(name="<b>bold</b>")
+    slot = study.slots.filter(candidate__name="<b>bold</b>")[0]
+    type(slot.run).objects.filter(pk=slot.run_id).update(log_tail="</pre><img src=x>")
+    text = page(admin_client, study)
+    for markup in ("<script>alert", "<b>bold", "<img src=x"):
+        assert markup not in text
+
+
+def test_one_board_for_each_number_of_connections(admin_client: Client) -> None:
+    workloads = [factories.make_workload(connections=number) for number in (8, 32)]
+    study = factories.make_study(workloads=workloads, blocks=1)
+    text = page(admin_client, study)
+    assert "Ranking: 8 connections" in text
+    assert "Ranking: 32 connections" in text
+    assert text.count("data-chart-url") == 2
+
+
+def live(client: Client, study: Study, seen: str) -> tuple[str, bool]:
+    """The answer to a poll and whether it announces changed results."""
+    address = reverse("study-live", args=[study.pk])
+    answer = client.get(address, {"seen": seen}, headers={"HX-Request": "true"})
+    return answer.content.decode(), "HX-Trigger-After-Settle" in answer.headers
+
+
+def stamp(text: str) -> str:
+    [found] = re.findall(r"\?seen=([\w.-]+)", text)
+    return str(found)
+
+
+def test_the_live_part_names_candidate_block_step_and_time_left(admin_client: Client) -> None:
+    study = running_study()
+    text = page(admin_client, study)
+    current = study.slots.get(run__state=RunState.RUNNING)
+    assert f"Candidate <strong>{current.candidate.name}</strong>" in text
+    assert f"Block {current.block} of 3" in text
+    assert "warming up" in text
+    assert "3 of 9 runs ended" in text
+    assert re.search(r"About \d+\xa0(s|min) left", text)
+    assert 'hx-trigger="every 2s, refresh"' in text
+
+
+def test_a_poll_without_news_brings_the_progress_only(admin_client: Client) -> None:
+    study = running_study()
+    text, changed = live(admin_client, study, stamp(page(admin_client, study)))
+    assert not changed
+    assert 'id="study-live"' in text
+    assert "hx-swap-oob" not in text
+
+
+def test_a_poll_after_a_run_has_ended_brings_the_results_along(admin_client: Client) -> None:
+    study = running_study()
+    before = stamp(page(admin_client, study))
+    factories.finish(study.slots.get(run__state=RunState.RUNNING).run)
+    text, changed = live(admin_client, study, before)
+    assert changed
+    for part in ("study-actions", "study-recommendations", "board-", "study-runs"):
+        assert re.search(rf'id="{part}[\d-]*"\s+hx-swap-oob="true"', text), part
+    assert "data-chart" not in text, "a live chart must never be swapped"
+    assert stamp(text) != before
+
+
+def test_the_last_poll_stops_the_polling(admin_client: Client) -> None:
+    study = running_study()
+    before = stamp(page(admin_client, study))
+    Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED, finished_at=timezone.now())
+    text, changed = live(admin_client, study, before)
+    assert changed
+    assert "hx-trigger" not in text
+    assert "data-poll" not in text
+
+
+def test_preparing_shows_the_loading(admin_client: Client) -> None:
+    study = factories.make_study(
+        state=StudyState.PREPARING, preparing_fraction=0.4, preparing_text="warehouse 4 of 10"
+    )
+    text = page(admin_client, study)
+    assert "Warehouse 4 of 10" in text
+    assert "<progress" in text
+
+
+def test_cancelling_asks_the_study_to_stop(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whatever Redis this machine runs hears nothing of a test's study.
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+    study = running_study()
+    answer = admin_client.post(reverse("study-cancel", args=[study.pk]), follow=True)
+    assert "the run at hand stops within seconds" in answer.content.decode()
+    study.refresh_from_db()
+    assert study.stop_request or study.state == StudyState.CANCELLED
+    assert not study.slots.filter(run__state=RunState.QUEUED).exists()
+
+
+def test_cancelling_what_has_ended_changes_nothing(admin_client: Client) -> None:
+    study = factories.measured_study(blocks=1)
+    answer = admin_client.post(reverse("study-cancel", args=[study.pk]), follow=True)
+    assert "had already ended" in answer.content.decode()
+    study.refresh_from_db()
+    assert study.state == StudyState.FINISHED
+
+
+def test_the_file_is_downloaded_as_it_was_stored(admin_client: Client, admin_user: User) -> None:
+    study = factories.measured_study(blocks=1)
+    found = study.recommendations.get()
+    answer = admin_client.get(reverse("study-my-cnf", args=[study.pk, found.pk]))
+    assert answer.content.decode() == found.my_cnf
+    assert answer["Content-Type"].startswith("text/plain")
+    assert answer["Content-Disposition"] == 'attachment; filename="my.cnf"'
