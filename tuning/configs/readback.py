@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
 from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
@@ -62,6 +63,6 @@ def _same(requested: str, effective: str | None) -> bool:
     if requested.lower() == effective.lower():
         return True
     try:
-        return float(requested) == float(effective)
-    except ValueError:
+        return Decimal(requested) == Decimal(effective)
+    except InvalidOperation:
         return False

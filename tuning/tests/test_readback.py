@@ -24,6 +24,7 @@ def test_other_spellings_of_the_same_value_are_no_difference() -> None:
         "innodb_flush_method": "FSYNC",
     }
     assert differences(asked, shown, MYSQL) == []
+    assert differences({"back_log": "1500.0"}, {"back_log": "1500"}, MYSQL) == []
     assert effective_values(asked, shown, MYSQL) == {
         "innodb_io_capacity": "200",
         "innodb_max_dirty_pages_pct": "90",
@@ -40,6 +41,11 @@ def test_a_rounded_clamped_or_hidden_value_is_one() -> None:
         Difference("table_open_cache", "8000", "7995"),
         Difference("back_log", "9", None),
     ]
+
+
+def test_numbers_too_long_for_a_float_are_told_apart() -> None:
+    asked = {"join_buffer_size": "9223372036854775807"}
+    assert differences(asked, {"join_buffer_size": "9223372036854775680"}, MYSQL)
 
 
 def test_a_variable_under_another_name_is_found() -> None:
