@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.instance import running_server
 from tuning.catalogue.knob import Durability
 from tuning.configs.candidates import plan_preset
 from tuning.configs.cnf import parse_cnf
@@ -220,23 +218,3 @@ def test_the_server_accepts_the_file(
     )
     assert finished.returncode == 0, finished.stderr[-2000:]
     assert "[ERROR]" not in finished.stderr
-
-
-@pytest.mark.server
-def test_the_server_starts_with_the_file(
-    any_server: ServerBinary,
-    fresh_data_dir: Callable[..., Path],
-    server_tmp: Path,
-    registry: Path,
-) -> None:
-    target = ServerTraits.of(any_server)
-    candidate = plan_preset("whitepaper-a", target, data_bytes=1024**3)
-    text = render(server=target, knobs=candidate.knobs, notes=candidate.notes)
-    with running_server(
-        any_server,
-        data_dir=fresh_data_dir(any_server),
-        run_dir=server_tmp / "run",
-        registry=registry,
-        options=knobs_in(text, target),
-    ) as server:
-        assert server.variables()["innodb_io_capacity"] == "15000"
