@@ -5,7 +5,7 @@ Absent values are an en dash, never a zero: a run that failed has no number.
 
 from __future__ import annotations
 
-ABSENT = "–"  # noqa: RUF001  # an en dash is meant
+ABSENT = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NO-BREAK SPACE}"
 

@@ -23,7 +23,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         pk=pk,
     )
     slot = Slot.objects.select_related("study", "candidate").filter(run=run).first()
-    requested, others = compare_variables(run.config.knobs, run.variables)
+    requested, others = compare_variables(run)
     charts = telemetry_series(run.samples.all())
     context = {
         "run": run,

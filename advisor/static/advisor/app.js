@@ -94,7 +94,7 @@
   function addOne(button) {
     const template = document.getElementById(button.dataset.add);
     const list = button.previousElementSibling;
-    const number = String(list.children.length);
+    const number = String(list.children.length + 1);
     const copy = template.content.cloneNode(true);
     copy.querySelectorAll("[id], [for]").forEach((elt) => {
       for (const name of ["id", "for"]) {

@@ -1,0 +1,308 @@
+"""The pages in the real browser: they draw, stay inside the window and follow a study live."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from advisor.tests import factories
+from tuning.models import Study, StudyState
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+CHROMIUM = "/usr/bin/chromium"
+WIDTHS = (390, 1280, 2560)
+T = TypeVar("T")
+
+expect.set_options(timeout=15_000)
+
+# Playwright runs an event loop in its thread, in which Django's ORM refuses to work: so the
+# browser has a thread of its own, and the test's thread keeps the database.
+browser_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="browser")
+
+
+def in_browser(work: Callable[..., T], *arguments: Any) -> T:
+    return browser_thread.submit(work, *arguments).result(timeout=60)
+
+
+@dataclass
+class Visitor:
+    """A logged-in browser tab that notes whatever goes wrong in it."""
+
+    page: Page
+    server: str
+    complaints: list[str] = field(default_factory=list)
+
+    def listen(self) -> None:
+        self.page.on("console", self._on_console)
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("response", self._on_response)
+        self.page.on("request", lambda request: self._on_request(request.url))
+
+    def _on_console(self, message: Any) -> None:
+        # Violations of the content security policy are console errors, too.
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"console: {message.text}")
+
+    def _on_response(self, response: Response) -> None:
+        if response.status >= 400:
+            self.complaints.append(f"{response.status} {response.url}")
+
+    def _on_request(self, url: str) -> None:
+        if not url.startswith((self.server, "data:", "blob:")):
+            self.complaints.append(f"foreign: {url}")
+
+    def open(self, address: str) -> None:
+        self.page.goto(self.server + address)
+
+    def overflow(self) -> dict[int, int]:
+        """By window width, the pixels by which the page is wider."""
+        found = {}
+        for width in WIDTHS:
+            self.page.set_viewport_size({"width": width, "height": 900})
+            # Two frames: the charts follow the window in the first.
+            self.page.evaluate(
+                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
+            found[width] = self.page.evaluate(
+                "document.documentElement.scrollWidth - window.innerWidth"
+            )
+        return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    def start() -> tuple[Any, Browser]:
+        playwright = sync_playwright().start()
+        # No sandbox: as root, as in most CI, chromium has none; it only sees our own pages.
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+        return playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+
+    def stop() -> None:
+        started.close()
+        playwright.stop()
+
+    playwright, started = in_browser(start)
+    yield started
+    in_browser(stop)
+
+
+@pytest.fixture
+def visitor(browser: Browser, live_server: LiveServer) -> Iterator[Visitor]:
+    User.objects.create_user("dba", password="a password")
+
+    def log_in() -> Visitor:
+        visitor = Visitor(browser.new_page(), live_server.url)
+        visitor.listen()
+        visitor.page.set_default_timeout(15_000)
+        visitor.open(reverse("login"))
+        visitor.page.get_by_label("Username").fill("dba")
+        visitor.page.get_by_label("Password").fill("a password")
+        visitor.page.get_by_role("button", name="Log in").click()
+        expect(visitor.page.get_by_role("heading", name="Studies", exact=True)).to_be_visible()
+        return visitor
+
+    ready = in_browser(log_in)
+    yield ready
+    in_browser(ready.page.close)
+    assert ready.complaints == []
+
+
+def test_a_finished_study_draws_its_chart(visitor: Visitor) -> None:
+    study = factories.measured_study(fails=["whitepaper-1"])
+
+    def look() -> None:
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        chart = visitor.page.locator(".chart")
+        expect(chart.locator("svg.main-svg").first).to_be_visible()
+        expect(chart.locator(".points .point")).to_have_count(2 * (5 + 12))
+        expect(chart).to_contain_text("New-Orders per minute")
+        assert set(visitor.overflow().values()) == {0}
+
+    in_browser(look)
+
+
+def test_a_run_draws_its_seconds(visitor: Visitor) -> None:
+    study = factories.measured_study(blocks=1, names=["server-default"], samples=True)
+    run = study.slots.get().run
+
+    def look() -> None:
+        visitor.open(reverse("run-detail", args=[run.pk]))
+        charts = visitor.page.locator(".chart")
+        expect(charts).to_have_count(6)
+        expect(visitor.page.locator(".chart svg.main-svg .xtitle")).to_have_count(6)
+        assert set(visitor.overflow().values()) == {0}
+
+    in_browser(look)
+
+
+def test_the_other_pages_fit_into_every_window(visitor: Visitor) -> None:
+    factories.measured_study(blocks=1, name="A study with a rather long name " * 4)
+
+    def look() -> None:
+        for name in ("study-list", "study-new", "account-token", "account-password"):
+            visitor.open(reverse(name))
+            assert set(visitor.overflow().values()) == {0}, name
+        visitor.open(reverse("api-docs"))
+        expect(visitor.page.locator(".opblock")).to_have_count(5)
+        assert set(visitor.overflow().values()) == {0}
+
+    in_browser(look)
+
+
+def begin_to_measure() -> Study:
+    study = factories.make_study(
+        state=StudyState.RUNNING,
+        names=factories.NAMES[:2],
+        blocks=2,
+        started_at=timezone.now() - timedelta(seconds=30),
+    )
+    factories.begin(study)
+    return study
+
+
+def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visitor) -> None:
+    study = begin_to_measure()
+    current = study.slots.select_related("candidate", "run").get(order=1)
+    page = visitor.page
+
+    def open_page() -> None:
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        page.evaluate("window.loadedOnce = true")
+        live = page.locator("#study-live")
+        expect(live).to_contain_text(f"Candidate {current.candidate.name}")
+        expect(live).to_contain_text("0 of 4 runs ended")
+        expect(page.locator("#announcer")).to_have_text(re.compile("Run 1 of 4"))
+        expect(page.locator(".chart")).to_contain_text("appears with the first run")
+        page.locator("details.candidate summary").first.click()
+
+    def see_first_run() -> None:
+        expect(page.locator("#study-live")).to_contain_text("1 of 4 runs ended")
+        expect(page.locator(".board .num >> text=/^\\d,\\d{3}$/").first).to_be_visible()
+        expect(page.locator(".chart svg.main-svg").first).to_be_visible()
+        expect(page.locator("#announcer")).to_have_text(re.compile("Run 2 of 4"))
+        page.evaluate("document.querySelector('.chart').dataset.kept = 'yes'")
+
+    def see_the_end() -> None:
+        expect(page.locator("#study-live")).to_contain_text("Finished")
+        expect(page.get_by_role("link", name="Download my.cnf")).to_be_visible()
+        expect(page.get_by_role("button", name="Cancel study")).to_have_count(0)
+        assert page.locator("[hx-trigger]").count() == 0
+        assert page.evaluate("window.loadedOnce"), "the page was loaded again"
+        assert page.locator(".chart[data-kept=yes]").count() == 1, "the chart was swapped"
+        assert page.locator("details.candidate").first.get_attribute("open") is not None
+        # Two medians and two runs of each candidate, in both panels.
+        expect(page.locator(".chart .points .point")).to_have_count(12)
+
+    in_browser(open_page)
+    factories.finish(current.run)
+    factories.begin(study)
+    in_browser(see_first_run)
+    for slot in study.slots.filter(order__gt=1):
+        factories.finish(slot.run)
+    factories.recommend(study)
+    Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED, finished_at=timezone.now())
+    in_browser(see_the_end)
+
+
+def test_a_run_that_ends_brings_its_charts(visitor: Visitor) -> None:
+    study = begin_to_measure()
+    run = study.slots.get(order=1).run
+
+    def open_page() -> None:
+        visitor.open(reverse("run-detail", args=[run.pk]))
+        expect(visitor.page.locator("#run")).to_contain_text("measuring")
+
+    def see_the_end() -> None:
+        expect(visitor.page.locator(".chart svg.main-svg .xtitle")).to_have_count(6)
+        assert visitor.page.locator("[hx-trigger]").count() == 0
+
+    in_browser(open_page)
+    factories.finish(run, samples=True)
+    in_browser(see_the_end)
+
+
+def test_a_hidden_tab_does_not_poll_and_asks_when_it_is_shown(visitor: Visitor) -> None:
+    study = begin_to_measure()
+    page = visitor.page
+    polls: list[str] = []
+
+    def show(state: str) -> None:
+        page.evaluate(
+            "state => {"
+            " Object.defineProperty(document, 'visibilityState',"
+            " {configurable: true, get: () => state});"
+            " document.dispatchEvent(new Event('visibilitychange')); }",
+            state,
+        )
+
+    def look() -> None:
+        page.on("request", lambda request: polls.append(request.url))
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        show("hidden")
+        page.wait_for_load_state("networkidle")
+        polls.clear()
+        page.wait_for_timeout(2500)
+        assert polls == []
+        with page.expect_request("**/live/**", timeout=1000):
+            show("visible")
+
+    in_browser(look)
+
+
+def test_a_session_that_ended_leads_to_the_login_page(visitor: Visitor) -> None:
+    study = begin_to_measure()
+
+    def look() -> None:
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        visitor.page.context.clear_cookies()
+        expect(visitor.page.get_by_role("button", name="Log in")).to_be_visible()
+        assert reverse("login") in visitor.page.url
+
+    in_browser(look)
+
+
+def test_the_form_follows_the_template_and_takes_more_texts(visitor: Visitor) -> None:
+    def fill() -> None:
+        page = visitor.page
+        visitor.open(reverse("study-new"))
+        expect(page.locator("#template-candidates")).to_contain_text("whitepaper-a")
+        page.get_by_label("Template").select_option("compare")
+        expect(page.locator("#template-candidates")).to_have_text("server-default (baseline)")
+        page.get_by_role("button", name="Paste another").click()
+        names = page.get_by_label("Name of the pasted candidate")
+        expect(names).to_have_count(2)
+        expect(names.nth(1)).to_be_focused()
+
+    in_browser(fill)
+
+
+def test_cancelling_asks_first(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+    study = begin_to_measure()
+
+    def cancel(is_sure: bool) -> None:
+        page = visitor.page
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        page.once("dialog", lambda box: box.accept() if is_sure else box.dismiss())
+        page.get_by_role("button", name="Cancel study").click()
+        if is_sure:
+            expect(page.get_by_text("the run at hand stops within seconds")).to_be_visible()
+
+    in_browser(cancel, False)
+    study.refresh_from_db()
+    assert study.stop_request == ""
+    in_browser(cancel, True)
+    study.refresh_from_db()
+    assert study.stop_request
