@@ -9,12 +9,13 @@ from rest_framework import serializers
 
 from advisor.pages.forms import LARGEST_CONFIG_BYTES, MOST_CONFIGS
 from benchmarks.models import RunState
+from tuning.configs.candidates import LONGEST_NAME
 from tuning.models import StudyState
 from tuning.services.studies import StudyRequest
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=100)
+    name = serializers.CharField(max_length=LONGEST_NAME)
     text = serializers.CharField(
         max_length=LARGEST_CONFIG_BYTES,
         trim_whitespace=False,

@@ -152,7 +152,7 @@ def pasted_configs(names: list[str], texts: list[str]) -> tuple[list[PastedConfi
             problems.append(f"{name}: the text is empty.")
         elif len(text.encode()) > LARGEST_CONFIG_BYTES:
             problems.append(f"{name}: longer than {LARGEST_CONFIG_BYTES // 1024} KB.")
-        configs.append(PastedConfig(name[:100], text))
+        configs.append(PastedConfig(name, text))
     return configs, problems
 
 
@@ -160,7 +160,7 @@ def uploaded_configs(files: list[UploadedFile[Any]]) -> tuple[list[PastedConfig]
     """The uploaded files as named texts (name less its ending), and what is wrong with them."""
     configs, problems = [], []
     for file in files:
-        name = Path(file.name or "uploaded").stem[:100]
+        name = Path(file.name or "uploaded").stem
         if (file.size or 0) > LARGEST_CONFIG_BYTES:
             problems.append(f"{file.name}: longer than {LARGEST_CONFIG_BYTES // 1024} KB.")
             continue
