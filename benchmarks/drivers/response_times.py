@@ -17,7 +17,6 @@ between the tick of the clock and the end of counting) do lines marked N make up
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +31,10 @@ def measured_response_times(
 
     Raises ValueError when the file does not hold that many or cannot be read as numbers.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            numbers = np.fromfile(path, dtype=np.float64, sep=" ")
-        except (OSError, DeprecationWarning) as error:
-            raise ValueError(f"The response times cannot be read: {error}") from error
+    try:
+        numbers = np.fromfile(path, dtype=np.float64, sep=" ")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"The response times cannot be read: {error}") from error
     if numbers.size % 2 or numbers.size // 2 < completed:
         raise ValueError(
             f"The response times are not complete: {numbers.size // 2} lines"

@@ -1,0 +1,382 @@
+"""One suite that every driver passes: both real ones against a real server, and the fake.
+
+The rules are in `benchmarks.drivers.protocol`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import psutil
+import pytest
+
+from benchmarks.datasets.cloning import clone
+from benchmarks.datasets.golden import Dataset
+from benchmarks.drivers.fake import FakeDriver
+from benchmarks.drivers.protocol import Driver, DriverResult, Load, Phase, Target, Transaction
+from benchmarks.drivers.sysbench import Sysbench, find_sysbench
+from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.instance import ServerInstance, running_server
+
+LOAD = Load(warehouses=2, connections=4, warmup_s=1, measure_s=3, seed=11)
+SHORT = Load(warehouses=2, connections=4, warmup_s=0, measure_s=1, seed=11)
+#: Drivers that must not wait for a frozen server: they get this long in place of two minutes.
+GRACE_S = 2.0
+OPTIONS = {
+    "innodb_buffer_pool_size": "256M",
+    "innodb_flush_log_at_trx_commit": "0",
+    "log_bin": "OFF",
+    "performance_schema": "OFF",
+}
+
+Factory = Callable[[float], Driver]
+
+
+@dataclass
+class Attempt:
+    """A run to be: with what it is started and what happens on the way."""
+
+    driver: Driver
+    target: Target
+    at: dict[Phase, Callable[[], object]] = field(default_factory=dict)
+    should_stop: Callable[[], bool] = lambda: False
+    phases: list[tuple[Phase, float]] = field(default_factory=list)
+
+    def run(self, load: Load, work_dir: Path) -> DriverResult:
+        def on_phase(phase: Phase) -> None:
+            self.phases.append((phase, time.monotonic()))
+            self.at.get(phase, lambda: None)()
+
+        return self.driver.run(
+            self.target, load, work_dir, on_phase=on_phase, should_stop=self.should_stop
+        )
+
+
+class Stage(Protocol):
+    """A driver and all that it needs to run, or to fail in a given way."""
+
+    real: bool
+
+    def good(self) -> Attempt: ...
+
+    def failing(self, outcome: Outcome) -> AbstractContextManager[Attempt]: ...
+
+
+class FakeStage:
+    real = False
+    _target = Target("127.0.0.1", 1, Path("/nowhere.sock"), "tpcc", "correct-horse")
+
+    def good(self) -> Attempt:
+        return Attempt(FakeDriver(second_s=0.02), self._target)
+
+    @contextlib.contextmanager
+    def failing(self, outcome: Outcome) -> Iterator[Attempt]:
+        yield Attempt(FakeDriver(fail=outcome), self._target)
+
+
+@dataclass
+class RealStage:
+    make: Factory
+    server: ServerInstance
+    another_server: Callable[[], AbstractContextManager[ServerInstance]]
+    real: bool = True
+
+    def good(self) -> Attempt:
+        return self._attempt(self.server)
+
+    @contextlib.contextmanager
+    def failing(self, outcome: Outcome) -> Iterator[Attempt]:
+        with {
+            Outcome.CANCELLED: self._cancelled,
+            Outcome.DRIVER_FAILED: self._server_killed,
+            Outcome.ZERO_WORK: self._tables_locked,
+            Outcome.TIMED_OUT: self._server_frozen,
+        }[outcome]() as attempt:
+            yield attempt
+
+    def _attempt(self, server: ServerInstance, grace_s: float = 60.0) -> Attempt:
+        return Attempt(self.make(grace_s), target_of(server))
+
+    @contextlib.contextmanager
+    def _cancelled(self) -> Iterator[Attempt]:
+        attempt = self._attempt(self.server)
+        attempt.should_stop = lambda: any(phase is Phase.MEASURING for phase, _ in attempt.phases)
+        yield attempt
+
+    @contextlib.contextmanager
+    def _server_killed(self) -> Iterator[Attempt]:
+        with self.another_server() as server:
+            attempt = self._attempt(server)
+            attempt.at[Phase.MEASURING] = lambda: os.kill(server.pid, signal.SIGKILL)
+            yield attempt
+
+    @contextlib.contextmanager
+    def _tables_locked(self) -> Iterator[Attempt]:
+        """New-Orders wait for a table until the measured interval is over."""
+        with contextlib.closing(self.server.connect(database="tpcc")) as connection:
+
+            def unlock() -> None:
+                time.sleep(0.2)  # tpcc_start says it has stopped measuring just before it does
+                connection.cursor().execute("UNLOCK TABLES")
+
+            connection.cursor().execute("LOCK TABLES district WRITE")
+            attempt = self._attempt(self.server)
+            attempt.at[Phase.STOPPING] = unlock
+            yield attempt
+
+    @contextlib.contextmanager
+    def _server_frozen(self) -> Iterator[Attempt]:
+        attempt = self._attempt(self.server, GRACE_S)
+        attempt.at[Phase.MEASURING] = lambda: os.kill(self.server.pid, signal.SIGSTOP)
+        try:
+            yield attempt
+        finally:
+            os.kill(self.server.pid, signal.SIGCONT)
+
+
+def target_of(server: ServerInstance) -> Target:
+    account = server.driver_account
+    return Target("127.0.0.1", server.port, server.socket, account.user, account.password)
+
+
+@pytest.fixture(scope="module")
+def serve(
+    mysql_binary: ServerBinary,
+    golden_dataset: Callable[[ServerBinary], Dataset],
+    server_session_tmp: Path,
+) -> Callable[[str], AbstractContextManager[ServerInstance]]:
+    """Starts a MySQL on a clone of the dataset."""
+
+    @contextlib.contextmanager
+    def start(name: str) -> Iterator[ServerInstance]:
+        directory = server_session_tmp / f"driver-contract-{name}"
+        clone(golden_dataset(mysql_binary), directory / "data")
+        with running_server(
+            mysql_binary,
+            data_dir=directory / "data",
+            run_dir=directory / "run",
+            registry=server_session_tmp / "driver-contract-registry",
+            options=OPTIONS,
+        ) as server:
+            yield server
+
+    return start
+
+
+def factory_of(driver: str) -> Factory:
+    if driver == "sysbench":
+        if not (sysbench := find_sysbench()):
+            raise RuntimeError("sysbench is not installed: run `make setup`")
+        return lambda grace_s: Sysbench(sysbench, grace_s=grace_s)
+    if not (tpcc_start := find_tpcc_start()):
+        pytest.skip("tpcc-mysql is not installed: no tpcc_start in TPCC_MYSQL_HOME or on PATH")
+    return lambda grace_s: TpccMysql(tpcc_start, grace_s=grace_s)
+
+
+REAL_DRIVERS = [
+    pytest.param("sysbench", marks=pytest.mark.server),
+    pytest.param("tpcc-mysql", marks=pytest.mark.server),
+]
+
+
+@pytest.fixture(scope="module", params=["fake", *REAL_DRIVERS])
+def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
+    if request.param == "fake":
+        yield FakeStage()
+        return
+    make = factory_of(request.param)
+    serve = request.getfixturevalue("serve")
+    with serve(request.param) as server:
+        yield RealStage(make, server, lambda: serve(f"{request.param}-killed"))
+
+
+@dataclass(frozen=True)
+class Finished:
+    attempt: Attempt
+    result: DriverResult
+    left: list[Path]
+
+
+@pytest.fixture(scope="module")
+def finished(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """One good run, which several tests look at."""
+    work_dir = tmp_path_factory.mktemp("driver") / "work"
+    attempt = stage.good()
+    result = attempt.run(LOAD, work_dir)
+    return Finished(attempt, result, list(work_dir.iterdir()))
+
+
+def no_driver_is_left() -> bool:
+    names = {child.name() for child in psutil.Process().children(recursive=True)}
+    return not names & {"tpcc_start", "sysbench", "setpriv"}
+
+
+def test_times_counts_and_seconds_agree(finished: Finished) -> None:
+    result = finished.result
+    new_orders = result.counts[Transaction.NEW_ORDER].completed
+    assert result.new_order_ms.dtype == np.float64
+    assert result.new_order_ms.shape == (new_orders,)
+    assert new_orders > 20
+    assert np.all(np.isfinite(result.new_order_ms))
+    assert np.all(result.new_order_ms > 0)
+    assert np.all(result.new_order_ms < 4000)
+    assert len(result.new_orders_per_second) == LOAD.measure_s
+    assert sum(result.new_orders_per_second) == new_orders
+    assert result.measured_seconds == pytest.approx(LOAD.measure_s, abs=0.3)
+    assert 0 < result.driver_cpu_seconds < LOAD.measure_s * LOAD.connections
+
+
+def test_the_five_transactions_come_in_tpcc_mysqls_mix(finished: Finished) -> None:
+    counts = finished.result.counts
+    assert set(counts) == set(Transaction)
+    assert all(count.failed == 0 and count.retried >= 0 for count in counts.values())
+    new_orders = counts[Transaction.NEW_ORDER].completed
+    for transaction, cards in (
+        (Transaction.PAYMENT, 10),
+        (Transaction.ORDER_STATUS, 1),
+        (Transaction.DELIVERY, 1),
+        (Transaction.STOCK_LEVEL, 1),
+    ):
+        # The deck is exact; at both ends of the interval some of its cards are under way.
+        expected = new_orders * cards / 10
+        assert counts[transaction].completed == pytest.approx(expected, rel=0.02, abs=8)
+
+
+def test_phases_come_in_order_and_on_time(finished: Finished, stage: Stage) -> None:
+    phases = [phase for phase, _ in finished.attempt.phases]
+    assert phases == [Phase.WARMING, Phase.MEASURING, Phase.STOPPING]
+    if stage.real:
+        warming, measuring, stopping = (at for _, at in finished.attempt.phases)
+        assert measuring - warming == pytest.approx(LOAD.warmup_s, abs=0.2)
+        assert stopping - measuring == pytest.approx(LOAD.measure_s, abs=0.2)
+
+
+def test_nothing_is_left_after_a_run(finished: Finished) -> None:
+    assert finished.left == []
+    assert no_driver_is_left()
+
+
+def test_the_output_is_kept_without_the_password(finished: Finished) -> None:
+    assert finished.result.output
+    assert finished.attempt.target.password not in finished.result.output
+
+
+def test_name_and_version_say_what_ran(stage: Stage) -> None:
+    driver = stage.good().driver
+    assert driver.name
+    assert driver.version == stage.good().driver.version
+    assert len(driver.version) < 60
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [Outcome.CANCELLED, Outcome.DRIVER_FAILED, Outcome.ZERO_WORK, Outcome.TIMED_OUT],
+)
+def test_each_way_to_fail_has_its_own_outcome(
+    stage: Stage, outcome: Outcome, tmp_path: Path
+) -> None:
+    with stage.failing(outcome) as attempt:
+        began = time.monotonic()
+        with pytest.raises(RunFailed) as failed:
+            attempt.run(SHORT, tmp_path / "work")
+        took = time.monotonic() - began
+    assert failed.value.outcome is outcome
+    assert took < 8
+    assert len(str(failed.value).splitlines()) == 1
+    assert len(failed.value.log_tail) <= 4_000
+    for text in (str(failed.value), failed.value.log_tail):
+        assert attempt.target.password not in text
+    assert list((tmp_path / "work").iterdir()) == []
+    assert no_driver_is_left()
+
+
+def test_a_run_that_is_cancelled_before_it_starts_does_not_measure(
+    stage: Stage, tmp_path: Path
+) -> None:
+    attempt = stage.good()
+    attempt.should_stop = lambda: True
+    with pytest.raises(RunFailed) as failed:
+        attempt.run(SHORT, tmp_path / "work")
+    assert failed.value.outcome is Outcome.CANCELLED
+    assert Phase.MEASURING not in [phase for phase, _ in attempt.phases]
+    assert no_driver_is_left()
+
+
+def test_an_error_of_the_caller_ends_the_driver(stage: Stage, tmp_path: Path) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    attempt = stage.good()
+    attempt.at[Phase.MEASURING] = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        attempt.run(SHORT, tmp_path / "work")
+    assert list((tmp_path / "work").iterdir()) == []
+    assert no_driver_is_left()
+
+
+#: For what can only happen with a server.
+real_drivers = pytest.mark.parametrize("stage", REAL_DRIVERS, indirect=True, scope="module")
+
+
+@real_drivers
+def test_a_server_that_does_not_listen_is_a_failure_of_the_driver(
+    stage: RealStage, tmp_path: Path
+) -> None:
+    good = stage.good()
+    target = Target("127.0.0.1", 1, good.target.socket, "tpcc", good.target.password)
+    with pytest.raises(RunFailed, match=r"cannot work on 127\.0\.0\.1:1: ") as failed:
+        Attempt(good.driver, target).run(SHORT, tmp_path)
+    assert failed.value.outcome is Outcome.DRIVER_FAILED
+
+
+@real_drivers
+def test_a_wrong_password_is_a_failure_of_the_driver(stage: RealStage, tmp_path: Path) -> None:
+    good = stage.good()
+    target = Target("127.0.0.1", good.target.port, good.target.socket, "tpcc", "hush-hush")
+    with pytest.raises(RunFailed, match="Access denied") as failed:
+        Attempt(good.driver, target).run(SHORT, tmp_path)
+    assert "hush" not in str(failed.value)
+
+
+@real_drivers
+def test_more_warehouses_than_there_are_is_a_failure_of_the_driver(
+    stage: RealStage, tmp_path: Path
+) -> None:
+    load = Load(warehouses=3, connections=1, warmup_s=0, measure_s=1, seed=1)
+    with pytest.raises(RunFailed, match="wants warehouses 1 to 3; the database has 2") as failed:
+        stage.good().run(load, tmp_path)
+    assert failed.value.outcome is Outcome.DRIVER_FAILED
+
+
+@real_drivers
+def test_a_connection_that_the_server_refuses_is_a_failure_of_the_driver(
+    stage: RealStage, tmp_path: Path
+) -> None:
+    with contextlib.closing(stage.server.connect()) as connection:
+        connection.cursor().execute("SET @before = @@global.max_connections")
+        connection.cursor().execute("SET GLOBAL max_connections = 3")
+        try:
+            with pytest.raises(RunFailed, match="Too many connections") as failed:
+                stage.good().run(SHORT, tmp_path)
+        finally:
+            connection.cursor().execute("SET GLOBAL max_connections = @before")
+    assert failed.value.outcome is Outcome.DRIVER_FAILED
+
+
+def test_the_fake_makes_the_same_numbers_of_the_same_seed(tmp_path: Path) -> None:
+    one, two = (FakeStage().good().run(LOAD, tmp_path) for _ in range(2))
+    np.testing.assert_array_equal(one.new_order_ms, two.new_order_ms)
+    with pytest.raises(ValueError, match="does not fail with"):
+        FakeDriver(fail=Outcome.NO_START)

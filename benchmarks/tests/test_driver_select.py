@@ -1,0 +1,79 @@
+"""The driver that a study gets, and what is said where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.drivers.protocol import Load, Target
+from benchmarks.drivers.select import find_driver
+from benchmarks.errors import NoDriver
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An otherwise empty PATH on which programs can be put."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("TPCC_MYSQL_HOME", raising=False)
+    return tmp_path
+
+
+def install(directory: Path, name: str, says: str = "") -> None:
+    program = directory / name
+    program.write_text(f"#!/bin/sh\necho '{says}'\n")
+    program.chmod(0o755)
+
+
+def test_tpcc_mysql_comes_first_where_both_are_installed(programs: Path) -> None:
+    install(programs, "tpcc_start")
+    install(programs, "sysbench", "sysbench 1.0.20")
+    assert find_driver().name == find_driver("auto").name == "tpcc-mysql"
+    assert find_driver("sysbench").name == "sysbench"
+
+
+def test_sysbench_takes_over_where_tpcc_mysql_is_absent(programs: Path) -> None:
+    install(programs, "sysbench", "sysbench 1.0.20")
+    driver = find_driver("auto")
+    assert driver.name == "sysbench"
+    assert driver.version.startswith("1.0.20 tpcc.lua:")
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "not_told"),
+    [
+        ("auto", ["TPCC_MYSQL_HOME", "package sysbench"], []),
+        ("tpcc-mysql", ["TPCC_MYSQL_HOME"], ["package sysbench"]),
+        ("sysbench", ["package sysbench"], ["TPCC_MYSQL_HOME"]),
+    ],
+)
+def test_without_a_driver_the_error_says_what_to_install(
+    programs: Path, name: str, told: list[str], not_told: list[str]
+) -> None:
+    with pytest.raises(NoDriver) as missing:
+        find_driver(name)
+    assert all(words in str(missing.value) for words in told)
+    assert not any(words in str(missing.value) for words in not_told)
+    assert missing.value.code == "no_driver"
+
+
+def test_an_unknown_driver_is_refused_with_the_names_of_the_known() -> None:
+    with pytest.raises(NoDriver, match="'hammerdb'; there are: auto, tpcc-mysql, sysbench"):
+        find_driver("hammerdb")
+
+
+@pytest.mark.parametrize("says", ["sysbench 0.4.12:  multi-threaded", "hello", ""])
+def test_a_sysbench_that_cannot_run_our_workload_is_refused(programs: Path, says: str) -> None:
+    install(programs, "sysbench", says)
+    with pytest.raises(NoDriver, match=r"not sysbench 1\.0 or later"):
+        find_driver("sysbench")
+
+
+def test_a_load_that_measures_nothing_is_a_mistake_of_the_caller() -> None:
+    for numbers in ((0, 1, 0, 1), (1, 0, 0, 1), (1, 1, -1, 1), (1, 1, 0, 0)):
+        with pytest.raises(ValueError, match="not a load"):
+            Load(*numbers, seed=1)
+
+
+def test_the_password_of_a_target_is_not_in_its_text() -> None:
+    assert "hush" not in repr(Target("localhost", 1, Path("s"), "tpcc", "hush-hush"))
