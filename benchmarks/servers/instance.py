@@ -328,7 +328,8 @@ def _stop(instance: ServerInstance, patience_s: float) -> None:
     process = instance._process
     argument = defaults_argument(instance.paths.run_dir)
     for number, patience in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 30.0)):
-        if process.poll() is not None or argument not in command_line(process.pid):
+        words = command_line(process.pid)
+        if process.poll() is not None or (words and argument not in words):
             break
         instance.killed_by_us = True
         process.send_signal(number)

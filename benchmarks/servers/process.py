@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
+_PF_KTHREAD = 0x00200000
+_EXEC_POLLS = 100  # of a millisecond: a wrapper, setpriv and the server follow each other
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,14 @@ def process_id(pid: int) -> ProcessId | None:
 
 def command_line(pid: int) -> list[str]:
     """The arguments of a process; empty for one that is gone, a zombie or a kernel thread."""
-    try:
-        raw = (_PROC / str(pid) / "cmdline").read_bytes()
-    except OSError:
-        return []
+    for _ in range(_EXEC_POLLS):
+        try:
+            raw = (_PROC / str(pid) / "cmdline").read_bytes()
+        except OSError:
+            return []
+        if raw or not _is_between_programs(pid):
+            break
+        time.sleep(0.001)
     return [part.decode(errors="replace") for part in raw.split(b"\0") if part]
 
 
@@ -83,11 +89,23 @@ def _pinned(pid: int) -> Iterator[int | None]:
         os.close(descriptor)
 
 
+def _is_between_programs(pid: int) -> bool:
+    """Whether an empty command line only means that the process is inside execve()."""
+    fields = _stat(pid)
+    return fields is not None and not int(fields[6]) & _PF_KTHREAD
+
+
 def _started(pid: int) -> int | None:
     """Start time in clock ticks since boot; None for no process or a zombie."""
+    fields = _stat(pid)
+    return None if fields is None else int(fields[19])
+
+
+def _stat(pid: int) -> list[str] | None:
+    """/proc/<pid>/stat from the state on; None for no process or a zombie."""
     try:
         stat = (_PROC / str(pid) / "stat").read_text()
     except OSError:
         return None
     fields = stat.rpartition(")")[2].split()  # the name before it may hold blanks and brackets
-    return None if fields[0] in ("Z", "X") else int(fields[19])
+    return None if fields[0] in ("Z", "X") else fields

@@ -181,3 +181,6 @@ def test_the_system_configuration_has_no_say(
     (server_tmp / "my.cnf").write_text("[mysqld]\nno_such_option = 1\n!include /nonexistent\n")
     monkeypatch.setenv("MYSQL_HOME", str(server_tmp))
     assert identify(mysql_binary.path) == mysql_binary
+    # Nor /etc/my.cnf, which no test can write: this word must be the first.
+    with pytest.raises(NotAServer, match="'first: --no-defaults'"):
+        identify(script(server_tmp, 'echo "first: $1"'))

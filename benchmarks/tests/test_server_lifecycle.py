@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pymysql
 import pytest
 
@@ -91,6 +92,32 @@ def test_an_error_in_the_block_ends_the_server_and_passes_through(
     ):
         raise SystemExit(7)
     assert not server.alive()
+
+
+@pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
+def test_an_interrupt_before_the_process_is_noted_leaves_none(
+    mariadb_binary: ServerBinary,
+    fresh_data_dir: FreshDataDir,
+    run_dir: Path,
+    registry: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: object) -> None:
+        assert find_by_argument(defaults_argument(run_dir))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(instance_module, "ServerInstance", interrupted)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        running_server(
+            mariadb_binary,
+            data_dir=fresh_data_dir(mariadb_binary),
+            run_dir=run_dir,
+            registry=registry,
+            options={},
+        ),
+    ):
+        pytest.fail("it must not go on")
 
 
 @pytest.mark.parametrize(
@@ -272,8 +299,8 @@ def test_the_redo_log_lives_in_its_own_directory(
         options={},
     ) as server:
         assert Path(server.variables()["innodb_log_group_home_dir"]) == log_dir
-        opened = {os.readlink(link) for link in Path(f"/proc/{server.pid}/fd").iterdir()}
-        assert [name for name in opened if name.startswith(f"{log_dir}/")]
+        opened = [Path(file.path) for file in psutil.Process(server.pid).open_files()]
+        assert [path for path in opened if log_dir in path.parents]
         assert not [*data_dir.glob("#innodb_redo"), *data_dir.glob("ib_logfile*")]
 
 

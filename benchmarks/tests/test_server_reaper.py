@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import running_server
+from benchmarks.servers.privileges import launcher
 from benchmarks.servers.process import ProcessId, find_by_argument, process_id
 from benchmarks.servers.registry import MARK, defaults_argument, reap, register
 
@@ -224,7 +225,7 @@ def test_a_link_in_place_of_a_run_directory_is_not_followed(
     dead_entry(registry, run_dir)
     run_dir.rename(precious)
     run_dir.symlink_to(precious)
-    reap(registry)
+    assert reap(registry) == []
     assert (precious / MARK).exists()
 
 
@@ -274,6 +275,17 @@ def test_reapers_may_meet(registry: Path, server_tmp: Path) -> None:
         thread.join()
     assert errors == []
     assert sorted(done) == sorted(f"deleted {run}" for run in runs)
+
+
+def test_a_process_is_found_even_while_it_changes_programs(server_tmp: Path) -> None:
+    argument = defaults_argument(server_tmp)
+    command = [*launcher(None), sys.executable, "-c", "input()", argument]
+    for _ in range(200):
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
+            try:
+                assert find_by_argument(argument) == [child.pid]
+            finally:
+                child.kill()
 
 
 def test_no_registry_is_nothing_to_do(server_tmp: Path) -> None:

@@ -33,6 +33,17 @@ KNOBS = {
 }
 
 
+@contextlib.contextmanager
+def with_groups_of_root() -> Iterator[None]:
+    """As a login shell of root has them; only root can change groups."""
+    before = os.getgroups()
+    if os.geteuid() == 0:
+        os.setgroups([0])
+    yield
+    if os.geteuid() == 0:
+        os.setgroups(before)
+
+
 @pytest.fixture(scope="module")
 def server(
     any_server: ServerBinary,
@@ -49,13 +60,16 @@ def server(
         patch.setenv("MYSQL_TCP_PORT", "3306")
         patch.setenv("LD_PRELOAD", "")
         shutil.copytree(pristine_data_dir(any_server), folder / "data")
-        with running_server(
-            any_server,
-            data_dir=folder / "data",
-            run_dir=folder / "run",
-            registry=folder / "registry",
-            options=KNOBS,
-        ) as instance:
+        with (
+            with_groups_of_root(),
+            running_server(
+                any_server,
+                data_dir=folder / "data",
+                run_dir=folder / "run",
+                registry=folder / "registry",
+                options=KNOBS,
+            ) as instance,
+        ):
             yield instance
 
 
@@ -121,6 +135,11 @@ def test_it_never_runs_as_root(server: ServerInstance) -> None:
     assert "NoNewPrivs:\t1\n" in status or user is None
     groups = next(line for line in status.splitlines() if line.startswith("Groups:"))
     assert "0" not in groups.split()[1:] or user is None
+
+
+def test_ctrl_c_in_a_terminal_does_not_reach_it(server: ServerInstance) -> None:
+    assert os.getsid(server.pid) == server.pid
+    assert os.getpgid(server.pid) != os.getpgid(0)
 
 
 def test_it_goes_before_the_worker_when_memory_is_short(server: ServerInstance) -> None:
