@@ -58,11 +58,14 @@ def identify(path: Path) -> ServerBinary:
     missing, not executable, something else, too old, or does not answer in 10 s; NoServerUser
     when that user does not exist.
     """
-    path = path.expanduser().absolute()
-    if path.is_dir():
-        raise NotAServer(f"{path} is a directory; name the server program itself (mysqld)")
-    if not path.exists():
-        raise NotAServer(f"{path} does not exist")
+    try:
+        path = path.expanduser().absolute()
+        if path.is_dir():
+            raise NotAServer(f"{path} is a directory; name the server program itself (mysqld)")
+        if not path.exists():
+            raise NotAServer(f"{path} does not exist")
+    except (OSError, RuntimeError) as error:  # too long, not to be entered, ~nobody
+        raise NotAServer(f"{path} cannot be looked at: {error}") from error
     if not os.access(path, os.X_OK):
         raise NotAServer(f"{path} is not executable")
     flavour, version, text = parse_version(_ask_version(path), path)

@@ -97,36 +97,52 @@ def reap(registry: Path) -> list[str]:
         return []
     done: list[str] = []
     with _locked(registry):
-        for path in sorted(registry.glob("*.json")):
-            try:
-                entry = _read(path)
-            except FileNotFoundError:
-                continue
-            except (ValueError, KeyError, TypeError) as error:
-                log.warning("unreadable entry %s in the server registry: %s", path.name, error)
-                path.rename(path.with_suffix(".unreadable"))
-                continue
+        entries = _entries(registry)
+        in_use = {entry.run_dir for entry in entries.values() if entry.owner.alive()}
+        for path, entry in entries.items():
             if entry.owner.alive():
                 continue
-            done += _reap_one(entry)
+            if entry.run_dir not in in_use and not _reap_one(entry, done):
+                continue  # kept for the next reaper
             path.unlink(missing_ok=True)
     return done
 
 
-def _reap_one(entry: Entry) -> list[str]:
-    done = []
+def _reap_one(entry: Entry, done: list[str]) -> bool:
+    """End the server and delete its directories; False when it would not end."""
     # Sought by its argument, not by the pid in the entry: the owner may have died before it
     # could write the pid, and the pid may be another process's by now.
     for pid in find_by_argument(entry.argument):
-        if kill_checked(pid, entry.argument):
-            done.append(f"killed orphaned server {pid} of {entry.run_dir}")
+        try:
+            if kill_checked(pid, entry.argument):
+                done.append(f"killed orphaned server {pid} of {entry.run_dir}")
+        except PermissionError:
+            log.error("orphaned server %d of %s is another user's", pid, entry.run_dir)
+    if find_by_argument(entry.argument):
+        log.error("an orphaned server of %s is still there", entry.run_dir)
+        return False
     for folder in (entry.run_dir, entry.socket_dir):
         if folder is not None and (folder / MARK).is_file() and not folder.is_symlink():
             shutil.rmtree(folder, ignore_errors=True)
-            done.append(f"deleted {folder}")
+            if not folder.exists():
+                done.append(f"deleted {folder}")
     if entry.log_dir is not None and _delete_redo_log(entry.log_dir):
         done.append(f"deleted the redo log in {entry.log_dir}")
-    return done
+    return True
+
+
+def _entries(registry: Path) -> dict[Path, Entry]:
+    """All entries by their file; those that cannot be read are set aside."""
+    found: dict[Path, Entry] = {}
+    for path in sorted(registry.glob("*.json")):
+        try:
+            found[path] = _read(path)
+        except FileNotFoundError:
+            continue  # its server has just ended
+        except (ValueError, KeyError, TypeError) as error:
+            log.warning("unreadable entry %s in the server registry: %s", path.name, error)
+            path.rename(path.with_suffix(".unreadable"))
+    return found
 
 
 def _delete_redo_log(log_dir: Path) -> bool:

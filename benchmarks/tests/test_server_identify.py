@@ -135,6 +135,9 @@ def test_paths_that_cannot_be_a_server_are_named_with_the_reason(server_tmp: Pat
         (server_tmp, "is a directory"),
         (plain, "is not executable"),
         (Path("/bin/true"), "is not a mysqld"),
+        (Path("/" + "x" * 5000), "cannot be looked at"),
+        (Path("~no-such-user/mysqld"), "cannot be looked at"),
+        (Path("/bin/true\0"), "does not exist"),
         (broken, "is not a mysqld|cannot be run"),
     ):
         with pytest.raises(NotAServer, match=reason) as caught:

@@ -218,6 +218,46 @@ def test_only_directories_that_carry_our_mark_are_deleted(
     assert not gone_dir.exists()
 
 
+def test_a_run_directory_that_a_living_owner_uses_again_is_left_alone(
+    registry: Path, server_tmp: Path
+) -> None:
+    run_dir = server_tmp / "run"
+    old = dead_entry(registry, run_dir)
+    record = register(registry, data_dir=run_dir / "data", run_dir=run_dir, socket_dir=None)
+    argument = defaults_argument(run_dir)
+    with subprocess.Popen([sys.executable, "-c", "input()", argument], stdin=-1) as server:
+        try:
+            record.started(server.pid)
+            assert reap(registry) == []
+            assert server.poll() is None
+        finally:
+            server.kill()
+    assert run_dir.exists()
+    assert not old.exists()
+    assert len(list(registry.glob("*.json"))) == 1
+
+
+def test_an_orphan_that_cannot_be_ended_is_tried_again_next_time(
+    registry: Path, server_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_dir = server_tmp / "run"
+    path = dead_entry(registry, run_dir)
+
+    def not_permitted(*_: object) -> None:
+        raise PermissionError
+
+    argument = defaults_argument(run_dir)
+    with subprocess.Popen([sys.executable, "-c", "input()", argument], stdin=-1) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(signal, "pidfd_send_signal", not_permitted)
+            assert reap(registry) == []
+        assert path.exists()
+        assert run_dir.exists()
+        reap(registry)
+        assert server.wait(5) == -signal.SIGKILL
+    assert not path.exists()
+
+
 def test_a_link_in_place_of_a_run_directory_is_not_followed(
     registry: Path, server_tmp: Path
 ) -> None:
