@@ -54,16 +54,26 @@ def round_pool(wanted: int, target: ServerTraits, instances: int) -> int:
     size = max(wanted, SMALLEST_POOL)
     if target.mariadb:
         return _nearest(size, MIB)
-    # Twice, because rounding may lift the size over the limit below which one instance is used.
-    for _ in range(2):
-        parts = instances if size >= ONE_INSTANCE_BELOW else 1
-        # A pool smaller than a chunk per instance gets smaller chunks, in whole MiB.
-        size = _nearest(size, parts * (CHUNK if size > parts * CHUNK else MIB))
-    return size
+    fits = [fit for fit in _around(size, CHUNK) if instances == 1 or fit < ONE_INSTANCE_BELOW]
+    if size <= CHUNK:  # a pool below one chunk is one chunk, in whole MiB
+        fits.append(_nearest(size, MIB))
+    if instances > 1:
+        # From 1 GiB on the pool is split; where a part is below a chunk, the part is the chunk.
+        whole = instances * CHUNK
+        split = [fit for fit in _around(size, instances * MIB) if fit <= whole]
+        fits += [fit for fit in (*split, *_around(size, whole)) if fit >= ONE_INSTANCE_BELOW]
+    return min(fits, key=lambda fit: abs(fit - size))
+
+
+def _around(size: int, unit: int) -> list[int]:
+    """The multiples of `unit` next to `size`, also seen from the limit of one instance."""
+    near = (size, min(size, ONE_INSTANCE_BELOW - 1), max(size, ONE_INSTANCE_BELOW))
+    found = [value // unit * unit for value in near] + [-(-value // unit) * unit for value in near]
+    return [value for value in found if value]
 
 
 def _nearest(size: int, unit: int) -> int:
-    return max(unit, (size + unit // 2) // unit * unit)
+    return (size + unit // 2) // unit * unit
 
 
 def _fit_instances(knobs: dict[str, str]) -> list[Note]:

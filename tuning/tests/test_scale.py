@@ -77,8 +77,26 @@ def test_mysql_has_nothing_left_to_round(wanted: int, instances: int) -> None:
     chunk = min(128 * MIB, size // parts)
     assert size % (chunk * parts) == 0
     assert size >= 16 * MIB
-    if 16 * MIB < wanted < GIB:
+    if 16 * MIB <= wanted < 896 * MIB:
         assert abs(size - wanted) <= 64 * MIB
+    if wanted >= GIB:
+        assert abs(size - wanted) <= max(64 * MIB, instances * 64 * MIB)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "instances", "size"),
+    [
+        (240, 32, 256),
+        (960, 10, 896),  # 10 parts would need 1030
+        (990, 10, 1030),
+        (1000, 8, 1024),
+        (1030, 32, 1024),
+        (5000, 32, 4096),
+        (7000, 32, 8192),
+    ],
+)
+def test_sizes_around_the_limit_of_one_instance(wanted: int, instances: int, size: int) -> None:
+    assert round_pool(wanted * MIB, MYSQL, instances) == size * MIB
 
 
 @given(st.integers(0, 2**44))
