@@ -115,7 +115,7 @@ def _arguments(target: Target, load: Load) -> list[str]:
         f"--mysql-db={target.database}",
         f"--threads={load.connections}",
         f"--warehouses={load.warehouses}",
-        f"--workload-seed={load.seed}",
+        f"--workload-seed={load.seed % 2**31}",
         "--control=control",
         "--records=records",
         # The workload has its own loop, which these two do not end; without --time there would
