@@ -14,7 +14,13 @@ from pathlib import Path
 import pymysql
 
 from benchmarks.datasets.loader import LoadReport, default_jobs, load, plan
-from benchmarks.datasets.options import can_disable_redo, load_options, page_size_options
+from benchmarks.datasets.options import (
+    MARIADB_REDO_BYTES,
+    can_disable_redo,
+    can_resize_redo,
+    load_options,
+    page_size_options,
+)
 from benchmarks.datasets.progress import Meter, ProgressCallback
 from benchmarks.datasets.statements import POLL_S, cancelled, execute_each, run_all
 from benchmarks.errors import BenchmarkError, LoadFailed, RunFailed
@@ -22,6 +28,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.errorlog import DISK_FULL
+from benchmarks.servers.failures import find_trouble
 from benchmarks.servers.instance import ServerInstance, running_server
 
 PREPARE = "preparing an empty server"
@@ -51,8 +58,9 @@ def fill(
 ) -> LoadReport:
     """Make `data_dir`, load it, and shut down so that nothing is left to purge, flush or recover.
 
-    On failure the caller deletes both directories. Raises what `load` raises with the server's
-    log added, RunFailed(DISK_FULL) where that was the cause, and what starting a server raises.
+    On failure the caller deletes both directories. Raises what `load` raises, RunFailed:
+    DISK_FULL, CRASHED, OUT_OF_MEMORY or TIMED_OUT where that was the cause, and what starting a
+    server raises.
     """
     jobs = jobs or default_jobs()
     # In proportion to a load on two processors; the server's start does not depend on size.
@@ -76,7 +84,7 @@ def fill(
             ) as instance,
             _abandoned_on_failure(instance),
         ):
-            with _without_redo(instance, should_stop):
+            with _redo_aside(instance, should_stop):
                 report = load(
                     instance, warehouses, jobs=jobs, should_stop=should_stop, meter=meter
                 )
@@ -125,33 +133,42 @@ def _dirty_pages(instance: ServerInstance) -> int:
 
 
 @contextlib.contextmanager
-def _without_redo(instance: ServerInstance, should_stop: Callable[[], bool]) -> Iterator[None]:
-    """No redo log inside the block, where the server can do without."""
-    if not can_disable_redo(instance.binary):
-        yield
-        return
-    with contextlib.closing(instance.connect()) as connection, connection.cursor() as cursor:
-        cursor.execute("ALTER INSTANCE DISABLE INNODB REDO_LOG")
+def _redo_aside(instance: ServerInstance, should_stop: Callable[[], bool]) -> Iterator[None]:
+    """No redo log inside the block where the server can do without, a large one where it can be
+    shrunk. Afterwards it is as by default; after a failure that is not worth the time.
+    """
+    restore = []
+    if can_disable_redo(instance.binary):
+        with contextlib.closing(instance.connect()) as connection, connection.cursor() as cursor:
+            cursor.execute("ALTER INSTANCE DISABLE INNODB REDO_LOG")
+        restore = ["ALTER INSTANCE ENABLE INNODB REDO_LOG"]
+    elif can_resize_redo(instance.binary):
+        restore = [f"SET GLOBAL innodb_log_file_size = {MARIADB_REDO_BYTES}"]
     yield
-    # Takes as long as what is still dirty. After a failure it is not worth the time.
-    run_all(instance, [execute_each(["ALTER INSTANCE ENABLE INNODB REDO_LOG"])], should_stop)
+    run_all(instance, [execute_each(restore)], should_stop)
 
 
 @contextlib.contextmanager
 def _abandoned_on_failure(instance: ServerInstance) -> Iterator[None]:
     """Kill the server when the block fails: a slow shutdown of rubbish could take minutes, and on
-    a full disk would not end at all.
+    a full disk would not end at all. Raises what was wrong with the server, if something was.
     """
     try:
         yield
     except BaseException as error:
-        if instance.alive():
-            os.kill(instance.pid, signal.SIGKILL)  # our child, not waited for: the pid is its own
-        if isinstance(error, pymysql.Error):
-            error = LoadFailed(f"loading failed: {error}")
-        if isinstance(error, BenchmarkError) and not error.log_tail:
-            error.log_tail = instance.error_log_tail()
-        raise error
+        cause: BaseException = error
+        try:
+            if isinstance(error, pymysql.Error):
+                cause = LoadFailed(f"loading failed: {error}")
+            if isinstance(cause, LoadFailed):
+                cause.log_tail = cause.log_tail or instance.error_log_tail()
+                cause = find_trouble(instance) or cause
+        finally:
+            if instance.alive():  # our child, not waited for: the pid is its own
+                os.kill(instance.pid, signal.SIGKILL)
+        if cause is error:
+            raise
+        raise cause from error
 
 
 def _cause(error: BenchmarkError, data_dir: Path) -> BenchmarkError:

@@ -91,7 +91,7 @@ def ensure_dataset(
 
     Callers at the same time wait for each other; leftovers of dead loaders are removed. Raises
     DeviceUnusable (not there, not writable, too full), LoadFailed, RunFailed: CANCELLED,
-    DISK_FULL, and what starting the server raises. Nothing half-loaded is left behind.
+    DISK_FULL, CRASHED, OUT_OF_MEMORY, TIMED_OUT, NO_START. Nothing half-loaded is left behind.
     """
     if not 1 <= warehouses <= rules.MAX_WAREHOUSES:
         raise ValueError(f"warehouses must be 1 to {rules.MAX_WAREHOUSES}, not {warehouses}")

@@ -14,6 +14,8 @@ from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.servers.binary import Flavour, ServerBinary
 
 MIB = 1 << 20
+#: MariaDB's own default since 10.5.
+MARIADB_REDO_BYTES = 96 * MIB
 #: Below this the server would start but crawl.
 SMALLEST_POOL = 128 * MIB
 
@@ -59,7 +61,7 @@ def load_options(
         options["innodb_parallel_read_threads"] = str(max(2, cpus))
     else:
         options["innodb_sort_buffer_size"] = str(32 * MIB)
-    if not can_disable_redo(binary):
+    if can_resize_redo(binary):
         options["innodb_log_file_size"] = str(512 * MIB)
     return options
 
@@ -67,6 +69,11 @@ def load_options(
 def can_disable_redo(binary: ServerBinary) -> bool:
     """Whether ALTER INSTANCE DISABLE INNODB REDO_LOG exists; then no redo is written at all."""
     return binary.flavour is not Flavour.MARIADB and binary.version >= (8, 0, 21)
+
+
+def can_resize_redo(binary: ServerBinary) -> bool:
+    """Whether a large redo log can be made small again, so that no clone has to copy it."""
+    return binary.flavour is Flavour.MARIADB and binary.version >= (10, 9, 0)
 
 
 def buffer_pool_bytes(warehouses: int, available: int) -> int:

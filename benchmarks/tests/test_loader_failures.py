@@ -70,6 +70,27 @@ def test_a_cancelled_load_leaves_nothing(
     assert children_with(WORKER) == []
 
 
+@pytest.mark.server
+def test_a_server_that_dies_while_loading_is_told_apart(
+    mariadb_binary: ServerBinary, server_tmp: Path, registry: Path
+) -> None:
+    def kill_the_server(now: LoadProgress) -> None:
+        if now.rows > 0:
+            for entry in registry.glob("*.json"):
+                os.kill(json.loads(entry.read_text())["server"]["pid"], signal.SIGKILL)
+
+    with pytest.raises(RunFailed, match=r"ended while in use") as caught:
+        ensure_dataset(
+            mariadb_binary,
+            device_dir=server_tmp / "device",
+            warehouses=1,
+            registry=registry,
+            progress=kill_the_server,
+        )
+    assert caught.value.outcome is Outcome.CRASHED
+    assert names(server_tmp / "device" / "datasets") == []
+
+
 KILLED = """
 import sys
 from pathlib import Path
@@ -258,10 +279,11 @@ def binary(flavour: Flavour, *version: int) -> ServerBinary:
     [
         (binary(Flavour.MYSQL, 9, 7, 4), "innodb_ddl_threads", "innodb_log_file_size"),
         (binary(Flavour.PERCONA, 8, 0, 22), "innodb_sort_buffer_size", "innodb_log_file_size"),
-        (binary(Flavour.MYSQL, 5, 7, 44), "innodb_log_file_size", "innodb_ddl_threads"),
+        (binary(Flavour.MYSQL, 5, 7, 44), "innodb_sort_buffer_size", "innodb_log_file_size"),
+        (binary(Flavour.MARIADB, 10, 6, 2), "innodb_sort_buffer_size", "innodb_log_file_size"),
         (binary(Flavour.MARIADB, 10, 11, 19), "innodb_log_file_size", "innodb_ddl_buffer_size"),
     ],
-    ids=["mysql-9", "percona-8.0.22", "mysql-5.7", "mariadb"],
+    ids=["mysql-9", "percona-8.0.22", "mysql-5.7", "mariadb-10.6", "mariadb-10.11"],
 )
 def test_load_options_suit_the_server(server: ServerBinary, expected: str, absent: str) -> None:
     options = load_options(server, warehouses=10, page_size=8192, cpus=2, memory=lambda: 8 << 30)

@@ -186,6 +186,14 @@ def test_schema_is_what_tpcc_mysqls_own_files_make(server: ServerInstance) -> No
             query(connection, "DROP DATABASE reference")
 
 
+def test_size_estimates_are_close(
+    any_server: ServerBinary, golden_dataset: Callable[[ServerBinary], Dataset]
+) -> None:
+    dataset = golden_dataset(any_server)
+    assert rules.estimated_bytes(2) == pytest.approx(dataset.table_bytes, rel=0.15)
+    assert dataset.bytes < rules.estimated_directory_bytes(2) < 1.4 * dataset.bytes
+
+
 def test_row_counts(connection: Connection[Any]) -> None:
     for table, count in rules.expected_rows(2).items():
         assert query(connection, f"SELECT COUNT(*) FROM {table}") == [(count,)], table
