@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class HostWatch(bootsteps.StartStopStep):
-    """Reaps what a dead worker left behind, then sweeps the host's rows every few seconds."""
+    """Clears away what a dead worker left behind, then sweeps the host's rows again and again."""
 
     requires = ("celery.worker.components:Timer",)
 
@@ -27,10 +27,11 @@ class HostWatch(bootsteps.StartStopStep):
     def start(self, parent: Any) -> None:
         from django.conf import settings
 
-        from benchmarks.servers.registry import reap
+        from benchmarks.services.leftovers import clear_leftovers
 
-        for line in reap(settings.INSTANCE_REGISTRY):
+        for line in clear_leftovers(_host_id()):
             logger.warning("left behind by a dead worker: %s", line)
+        sweep()
         self._timer = parent.timer.call_repeatedly(settings.SWEEP_SECONDS, sweep)
 
     def stop(self, parent: Any) -> None:

@@ -1,1 +1,1 @@
-"""Measures: devices, servers, datasets, workload drivers, telemetry and one run from start to end."""
+"""Measures: devices, servers, datasets, drivers, telemetry and one run from start to end."""

@@ -23,7 +23,7 @@ from benchmarks.layout import DeviceLayout
 from benchmarks.metrics import Metrics, compute_metrics, mean_cpu_hz
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.failures import explain_death
+from benchmarks.servers.failures import explain_death, find_trouble
 from benchmarks.servers.instance import ServerInstance, running_server
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
@@ -194,10 +194,9 @@ def _drive(
                 _target(server), plan.load, work_dir, on_phase=on_phase, should_stop=should_stop
             )
         except RunFailed as failure:
-            if failure.outcome is not Outcome.CANCELLED and not server.alive():
-                # The driver only saw its connections break; the server knows why.
-                raise explain_death(server) from failure
-            raise
+            trouble = None if failure.outcome is Outcome.CANCELLED else find_trouble(server)
+            # The driver only saw its connections break or hang; the server knows why.
+            raise trouble or failure from failure.__cause__
     if not server.alive():
         raise explain_death(server)
     return result, marks[Phase.MEASURING], marks[Phase.STOPPING]

@@ -86,8 +86,10 @@ class Workload(models.Model):
         ]
 
     def __str__(self) -> str:
+        warehouses = f"{self.warehouses} warehouse{'s' if self.warehouses != 1 else ''}"
+        connections = f"{self.connections} connection{'s' if self.connections != 1 else ''}"
         return (
-            f"{self.driver}, {self.warehouses} warehouses, {self.connections} connections, "
+            f"{self.driver}, {warehouses}, {connections}, "
             f"{self.warmup_s} s warm-up, {self.measure_s} s measured"
         )
 

@@ -1,4 +1,4 @@
-"""How a run can end. Each way to fail has its own name, so that no failure hides behind another."""
+"""How a run can end. Each way to fail has its own name, so no failure hides behind another."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from django.conf import settings
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -13,8 +14,10 @@ from tuning.models import Recommendation, Study
 from tuning.services.results import Board, Row, boards
 
 NOTE = (
-    "tpmP: New-Orders completed per minute. It is not tpmC, which is reserved for audited TPC "
-    "results. Median of the blocks; the ratio is taken within each block."
+    "* the baseline. tpmP: New-Orders completed per minute; it is not tpmC, which is reserved for "
+    "audited TPC results. Figures are medians of the runs; the ratio is the median of the ratios "
+    "to the baseline within each block. Mcycles: CPU path length of the server, in millions of "
+    "cycles per New-Order."
 )
 
 
@@ -27,12 +30,15 @@ def print_ranking(study: Study, console: Console) -> None:
 
 
 def _table(study: Study, board: Board) -> Table:
-    table = Table(title=f"{study.name}: {study.server} on {board.device}", title_justify="left")
-    table.caption = str(board.workload)
+    table = Table(
+        title=f"{study.server} on {board.device}\n{board.workload}",
+        title_justify="left",
+        box=box.SIMPLE,
+    )
     table.add_column("rank", justify="right")
-    table.add_column("config")
-    for title in ("tpmP", "vs baseline", "p95 ms", "p99 ms", "server path\nMcycles/NO", "runs"):
-        table.add_column(title, justify="right")
+    table.add_column("config", no_wrap=True)
+    for title in ("tpmP", "ratio", "p95 ms", "p99 ms", "Mcycles", "runs"):
+        table.add_column(title, justify="right", no_wrap=True)
     table.add_column("outcome")
     for row in board.rows:
         table.add_row(*_cells(row))
@@ -42,7 +48,7 @@ def _table(study: Study, board: Board) -> Table:
 def _cells(row: Row) -> list[str]:
     line = row.ranked
     path = None if line.server_path_length is None else line.server_path_length / 1e6
-    name = f"{row.candidate.name} (baseline)" if row.candidate.is_baseline else row.candidate.name
+    name = f"{row.candidate.name} *" if row.candidate.is_baseline else row.candidate.name
     return [
         "-" if line.rank is None else str(line.rank),
         name,

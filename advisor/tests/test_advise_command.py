@@ -85,15 +85,17 @@ def test_a_config_the_server_refuses_is_no_start_and_the_study_goes_on(
     home: Home, tmp_path: Path
 ) -> None:
     refused = tmp_path / "refused.cnf"
-    # Allowed by the catalogue, but InnoDB can't reserve a buffer pool of 4 TB.
-    refused.write_text("[mysqld]\ninnodb_buffer_pool_size = 4096G\n")
+    # Each value is fine by itself; together they stop InnoDB, which says so in its error log.
+    refused.write_text(
+        "[mysqld]\ninnodb_redo_log_capacity = 8M\ninnodb_thread_concurrency = 1000\n"
+    )
     done = home.run(
         *home.advise("--template", "compare", "--config", str(refused), "--blocks", "1"),
         *("--driver", "sysbench", "--json"),
     )
     assert done.returncode == 0, done.stderr
     rows = {row["config"]: row for row in json.loads(done.stdout)["ranking"]}
-    assert rows["refused"]["outcome"] in ("no_start", "out_of_memory")
+    assert rows["refused"]["outcome"] == "no_start"
     assert rows["refused"]["tpmP"] is None
     assert rows["refused"]["rank"] is None
     assert rows["server-default"]["outcome"] == "ok"
@@ -136,6 +138,7 @@ def test_wrong_input_is_one_typed_line_and_starts_nothing(
         ("datadir = /var/lib/mysql", "datadir"),
         ("plugin-load-add = evil.so", "plugin"),
         ("innodb_flush_log_at_trx_commit = 2", "D1"),
+        ("innodb_buffer_pool_size = 4096G", "memory"),
     ],
 )
 def test_a_config_with_a_fault_is_refused_by_name_and_line(
@@ -146,7 +149,7 @@ def test_a_config_with_a_fault_is_refused_by_name_and_line(
     done = home.run(*home.advise("--config", str(config)))
     assert done.returncode == 1
     assert "invalid_config" in done.stderr
-    assert "line 2" in done.stderr
+    assert "line 2" in done.stderr or "memory" in done.stderr
     assert reason in done.stderr
     assert home.processes() == []
 
@@ -160,7 +163,13 @@ def test_a_full_device_is_said_before_anything_is_loaded(home: Home, server_tmp:
     subprocess.run([mount, "-t", "tmpfs", "-o", "size=64m", "none", str(small)], check=True)
     try:
         done = home.run(
-            "advise", "--device", str(small), "--server", str(home.server.path), "--warehouses", "1"
+            "advise",
+            "--device",
+            str(small),
+            "--server",
+            str(home.server.path),
+            "--warehouses",
+            "1",
         )
     finally:
         subprocess.run([mount.replace("mount", "umount"), str(small)], check=True)
@@ -170,9 +179,13 @@ def test_a_full_device_is_said_before_anything_is_loaded(home: Home, server_tmp:
 
 
 def _accepts(server: ServerBinary, my_cnf: Path) -> bool:
+    """Whether the server's own check takes the file. The unpacked server lacks the folder that
+    Debian's build names for exports, so that is switched off.
+    """
     my_cnf.chmod(0o644)
+    arguments = ["--user=nobody", "--secure-file-priv=NULL", "--validate-config"]
     check = subprocess.run(
-        [server.path, f"--defaults-file={my_cnf}", "--user=nobody", "--validate-config"],
+        [server.path, f"--defaults-file={my_cnf}", *arguments],
         capture_output=True,
         text=True,
         timeout=60,

@@ -7,15 +7,12 @@ import signal
 import socket
 import sqlite3
 import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
-from advisor.tests.harness import ROOT, Home, wait_for
+from advisor.tests.harness import Home, wait_for
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 

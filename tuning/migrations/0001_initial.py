@@ -6,103 +6,251 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('benchmarks', '0001_initial'),
+        ("benchmarks", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Study',
+            name="Study",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=200)),
-                ('template', models.CharField(max_length=64)),
-                ('blocks', models.PositiveIntegerField()),
-                ('seed', models.BigIntegerField()),
-                ('durability', models.CharField(default='D0', max_length=2)),
-                ('state', models.CharField(choices=[('queued', 'Queued'), ('preparing', 'Loading the dataset'), ('running', 'Measuring'), ('finished', 'Finished'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=16)),
-                ('reason_code', models.CharField(blank=True, max_length=64)),
-                ('reason', models.TextField(blank=True)),
-                ('log_tail', models.TextField(blank=True)),
-                ('preparing_fraction', models.FloatField(default=0.0)),
-                ('preparing_text', models.CharField(blank=True, max_length=200)),
-                ('claimed_by', models.CharField(blank=True, help_text='who loads the dataset', max_length=255)),
-                ('prepare_attempts', models.PositiveSmallIntegerField(default=0)),
-                ('heartbeat_at', models.DateTimeField(blank=True, null=True)),
-                ('stop_request', models.CharField(blank=True, max_length=32)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('devices', models.ManyToManyField(related_name='studies', to='benchmarks.device')),
-                ('host', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='studies', to='benchmarks.host')),
-                ('server', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='studies', to='benchmarks.server')),
-                ('workloads', models.ManyToManyField(related_name='studies', to='benchmarks.workload')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                ("template", models.CharField(max_length=64)),
+                ("blocks", models.PositiveIntegerField()),
+                ("seed", models.BigIntegerField()),
+                ("durability", models.CharField(default="D0", max_length=2)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("preparing", "Loading the dataset"),
+                            ("running", "Measuring"),
+                            ("finished", "Finished"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="queued",
+                        max_length=16,
+                    ),
+                ),
+                ("reason_code", models.CharField(blank=True, max_length=64)),
+                ("reason", models.TextField(blank=True)),
+                ("log_tail", models.TextField(blank=True)),
+                ("preparing_fraction", models.FloatField(default=0.0)),
+                ("preparing_text", models.CharField(blank=True, max_length=200)),
+                (
+                    "claimed_by",
+                    models.CharField(
+                        blank=True, help_text="who loads the dataset", max_length=255
+                    ),
+                ),
+                ("prepare_attempts", models.PositiveSmallIntegerField(default=0)),
+                ("heartbeat_at", models.DateTimeField(blank=True, null=True)),
+                ("stop_request", models.CharField(blank=True, max_length=32)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "devices",
+                    models.ManyToManyField(related_name="studies", to="benchmarks.device"),
+                ),
+                (
+                    "host",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="studies",
+                        to="benchmarks.host",
+                    ),
+                ),
+                (
+                    "server",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="studies",
+                        to="benchmarks.server",
+                    ),
+                ),
+                (
+                    "workloads",
+                    models.ManyToManyField(related_name="studies", to="benchmarks.workload"),
+                ),
             ],
             options={
-                'verbose_name_plural': 'studies',
-                'ordering': ['-id'],
+                "verbose_name_plural": "studies",
+                "ordering": ["-id"],
             },
         ),
         migrations.CreateModel(
-            name='Candidate',
+            name="Candidate",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('is_baseline', models.BooleanField(default=False)),
-                ('position', models.PositiveIntegerField()),
-                ('source', models.TextField(blank=True, help_text='where its values come from')),
-                ('notes', models.JSONField(blank=True, default=list, help_text='what translation did: [{name, action, detail}]')),
-                ('config', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='benchmarks.config')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='candidates', to='tuning.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("is_baseline", models.BooleanField(default=False)),
+                ("position", models.PositiveIntegerField()),
+                ("source", models.TextField(blank=True, help_text="where its values come from")),
+                (
+                    "notes",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text="what translation did: [{name, action, detail}]",
+                    ),
+                ),
+                (
+                    "config",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="candidates",
+                        to="benchmarks.config",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="candidates",
+                        to="tuning.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['position'],
+                "ordering": ["position"],
             },
         ),
         migrations.CreateModel(
-            name='Slot',
+            name="Slot",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('block', models.PositiveIntegerField(help_text='counted from 1')),
-                ('order', models.PositiveIntegerField(help_text='place in the whole study, from 1')),
-                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='slots', to='tuning.candidate')),
-                ('device', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='benchmarks.device')),
-                ('run', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='slot', to='benchmarks.run')),
-                ('workload', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='benchmarks.workload')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='slots', to='tuning.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("block", models.PositiveIntegerField(help_text="counted from 1")),
+                (
+                    "order",
+                    models.PositiveIntegerField(help_text="place in the whole study, from 1"),
+                ),
+                (
+                    "candidate",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="slots",
+                        to="tuning.candidate",
+                    ),
+                ),
+                (
+                    "device",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="benchmarks.device"
+                    ),
+                ),
+                (
+                    "run",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="slot",
+                        to="benchmarks.run",
+                    ),
+                ),
+                (
+                    "workload",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="benchmarks.workload"
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="slots",
+                        to="tuning.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['order'],
-                'constraints': [models.UniqueConstraint(fields=('study', 'order'), name='one_slot_per_place')],
+                "ordering": ["order"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "order"), name="one_slot_per_place")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Recommendation',
+            name="Recommendation",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('ratio_to_baseline', models.FloatField()),
-                ('verdict', models.TextField(help_text='one plain sentence')),
-                ('my_cnf', models.TextField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='tuning.candidate')),
-                ('device', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to='benchmarks.device')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='recommendations', to='tuning.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("ratio_to_baseline", models.FloatField()),
+                ("verdict", models.TextField(help_text="one plain sentence")),
+                ("my_cnf", models.TextField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "candidate",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="tuning.candidate"
+                    ),
+                ),
+                (
+                    "device",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, to="benchmarks.device"
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="recommendations",
+                        to="tuning.study",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('study', 'device'), name='one_recommendation_per_device')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "device"), name="one_recommendation_per_device"
+                    )
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='candidate',
-            constraint=models.UniqueConstraint(fields=('study', 'name'), name='candidate_names_differ'),
+            model_name="candidate",
+            constraint=models.UniqueConstraint(
+                fields=("study", "name"), name="candidate_names_differ"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='candidate',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_baseline', True)), fields=('study',), name='one_baseline'),
+            model_name="candidate",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("is_baseline", True)), fields=("study",), name="one_baseline"
+            ),
         ),
     ]

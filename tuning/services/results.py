@@ -47,7 +47,8 @@ def boards(study: Study) -> list[Board]:
 
 
 def _board(slots: list[Slot]) -> Board:
-    candidates = {slot.candidate.name: slot.candidate for slot in slots}
+    in_order = sorted((slot.candidate for slot in slots), key=lambda c: c.position)
+    candidates = {candidate.name: candidate for candidate in in_order}
     baseline = next(c.name for c in candidates.values() if c.is_baseline)
     key = _comparable_key(slot.run for slot in slots)
     ended = [slot for slot in slots if slot.run.is_finished]

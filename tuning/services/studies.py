@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
@@ -19,6 +20,7 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
 from benchmarks.services import heartbeat
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.footprint import check_memory, redo_bytes
 from tuning.configs.knobs import config_hash
 from tuning.configs.target import ServerTraits
 from tuning.design import randomised_blocks
@@ -28,7 +30,7 @@ from tuning.services.dispatch import advance_host
 from tuning.study_templates import StudyTemplate, load_template
 
 # Room for the golden copy, the clone of the run at hand, and what a run adds to it.
-COPIES_ON_DEVICE = 2.5
+COPIES_ON_DEVICE = 2.2
 LARGEST = {
     "warehouses": 10_000,
     "connections": 10_000,
@@ -63,8 +65,10 @@ class StudyRequest:
     seed: int | None = None
 
 
-def create_study(request: StudyRequest, user: Any = None) -> Study:
+def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) -> Study:
     """Check the request against this host, store the study and wake its worker.
+
+    Without `wake` nothing is sent: for who has yet to start the worker, which sweeps at its start.
 
     Raises TuningError (InvalidConfig among them) or BenchmarkError; then nothing is stored.
     """
@@ -72,7 +76,6 @@ def create_study(request: StudyRequest, user: Any = None) -> Study:
     sizes = _sizes(request, template)
     driver = find_driver(request.driver)
     binary = find_server(request.server, settings.BROUGHT_SERVERS_DIR)
-    identity = _usable_device(request.device, sizes["warehouses"])
     planned = plan_candidates(
         template,
         request.configs,
@@ -81,6 +84,8 @@ def create_study(request: StudyRequest, user: Any = None) -> Study:
     )
     if len(planned) < 2:
         raise BadRequest(f"template {template.name!r} needs a config of yours to compare with")
+    check_memory(planned, psutil.virtual_memory().total)
+    identity = _usable_device(request.device, sizes["warehouses"], redo_bytes(planned))
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(
@@ -107,7 +112,8 @@ def create_study(request: StudyRequest, user: Any = None) -> Study:
         study.workloads.add(*workloads)
         candidates = [_candidate_row(study, n, plan) for n, plan in enumerate(planned)]
         _lay_out(study, candidates, device, workloads)
-        transaction.on_commit(lambda: advance_host(host.pk))
+        if wake:
+            transaction.on_commit(lambda: advance_host(host.pk))
     return study
 
 
@@ -141,12 +147,12 @@ def _sizes(request: StudyRequest, template: StudyTemplate) -> dict[str, Any]:
     return sizes
 
 
-def _usable_device(named: Path | None, warehouses: int) -> DeviceIdentity:
+def _usable_device(named: Path | None, warehouses: int, redo: int) -> DeviceIdentity:
     if named is None:
         named = settings.DEFAULT_DEVICE
         named.mkdir(parents=True, exist_ok=True)
     path = named.expanduser().absolute()
-    check_usable(path, int(estimated_directory_bytes(warehouses) * COPIES_ON_DEVICE))
+    check_usable(path, int(estimated_directory_bytes(warehouses) * COPIES_ON_DEVICE) + redo)
     return identify_device(path)
 
 

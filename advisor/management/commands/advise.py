@@ -19,7 +19,7 @@ from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking, write_recommendation
 from benchmarks.errors import BenchmarkError
-from tuning.errors import TuningError, UnknownTemplate
+from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
 from tuning.services.studies import BadRequest, StudyRequest, cancel_study, create_study
 
@@ -59,7 +59,7 @@ class Command(BaseCommand):
             study = _run(options, console)
         except (AdvisorError, BenchmarkError, TuningError) as error:
             code = 2 if isinstance(error, BadRequest | UnknownTemplate) else 1
-            raise CommandError(f"{error.code}: {error}", returncode=code) from error
+            raise CommandError(f"{error.code}: {_one_line(error)}", returncode=code) from error
         except KeyboardInterrupt:
             raise CommandError("interrupted: the study was cancelled") from None
         self._show(study, options)
@@ -89,7 +89,7 @@ def _run(options: dict[str, Any], console: Console) -> Study:
         measure_s=options["measure"],
         blocks=options["blocks"],
     )
-    study = create_study(request)
+    study = create_study(request, wake=False)
     try:
         with Supervisor() as processes:
             follow(study, console, processes.check)
@@ -101,6 +101,13 @@ def _run(options: dict[str, Any], console: Console) -> Study:
         tail = f"\n{study.log_tail}" if study.log_tail else ""
         raise StudyFailed(study.reason_code or study.state, f"{study.reason}{tail}")
     return study
+
+
+def _one_line(error: Exception) -> str:
+    """The error's text; of a refused config every problem, not only the first."""
+    if isinstance(error, InvalidConfig):
+        return "; ".join(map(str, error.problems))
+    return str(error)
 
 
 def _numbers(text: str) -> list[int]:
