@@ -5,178 +5,333 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Config',
+            name="Config",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('hash', models.CharField(max_length=64, unique=True)),
-                ('knobs', models.JSONField(default=dict, help_text='variable name to value, both text')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("hash", models.CharField(max_length=64, unique=True)),
+                (
+                    "knobs",
+                    models.JSONField(default=dict, help_text="variable name to value, both text"),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Host',
+            name="Host",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=255, unique=True)),
-                ('worker_seen_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=255, unique=True)),
+                ("worker_seen_at", models.DateTimeField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Device',
+            name="Device",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(max_length=16)),
-                ('data_dir', models.CharField(max_length=1024)),
-                ('log_dir', models.CharField(blank=True, max_length=1024)),
-                ('block_device', models.CharField(blank=True, max_length=64)),
-                ('log_block_device', models.CharField(blank=True, max_length=64)),
-                ('model', models.CharField(blank=True, max_length=255)),
-                ('file_system', models.CharField(blank=True, max_length=32)),
-                ('scheduler', models.CharField(blank=True, max_length=32)),
-                ('host', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='devices', to='benchmarks.host')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("kind", models.CharField(max_length=16)),
+                ("data_dir", models.CharField(max_length=1024)),
+                ("log_dir", models.CharField(blank=True, max_length=1024)),
+                ("block_device", models.CharField(blank=True, max_length=64)),
+                ("log_block_device", models.CharField(blank=True, max_length=64)),
+                ("model", models.CharField(blank=True, max_length=255)),
+                ("file_system", models.CharField(blank=True, max_length=32)),
+                ("scheduler", models.CharField(blank=True, max_length=32)),
+                (
+                    "host",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="devices",
+                        to="benchmarks.host",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Run',
+            name="Run",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('seed', models.BigIntegerField()),
-                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('ok', 'OK'), ('invalid_config', 'Invalid config'), ('no_start', 'Server did not start'), ('crashed', 'Server crashed'), ('out_of_memory', 'Out of memory'), ('disk_full', 'Disk full'), ('timed_out', 'Timed out'), ('zero_work', 'No work done'), ('driver_failed', 'Driver failed'), ('disturbed', 'Disturbed'), ('cancelled', 'Cancelled'), ('lost', 'Lost'), ('setup_failed', 'Could not be set up'), ('internal_error', 'Internal error')], default='queued', max_length=16)),
-                ('step', models.CharField(blank=True, help_text='what it is doing while running', max_length=32)),
-                ('claimed_by', models.CharField(blank=True, max_length=255)),
-                ('stop_request', models.CharField(blank=True, help_text='why it should end early', max_length=32)),
-                ('queued_at', models.DateTimeField(auto_now_add=True)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('heartbeat_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('reason', models.TextField(blank=True, help_text='one line on why it failed')),
-                ('log_tail', models.TextField(blank=True)),
-                ('tpmP', models.FloatField(blank=True, null=True)),
-                ('p95_ms', models.FloatField(blank=True, null=True)),
-                ('p99_ms', models.FloatField(blank=True, null=True)),
-                ('max_ms', models.FloatField(blank=True, null=True)),
-                ('server_path_length', models.FloatField(blank=True, null=True)),
-                ('host_path_length', models.FloatField(blank=True, null=True)),
-                ('cpu_hz', models.FloatField(blank=True, null=True)),
-                ('bytes_written_per_new_order', models.FloatField(blank=True, null=True)),
-                ('bytes_written_source', models.CharField(blank=True, max_length=16)),
-                ('cpu_user_pct', models.FloatField(blank=True, null=True)),
-                ('cpu_sys_pct', models.FloatField(blank=True, null=True)),
-                ('cpu_iowait_pct', models.FloatField(blank=True, null=True)),
-                ('cpu_steal_pct', models.FloatField(blank=True, null=True)),
-                ('server_cores', models.FloatField(blank=True, null=True)),
-                ('data_read_iops', models.FloatField(blank=True, null=True)),
-                ('data_write_iops', models.FloatField(blank=True, null=True)),
-                ('data_read_mb_s', models.FloatField(blank=True, null=True)),
-                ('data_write_mb_s', models.FloatField(blank=True, null=True)),
-                ('log_read_iops', models.FloatField(blank=True, null=True)),
-                ('log_write_iops', models.FloatField(blank=True, null=True)),
-                ('log_read_mb_s', models.FloatField(blank=True, null=True)),
-                ('log_write_mb_s', models.FloatField(blank=True, null=True)),
-                ('new_orders', models.PositiveIntegerField(blank=True, null=True)),
-                ('failed', models.PositiveIntegerField(blank=True, null=True)),
-                ('retried', models.PositiveIntegerField(blank=True, null=True)),
-                ('measured_seconds', models.FloatField(blank=True, null=True)),
-                ('driver_cpu_ms_per_new_order', models.FloatField(blank=True, null=True)),
-                ('driver_version', models.CharField(blank=True, max_length=64)),
-                ('code_commit', models.CharField(blank=True, max_length=64)),
-                ('comparability_key', models.CharField(blank=True, db_index=True, max_length=64)),
-                ('fingerprint', models.JSONField(blank=True, default=dict)),
-                ('variables', models.JSONField(blank=True, default=dict, help_text='read back after the start')),
-                ('step_seconds', models.JSONField(blank=True, default=dict, help_text='wall time of each step')),
-                ('config', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='benchmarks.config')),
-                ('device', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='benchmarks.device')),
-                ('host', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='benchmarks.host')),
-                ('retry_of', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='retries', to='benchmarks.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("seed", models.BigIntegerField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("running", "Running"),
+                            ("ok", "OK"),
+                            ("invalid_config", "Invalid config"),
+                            ("no_start", "Server did not start"),
+                            ("crashed", "Server crashed"),
+                            ("out_of_memory", "Out of memory"),
+                            ("disk_full", "Disk full"),
+                            ("timed_out", "Timed out"),
+                            ("zero_work", "No work done"),
+                            ("driver_failed", "Driver failed"),
+                            ("disturbed", "Disturbed"),
+                            ("cancelled", "Cancelled"),
+                            ("lost", "Lost"),
+                            ("setup_failed", "Could not be set up"),
+                            ("internal_error", "Internal error"),
+                        ],
+                        default="queued",
+                        max_length=16,
+                    ),
+                ),
+                (
+                    "step",
+                    models.CharField(
+                        blank=True, help_text="what it is doing while running", max_length=32
+                    ),
+                ),
+                ("claimed_by", models.CharField(blank=True, max_length=255)),
+                (
+                    "stop_request",
+                    models.CharField(
+                        blank=True, help_text="why it should end early", max_length=32
+                    ),
+                ),
+                ("queued_at", models.DateTimeField(auto_now_add=True)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("heartbeat_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                ("reason", models.TextField(blank=True, help_text="one line on why it failed")),
+                ("log_tail", models.TextField(blank=True)),
+                ("tpmP", models.FloatField(blank=True, null=True)),
+                ("p95_ms", models.FloatField(blank=True, null=True)),
+                ("p99_ms", models.FloatField(blank=True, null=True)),
+                ("max_ms", models.FloatField(blank=True, null=True)),
+                ("server_path_length", models.FloatField(blank=True, null=True)),
+                ("host_path_length", models.FloatField(blank=True, null=True)),
+                ("cpu_hz", models.FloatField(blank=True, null=True)),
+                ("bytes_written_per_new_order", models.FloatField(blank=True, null=True)),
+                ("bytes_written_source", models.CharField(blank=True, max_length=16)),
+                ("cpu_user_pct", models.FloatField(blank=True, null=True)),
+                ("cpu_sys_pct", models.FloatField(blank=True, null=True)),
+                ("cpu_iowait_pct", models.FloatField(blank=True, null=True)),
+                ("cpu_steal_pct", models.FloatField(blank=True, null=True)),
+                ("server_cores", models.FloatField(blank=True, null=True)),
+                ("data_read_iops", models.FloatField(blank=True, null=True)),
+                ("data_write_iops", models.FloatField(blank=True, null=True)),
+                ("data_read_mb_s", models.FloatField(blank=True, null=True)),
+                ("data_write_mb_s", models.FloatField(blank=True, null=True)),
+                ("log_read_iops", models.FloatField(blank=True, null=True)),
+                ("log_write_iops", models.FloatField(blank=True, null=True)),
+                ("log_read_mb_s", models.FloatField(blank=True, null=True)),
+                ("log_write_mb_s", models.FloatField(blank=True, null=True)),
+                ("new_orders", models.PositiveIntegerField(blank=True, null=True)),
+                ("failed", models.PositiveIntegerField(blank=True, null=True)),
+                ("retried", models.PositiveIntegerField(blank=True, null=True)),
+                ("measured_seconds", models.FloatField(blank=True, null=True)),
+                ("driver_cpu_ms_per_new_order", models.FloatField(blank=True, null=True)),
+                ("driver_version", models.CharField(blank=True, max_length=64)),
+                ("code_commit", models.CharField(blank=True, max_length=64)),
+                ("comparability_key", models.CharField(blank=True, db_index=True, max_length=64)),
+                ("fingerprint", models.JSONField(blank=True, default=dict)),
+                (
+                    "variables",
+                    models.JSONField(
+                        blank=True, default=dict, help_text="read back after the start"
+                    ),
+                ),
+                (
+                    "step_seconds",
+                    models.JSONField(blank=True, default=dict, help_text="wall time of each step"),
+                ),
+                (
+                    "config",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="runs",
+                        to="benchmarks.config",
+                    ),
+                ),
+                (
+                    "device",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="runs",
+                        to="benchmarks.device",
+                    ),
+                ),
+                (
+                    "host",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="runs",
+                        to="benchmarks.host",
+                    ),
+                ),
+                (
+                    "retry_of",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="retries",
+                        to="benchmarks.run",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Sample',
+            name="Sample",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('second', models.IntegerField()),
-                ('elapsed_s', models.FloatField(blank=True, null=True)),
-                ('new_orders', models.PositiveIntegerField(blank=True, null=True)),
-                ('cpu_user_pct', models.FloatField(blank=True, null=True)),
-                ('cpu_sys_pct', models.FloatField(blank=True, null=True)),
-                ('cpu_iowait_pct', models.FloatField(blank=True, null=True)),
-                ('cpu_steal_pct', models.FloatField(blank=True, null=True)),
-                ('server_cores', models.FloatField(blank=True, help_text="cores' worth of CPU", null=True)),
-                ('server_rss_bytes', models.BigIntegerField(blank=True, null=True)),
-                ('data_read_iops', models.FloatField(blank=True, null=True)),
-                ('data_write_iops', models.FloatField(blank=True, null=True)),
-                ('data_read_mb_s', models.FloatField(blank=True, null=True)),
-                ('data_write_mb_s', models.FloatField(blank=True, null=True)),
-                ('log_read_iops', models.FloatField(blank=True, null=True)),
-                ('log_write_iops', models.FloatField(blank=True, null=True)),
-                ('log_read_mb_s', models.FloatField(blank=True, null=True)),
-                ('log_write_mb_s', models.FloatField(blank=True, null=True)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='samples', to='benchmarks.run')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("second", models.IntegerField()),
+                ("elapsed_s", models.FloatField(blank=True, null=True)),
+                ("new_orders", models.PositiveIntegerField(blank=True, null=True)),
+                ("cpu_user_pct", models.FloatField(blank=True, null=True)),
+                ("cpu_sys_pct", models.FloatField(blank=True, null=True)),
+                ("cpu_iowait_pct", models.FloatField(blank=True, null=True)),
+                ("cpu_steal_pct", models.FloatField(blank=True, null=True)),
+                (
+                    "server_cores",
+                    models.FloatField(blank=True, help_text="cores' worth of CPU", null=True),
+                ),
+                ("server_rss_bytes", models.BigIntegerField(blank=True, null=True)),
+                ("data_read_iops", models.FloatField(blank=True, null=True)),
+                ("data_write_iops", models.FloatField(blank=True, null=True)),
+                ("data_read_mb_s", models.FloatField(blank=True, null=True)),
+                ("data_write_mb_s", models.FloatField(blank=True, null=True)),
+                ("log_read_iops", models.FloatField(blank=True, null=True)),
+                ("log_write_iops", models.FloatField(blank=True, null=True)),
+                ("log_read_mb_s", models.FloatField(blank=True, null=True)),
+                ("log_write_mb_s", models.FloatField(blank=True, null=True)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="samples",
+                        to="benchmarks.run",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['second'],
+                "ordering": ["second"],
             },
         ),
         migrations.CreateModel(
-            name='Server',
+            name="Server",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('flavour', models.CharField(max_length=16)),
-                ('version', models.CharField(max_length=64)),
-                ('path', models.CharField(max_length=1024)),
-                ('digest', models.CharField(max_length=64)),
-                ('host', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='servers', to='benchmarks.host')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("flavour", models.CharField(max_length=16)),
+                ("version", models.CharField(max_length=64)),
+                ("path", models.CharField(max_length=1024)),
+                ("digest", models.CharField(max_length=64)),
+                (
+                    "host",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="servers",
+                        to="benchmarks.host",
+                    ),
+                ),
             ],
         ),
         migrations.AddField(
-            model_name='run',
-            name='server',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='benchmarks.server'),
+            model_name="run",
+            name="server",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="runs",
+                to="benchmarks.server",
+            ),
         ),
         migrations.CreateModel(
-            name='Workload',
+            name="Workload",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('driver', models.CharField(max_length=32)),
-                ('warehouses', models.PositiveIntegerField()),
-                ('connections', models.PositiveIntegerField()),
-                ('warmup_s', models.PositiveIntegerField()),
-                ('measure_s', models.PositiveIntegerField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("driver", models.CharField(max_length=32)),
+                ("warehouses", models.PositiveIntegerField()),
+                ("connections", models.PositiveIntegerField()),
+                ("warmup_s", models.PositiveIntegerField()),
+                ("measure_s", models.PositiveIntegerField()),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('driver', 'warehouses', 'connections', 'warmup_s', 'measure_s'), name='one_row_per_workload')],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("driver", "warehouses", "connections", "warmup_s", "measure_s"),
+                        name="one_row_per_workload",
+                    )
+                ],
             },
         ),
         migrations.AddField(
-            model_name='run',
-            name='workload',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='benchmarks.workload'),
+            model_name="run",
+            name="workload",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="runs",
+                to="benchmarks.workload",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='device',
-            constraint=models.UniqueConstraint(fields=('host', 'data_dir', 'log_dir'), name='one_device_per_directories'),
+            model_name="device",
+            constraint=models.UniqueConstraint(
+                fields=("host", "data_dir", "log_dir"), name="one_device_per_directories"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='sample',
-            constraint=models.UniqueConstraint(fields=('run', 'second'), name='one_sample_per_second'),
+            model_name="sample",
+            constraint=models.UniqueConstraint(
+                fields=("run", "second"), name="one_sample_per_second"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='server',
-            constraint=models.UniqueConstraint(fields=('host', 'path', 'digest'), name='one_server_per_binary'),
+            model_name="server",
+            constraint=models.UniqueConstraint(
+                fields=("host", "path", "digest"), name="one_server_per_binary"
+            ),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['host', 'state'], name='benchmarks__host_id_635cba_idx'),
+            model_name="run",
+            index=models.Index(fields=["host", "state"], name="benchmarks__host_id_635cba_idx"),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('host',), name='one_running_run_per_host'),
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("state", "running")),
+                fields=("host",),
+                name="one_running_run_per_host",
+            ),
         ),
     ]
