@@ -4,7 +4,6 @@
 
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/bring-server scripts/common.bash .ci/run
-export PLAYWRIGHT_BROWSERS_PATH := $(or $(ADVISOR_HOME),$(CURDIR)/var)/browsers
 
 .NOTPARALLEL:
 .PHONY: help run setup test setup-tests check lint type migrations pytest format lock clean

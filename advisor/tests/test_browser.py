@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,7 +23,7 @@ from tuning.models import Study, StudyState
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-CHROMIUM = "/usr/bin/chromium"
+BROWSERS = ("chromium", "google-chrome")
 WIDTHS = (390, 1280, 2560)
 T = TypeVar("T")
 
@@ -81,13 +83,27 @@ class Visitor:
         return found
 
 
+def find_browser() -> str:
+    """A browser on PATH. Ubuntu packages none that can be driven from outside a snap; anywhere
+    else `make setup` installs one, so its absence is an error.
+    """
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None and platform.freedesktop_os_release().get("ID") == "ubuntu":
+        pytest.skip("no chromium or google-chrome on PATH (Ubuntu has Chromium as a snap only)")
+    if found is None:
+        raise RuntimeError("no chromium on PATH: run `make test`, which installs it")
+    return found
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    program = find_browser()
+
     def start() -> tuple[Any, Browser]:
         playwright = sync_playwright().start()
         # No sandbox: as root, as in most CI, chromium has none; it only sees our own pages.
         arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-        return playwright, playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        return playwright, playwright.chromium.launch(executable_path=program, args=arguments)
 
     def stop() -> None:
         started.close()

@@ -76,6 +76,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     sizes = _sizes(request, template)
     driver = find_driver(request.driver)
     binary = find_server(request.server, settings.BROUGHT_SERVERS_DIR)
+    identity = _usable_device(request.device, sizes["warehouses"])
     planned = plan_candidates(
         template,
         request.configs,
@@ -85,7 +86,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     if len(planned) < 2:
         raise BadRequest(f"template {template.name!r} needs a config of yours to compare with")
     check_memory(planned, psutil.virtual_memory().total)
-    identity = _usable_device(request.device, sizes["warehouses"], redo_bytes(planned))
+    check_usable(identity.path, _needed_bytes(sizes["warehouses"]) + redo_bytes(planned))
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(
@@ -147,13 +148,17 @@ def _sizes(request: StudyRequest, template: StudyTemplate) -> dict[str, Any]:
     return sizes
 
 
-def _usable_device(named: Path | None, warehouses: int, redo: int) -> DeviceIdentity:
+def _usable_device(named: Path | None, warehouses: int) -> DeviceIdentity:
     if named is None:
         named = settings.DEFAULT_DEVICE
         named.mkdir(parents=True, exist_ok=True)
     path = named.expanduser().absolute()
-    check_usable(path, int(estimated_directory_bytes(warehouses) * COPIES_ON_DEVICE) + redo)
+    check_usable(path, _needed_bytes(warehouses))
     return identify_device(path)
+
+
+def _needed_bytes(warehouses: int) -> int:
+    return int(estimated_directory_bytes(warehouses) * COPIES_ON_DEVICE)
 
 
 def _device_row(host: Host, identity: DeviceIdentity) -> Device:
