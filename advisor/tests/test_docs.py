@@ -1,0 +1,80 @@
+"""The documents say what the program does: settings, commands and make targets are compared."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import get_commands, load_command_class
+
+ROOT = Path(settings.BASE_DIR)
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CODE = [*(ROOT / name for name in ("advisor/settings.py", "benchmarks/drivers/tpcc_mysql.py"))]
+CODE.append(ROOT / "benchmarks/servers/privileges.py")
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """(document, words) of every call of make or manage.py in a shell block."""
+    for path in DOCUMENTS:
+        for block in re.findall(r"```(?:sh|bash|console)\n(.*?)```", path.read_text(), re.S):
+            for line in block.replace("\\\n", " ").splitlines():
+                if line.startswith("make ") or "manage.py " in line:
+                    yield path.name, shlex.split(line, comments=True)
+
+
+def manage_commands() -> list[tuple[str, list[str]]]:
+    found = []
+    for document, words in commands():
+        if "manage.py" in words:
+            rest = words[words.index("manage.py") + 1 :]
+            stop = next((n for n, word in enumerate(rest) if word in (">", "|", "&&")), len(rest))
+            found.append((document, rest[:stop]))
+    return found
+
+
+@pytest.mark.parametrize(("document", "words"), manage_commands())
+def test_every_manage_command_in_the_documents_is_one_the_program_takes(
+    document: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, *arguments = words
+    assert name in get_commands(), f"{document}: manage.py {name}"
+    for file in ("candidate.cnf", "mine.cnf"):
+        (tmp_path / file).write_text("[mysqld]\n")
+    monkeypatch.chdir(tmp_path)
+    command = load_command_class(get_commands()[name], name)
+    command.create_parser("manage.py", name).parse_args(arguments)
+
+
+def test_the_readme_names_the_commands_this_is_tested_with() -> None:
+    assert any(words[0] == "advise" for _, words in manage_commands())
+
+
+def test_every_make_target_in_the_documents_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    named = {words[1] for _, words in commands() if words[0] == "make" and len(words) > 1}
+    assert {"run", "test"} <= named <= targets
+
+
+def test_the_settings_page_lists_exactly_the_variables_that_are_read() -> None:
+    page = (ROOT / "docs/settings.md").read_text()
+    documented = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.M))
+    pattern = re.compile(r'"((?:ADVISOR_|TPCC_)[A-Z_]+|DATABASE_URL|REDIS_URL)"')
+    read = {name for path in CODE for name in pattern.findall(path.read_text())}
+    assert documented == read
+
+
+def test_nobody_else_reads_the_environment() -> None:
+    readers = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("advisor", "tuning", "benchmarks")
+        for path in (ROOT / package).rglob("*.py")
+        if "/tests/" not in path.as_posix()
+        and re.search(r"os\.environ(\.get\(|\[)|os\.getenv", path.read_text())
+    }
+    known = {path.relative_to(ROOT).as_posix() for path in CODE}
+    # discovery.py looks along PATH, as a shell does.
+    assert readers == known - {"advisor/settings.py"} | {"benchmarks/servers/discovery.py"}
