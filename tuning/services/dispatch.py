@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 
 from celery import current_app
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -17,6 +17,7 @@ from benchmarks.models import Host, Run, RunState
 from benchmarks.services import heartbeat
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.services.recommend import NothingToRecommend, store_recommendations
+from tuning.services.retries import retry_interrupted
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,8 @@ def _advance(study: Study) -> bool:
         if not study.claimed_by:
             _send(PREPARE, study.pk, study.host)
     elif not _is_busy(study):
+        # First of all: a study whose last run was interrupted is not at its end.
+        retry_interrupted(study)
         slot = _next_slot(study)
         if slot is None:
             return _conclude(study)
@@ -72,12 +75,19 @@ def _next_slot(study: Study) -> Slot | None:
 
 
 def _conclude(study: Study) -> bool:
-    with transaction.atomic():
-        try:
+    try:
+        with transaction.atomic():
             store_recommendations(study)
-        except NothingToRecommend as reason:
-            return end_study(study, StudyState.FAILED, reason.code, str(reason))
-        return end_study(study, StudyState.FINISHED)
+            return end_study(study, StudyState.FINISHED)
+    except NothingToRecommend as reason:
+        return end_study(study, StudyState.FAILED, reason.code, str(reason))
+    except DatabaseError:
+        raise
+    except Exception as bug:
+        # Were the study left as it is, no other one of this host would ever have its turn.
+        logger.exception("study %s: internal error while concluding", study.pk)
+        text = f"{type(bug).__name__}: {bug}"
+        return end_study(study, StudyState.FAILED, "internal_error", text)
 
 
 def end_study(

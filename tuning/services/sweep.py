@@ -6,14 +6,12 @@ import logging
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchmarks.models import Host, Run, RunState
 from benchmarks.services import heartbeat
 from benchmarks.services.claims import is_dead
-from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
+from tuning.models import Study, StudyState
 from tuning.services.dispatch import advance_host, end_study
 
 logger = logging.getLogger(__name__)
@@ -22,7 +20,7 @@ PREPARE_ATTEMPTS = 2
 
 
 def sweep_host(host_id: int) -> None:
-    """Mark what was lost, queue it again, and take the host's next step. Safe to repeat."""
+    """Mark what was lost and take the host's next step, which queues it again. Safe to repeat."""
     Host.objects.filter(pk=host_id).update(worker_seen_at=timezone.now())
     for run in Run.objects.filter(host_id=host_id, state=RunState.RUNNING):
         if _is_abandoned(run.claimed_by, run.heartbeat_at):
@@ -32,8 +30,6 @@ def sweep_host(host_id: int) -> None:
     ):
         if _is_abandoned(study.claimed_by, study.heartbeat_at):
             _release(study)
-    for slot in _interrupted_slots(host_id):
-        _retry(slot)
     advance_host(host_id)
 
 
@@ -76,41 +72,3 @@ def _release(study: Study) -> None:
         prepare_attempts=study.prepare_attempts + 1,
         preparing_fraction=0,
     )
-
-
-def _interrupted_slots(host_id: int) -> QuerySet[Slot]:
-    """Slots of unfinished studies whose newest run ended because of the worker, not the config."""
-    return Slot.objects.filter(
-        study__host_id=host_id,
-        study__state__in=ACTIVE_STUDY_STATES,
-        study__stop_request="",
-        run__state__in=[RunState.LOST, RunState.CANCELLED],
-    ).select_related("run", "run__retry_of")
-
-
-def _retry(slot: Slot) -> None:
-    """A retry is a new run that points to the old one; a lost run is retried a bounded time."""
-    old = slot.run
-    if old.state == RunState.LOST and _times_lost(old) > settings.LOST_RUN_RETRIES:
-        return
-    with transaction.atomic():
-        new = Run.objects.create(
-            host=old.host,
-            device=old.device,
-            server=old.server,
-            workload=old.workload,
-            config=old.config,
-            seed=old.seed,
-            retry_of=old,
-        )
-        # Two sweeps at once must not both retry: only the one that still sees the old run wins.
-        if not Slot.objects.filter(pk=slot.pk, run=old).update(run=new):
-            transaction.set_rollback(True)
-
-
-def _times_lost(run: Run | None) -> int:
-    count = 0
-    while run is not None:
-        count += run.state == RunState.LOST
-        run = run.retry_of
-    return count

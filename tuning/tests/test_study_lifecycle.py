@@ -24,7 +24,7 @@ from benchmarks.services.claims import claimant
 from benchmarks.services.runs import execute_run
 from tuning.errors import InvalidConfig
 from tuning.models import Study, StudyState
-from tuning.services import prepare, studies
+from tuning.services import dispatch, prepare, studies
 from tuning.services.dispatch import EXECUTE, PREPARE, advance_host
 from tuning.services.prepare import prepare_study
 from tuning.services.progress import study_progress
@@ -321,6 +321,41 @@ def test_a_stopping_worker_gives_its_run_back(study: Study) -> None:
     assert (run.state, run.reason) == (RunState.CANCELLED, "the worker was stopped")
     sweep_host(study.host_id)
     assert run.retries.get().state == RunState.QUEUED
+
+
+def test_a_study_is_not_at_its_end_while_its_last_run_was_interrupted(study: Study) -> None:
+    slots = list(study.slots.order_by("order"))
+    prepare_study(study.pk)
+    for slot in slots[:-1]:
+        execute_run(slot.run_id, measure=measure_by_config)
+
+    def stopped(plan: Plan, **_: Any) -> Measurement:
+        Run.objects.filter(pk=slots[-1].run_id).update(stop_request=heartbeat.WORKER_STOPPING)
+        raise RunFailed(Outcome.CANCELLED, "stopped")
+
+    execute_run(slots[-1].run_id, measure=stopped)
+    advance_host(study.host_id)  # as the task does when its run has ended, before any sweep
+    study.refresh_from_db()
+    assert study.state == StudyState.RUNNING
+    assert slots[-1].run.retries.get().state == RunState.QUEUED
+    run_to_the_end(study, measure_by_config)
+    assert study.state == StudyState.FINISHED
+    assert boards(study)[0].rows[0].ranked.runs == 2
+
+
+def test_a_bug_while_concluding_does_not_keep_the_host_from_other_studies(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Study) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(dispatch, "store_recommendations", broken)
+    second = create_study(StudyRequest(template="compare", configs=[MINE], blocks=1))
+    run_to_the_end(study, measure_by_config)
+    second.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "internal_error")
+    assert study.reason == "ZeroDivisionError: a bug"
+    assert second.state == StudyState.PREPARING
 
 
 def test_an_abandoned_preparation_is_taken_up_again_once(study: Study, sent: list[Any]) -> None:
