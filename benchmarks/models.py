@@ -44,7 +44,9 @@ class Device(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} at {self.data_dir}"
+        # A virtual disk's kind is "other"; what it calls itself says more.
+        what = self.model if self.kind == "other" and self.model else self.kind
+        return f"{what} at {self.data_dir}"
 
 
 class Server(models.Model):

@@ -36,7 +36,7 @@ _SAFETY = {
 class Effect:
     """What was measured with one workload; None is "no figure".
 
-    `ratio` is the median over blocks of tpmP / the baseline's tpmP, `workload` text for people.
+    `ratio` is the median of tpmP / the baseline's tpmP over `blocks` blocks, `workload` text for people.
     """
 
     workload: str
@@ -169,7 +169,8 @@ def _measured(effect: Effect, facts: ExportFacts) -> str:
         spread = f"{effect.interval.confidence:.0%} interval {low:.3f} to {high:.3f}"
     before = _figures(effect.baseline_tpmP, effect.baseline_p95_ms)
     return (
-        f"{ratio} {facts.baseline} (median over {effect.blocks} blocks; {spread}); "
+        f"{ratio} {facts.baseline} (median over {effect.blocks} block"
+        f"{'s' if effect.blocks != 1 else ''}; {spread}); "
         f"{now} against {before}; {figures}"
     )
 

@@ -47,7 +47,7 @@ class Ranked:
     """A candidate's line of the ranking.
 
     Figures are medians over its OK runs; `ratio_to_baseline` is the median over the blocks of
-    tpmP / the baseline's tpmP in that block. `rank` is None without such a ratio. `outcome` is
+    tpmP / the baseline's tpmP in that block, and `blocks` how many these are. `rank` is None without such a ratio. `outcome` is
     "ok" when any run was, else how most runs ended, "" while none has. `interval` is not
     computed yet.
     """
@@ -63,6 +63,7 @@ class Ranked:
     host_path_length: float | None
     ratio_to_baseline: float | None
     interval: Interval | None
+    blocks: int
     runs: int
     failures: int
 
@@ -121,6 +122,7 @@ def _line(name: str, runs: list[Observation], ratios: list[float]) -> Ranked:
         host_path_length=_median(run.host_path_length for run in good),
         ratio_to_baseline=median(ratios) if ratios else None,
         interval=None,
+        blocks=len(ratios),
         runs=len(good),
         failures=len(runs) - len(good),
     )

@@ -123,7 +123,7 @@ class NewStudyForm(forms.Form):
         """Show a service's error beside the field it is about, or above the form."""
         field = FIELD_OF_CODE.get(error.code)
         first_word = str(error).split(" ", 1)[0]
-        if field is None and error.code == "bad_size" and first_word in self.fields:
+        if field is None and error.code == "bad_request" and first_word in self.fields:
             field = first_word
         self.add_error(field, str(error))
 

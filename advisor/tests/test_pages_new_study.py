@@ -140,7 +140,7 @@ def test_a_bad_value_is_said_beside_its_field(
         (DeviceUnusable("/nowhere does not exist"), "device"),
         (NotAServer("/bin/ls is not a mysqld"), "server"),
         (NoDriver("sysbench is not installed"), "driver"),
-        (TuningError("bad_size", "blocks must be between 1 and 1000"), "blocks"),
+        (BadRequest("blocks must be between 1 and 1000"), "blocks"),
     ],
 )
 def test_what_the_service_refuses_is_said_beside_its_field(

@@ -43,7 +43,7 @@ def export_facts(
         candidate=winner.name,
         baseline=baseline.name,
         knobs=winner.config.knobs,
-        effects=[_effect(board, winner, baseline, study.blocks) for board in boards],
+        effects=[_effect(board, winner, baseline) for board in boards],
         source=winner.source,
         verdict=verdict,
         data_bytes=max(estimated_bytes(board.workload.warehouses) for board in boards),
@@ -58,14 +58,14 @@ def _device_text(device: Device) -> str:
     return f"{', '.join(part for part in parts if part)}: {device.data_dir}"
 
 
-def _effect(board: Board, winner: Candidate, baseline: Candidate, blocks: int) -> Effect:
+def _effect(board: Board, winner: Candidate, baseline: Candidate) -> Effect:
     line, default = _line(board, winner), _line(board, baseline)
     return Effect(
         workload=str(board.workload),
         ratio=line.ratio_to_baseline,
         runs=line.runs,
         failures=line.failures,
-        blocks=blocks,
+        blocks=line.blocks,
         tpmP=line.tpmP,
         p95_ms=line.p95_ms,
         baseline_tpmP=default.tpmP,

@@ -41,7 +41,7 @@ def _store(study: Study, device: Device, its_boards: list[Board]) -> None:
     # max() keeps the first of equals: the baseline comes first, "change nothing" wins a draw.
     winner = max(sorted(ratios, key=lambda c: not c.is_baseline), key=lambda c: ratios[c])
     rows = [_row_of(board, winner) for board in its_boards]
-    verdict = _verdict(winner, baseline, ratios[winner], rows)
+    verdict = _verdict(winner, baseline, ratios, rows)
     Recommendation.objects.update_or_create(
         study=study,
         device=device,
@@ -78,15 +78,19 @@ def _row_of(board: Board, candidate: Candidate) -> Row:
     return next(row for row in board.rows if row.candidate == candidate)
 
 
-def _verdict(winner: Candidate, baseline: Candidate, ratio: float, rows: list[Row]) -> str:
-    runs = min(row.ranked.runs for row in rows)
+def _verdict(
+    winner: Candidate, baseline: Candidate, ratios: dict[Candidate, float], rows: list[Row]
+) -> str:
+    if len(ratios) == 1:
+        return f"Nothing could be compared with {baseline.name}: no other candidate has a figure."
+    blocks = min(row.ranked.blocks for row in rows)
     caution = (
-        f"median of {runs} block{'s' if runs != 1 else ''}; no interval is computed yet, "
+        f"median of {blocks} block{'s' if blocks != 1 else ''}; no interval is computed yet, "
         "a difference of a few percent may be noise"
     )
     if winner == baseline:
         return f"No candidate was faster than {baseline.name}: keep it ({caution})."
     return (
-        f"{winner.name} completed {(ratio - 1) * 100:.1f} % more New-Orders per minute than "
+        f"{winner.name} completed {(ratios[winner] - 1) * 100:.1f} % more New-Orders per minute than "
         f"{baseline.name} on this device ({caution})."
     )
