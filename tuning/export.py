@@ -36,7 +36,8 @@ _SAFETY = {
 class Effect:
     """What was measured with one workload; None is "no figure".
 
-    `ratio` is the median of tpmP / the baseline's tpmP over `blocks` blocks, `workload` text for people.
+    `ratio` is the median of tpmP / the baseline's tpmP over `blocks` blocks, `workload` text for
+    people.
     """
 
     workload: str

@@ -47,9 +47,9 @@ class Ranked:
     """A candidate's line of the ranking.
 
     Figures are medians over its OK runs; `ratio_to_baseline` is the median over the blocks of
-    tpmP / the baseline's tpmP in that block, and `blocks` how many these are. `rank` is None without such a ratio. `outcome` is
-    "ok" when any run was, else how most runs ended, "" while none has. `interval` is not
-    computed yet.
+    tpmP / the baseline's tpmP in that block, `blocks` counts those that have it. `rank` is None
+    without such a ratio. `outcome` is "ok" when any run was, else how most runs ended, "" while
+    none has. `interval` is not computed yet.
     """
 
     rank: int | None

@@ -90,7 +90,8 @@ def _verdict(
     )
     if winner == baseline:
         return f"No candidate was faster than {baseline.name}: keep it ({caution})."
+    gain = (ratios[winner] - 1) * 100
     return (
-        f"{winner.name} completed {(ratios[winner] - 1) * 100:.1f} % more New-Orders per minute than "
+        f"{winner.name} completed {gain:.1f} % more New-Orders per minute than "
         f"{baseline.name} on this device ({caution})."
     )

@@ -181,6 +181,22 @@ def test_a_failed_run_keeps_its_reason_and_the_study_goes_on(study: Study) -> No
     assert {(run.reason, run.log_tail, run.tpmP) for run in failed} == {
         ("refused", "[ERROR] unknown variable", None)
     }
+    verdict = study.recommendations.get().verdict
+    assert verdict.startswith("Nothing could be compared with server-default")
+
+
+def test_the_evidence_counts_the_blocks_that_gave_a_ratio(study: Study) -> None:
+    outcomes = iter([Outcome.CRASHED, Outcome.OK])
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        if plan.options and next(outcomes) is Outcome.CRASHED:
+            raise RunFailed(Outcome.CRASHED, "signal 11")
+        return measure_by_config(plan)
+
+    run_to_the_end(study, measure)
+    recommendation = study.recommendations.get()
+    assert "(median of 1 block;" in recommendation.verdict
+    assert "(median over 1 block;" in " ".join(recommendation.my_cnf.replace("#", "").split())
 
 
 def test_a_study_without_a_baseline_figure_fails_and_says_so(study: Study) -> None:
