@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -86,5 +87,11 @@ def socket_path(run_dir: Path, name: str) -> Path:
     if len(str(path)) <= LONGEST_SOCKET_PATH:
         return path
     short = sha256(str(run_dir).encode()).hexdigest()[:12]
-    folder = Path(tempfile.gettempdir()) / f"oltp-advisor-{short}"
+    folder = Path(tempfile.gettempdir()) / f"oltp-advisor-{os.geteuid()}-{short}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    # Anybody may have made a folder of that name in /tmp, to be the Redis that we talk to.
+    facts = folder.lstat()
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
+        raise ImproperlyConfigured(f"{folder} is not a private folder of this user: remove it")
     return folder / name

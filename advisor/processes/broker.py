@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import stat
 
 from django.conf import settings
 from kombu.exceptions import OperationalError
@@ -25,16 +24,11 @@ def redis_answers() -> bool:
 def private_redis_command() -> list[str]:
     """A Redis on a Unix socket in a folder of this user only: no port, nothing kept on disk.
 
-    Raises ProcessFailed when redis-server is not installed.
+    The settings made the folder. Raises ProcessFailed when redis-server is not installed.
     """
     program = shutil.which("redis-server")
     if program is None:
         raise ProcessFailed("no_redis", "redis-server is not installed: run `make setup`")
-    folder = settings.REDIS_SOCKET.parent
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    facts = folder.stat()
-    if stat.S_IMODE(facts.st_mode) & 0o077:
-        raise ProcessFailed("unsafe_folder", f"{folder} is open to other users: chmod 700 it")
     return [
         program,
         *("--unixsocket", str(settings.REDIS_SOCKET), "--unixsocketperm", "700"),

@@ -54,8 +54,12 @@ class Child:
             try:
                 self._process.wait(TERM_SECONDS)
             except subprocess.TimeoutExpired:
-                os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
+                pass
+            finally:
+                # Also after a second Ctrl-C, of somebody who does not want to wait.
+                if self.is_alive():
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                    self._process.wait()
         self._process = None
 
     def log_tail(self, lines: int = 5) -> str:

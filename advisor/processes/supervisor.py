@@ -94,8 +94,11 @@ class Supervisor:
         self._restarts[child.name] = [*recent, now]
 
     def _stop_all(self) -> None:
-        while self._children:
-            self._children.pop().stop()
+        if self._children:
+            try:
+                self._children.pop().stop()
+            finally:
+                self._stop_all()
 
 
 def worker_answers() -> bool:

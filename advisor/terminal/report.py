@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 
 from django.conf import settings
@@ -71,7 +72,12 @@ def write_recommendation(recommendation: Recommendation, path: Path | None = Non
     if path is None:
         path = settings.HOME / "recommended" / f"study-{recommendation.study_id}.cnf"
         path.parent.mkdir(exist_ok=True)
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(recommendation.my_cnf)
-    draft.replace(path)
+    # A name that nobody can foresee: the place may be /tmp and we may be root.
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with draft.open("x") as file:
+            file.write(recommendation.my_cnf)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
     return path

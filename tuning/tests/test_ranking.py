@@ -44,7 +44,8 @@ def test_only_blocks_in_which_both_ran_are_counted_for_the_ratio() -> None:
     runs = [ok("base", 1, 100), failed("base", 2), ok("base", 3, 100)]
     runs += [ok("other", 1, 120), ok("other", 2, 900), failed("other", 3)]
     other = line(rank(runs, "base"), "other")
-    assert (other.ratio_to_baseline, other.blocks, other.runs) == (pytest.approx(1.2), 1, 2)
+    assert other.ratio_to_baseline == pytest.approx(1.2)
+    assert (other.blocks, other.runs) == (1, 2)
 
 
 def test_figures_are_medians_of_the_good_runs() -> None:

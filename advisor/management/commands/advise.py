@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.console import Console
 
 from advisor.api.documents import study_document
 from advisor.errors import AdvisorError, StudyFailed
+from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking, write_recommendation
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        signal.signal(signal.SIGTERM, _interrupt)
+        end_like_ctrl_c()
         console = Console(stderr=True)
         try:
             call_command("migrate", verbosity=0)
@@ -130,7 +130,3 @@ def _output_file(text: str) -> Path:
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ArgumentTypeError(f"{text} is not a file in an existing directory")
     return path
-
-
-def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt

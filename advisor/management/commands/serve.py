@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import signal
 import time
 from typing import Any
 
@@ -14,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from advisor.errors import AdvisorError
+from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking, write_recommendation
@@ -29,7 +29,7 @@ class Command(BaseCommand):
     help = "Start Redis, the worker and the web UI; measure the first study; serve until Ctrl-C."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        signal.signal(signal.SIGTERM, _interrupt)
+        end_like_ctrl_c()
         console = Console()
         try:
             call_command("migrate", verbosity=0)
@@ -80,7 +80,3 @@ def _print_first_login(console: Console) -> None:
     users.objects.create_superuser("admin", password=password)
     console.print(f"Log in as admin with the password {password}", markup=False)
     console.print("(shown only now; change it with: manage.py changepassword admin)")
-
-
-def _interrupt(*_: Any) -> None:
-    raise KeyboardInterrupt

@@ -1,0 +1,82 @@
+"""The processes of a host: ended whatever interrupts us, and no stranger's Redis is talked to."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+import psutil
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pytest_django import Settings
+
+from advisor.env import socket_path
+from advisor.processes.child import Child
+from advisor.processes.supervisor import Supervisor
+from advisor.terminal.report import write_recommendation
+from tuning.models import Recommendation
+
+
+@pytest.fixture
+def far_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run folder whose name is too long for a socket; /tmp is a folder of the test."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path / ("long" * 30)
+
+
+def test_a_short_socket_path_is_private_and_the_same_for_all_processes(far_away: Path) -> None:
+    path = socket_path(far_away, "redis.sock")
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert socket_path(far_away, "redis.sock") == path
+
+
+def test_a_folder_that_another_user_made_first_is_not_used(far_away: Path) -> None:
+    folder = socket_path(far_away, "redis.sock").parent
+    folder.chmod(0o755)
+    with pytest.raises(ImproperlyConfigured, match="not a private folder"):
+        socket_path(far_away, "redis.sock")
+    folder.rmdir()
+    folder.symlink_to(far_away.parent)
+    with pytest.raises(ImproperlyConfigured, match="not a private folder"):
+        socket_path(far_away, "redis.sock")
+
+
+def test_a_second_ctrl_c_while_stopping_leaves_no_process(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.LOG_DIR = tmp_path
+    stubborn = "trap '' TERM; echo ready; while :; do sleep 0.1; done"
+    supervisor = Supervisor()
+    pids = []
+    for name in ("one", "two"):
+        child = Child(name, ["sh", "-c", stubborn])
+        child.start()
+        while "ready" not in child.log_tail():
+            pass
+        supervisor._children.append(child)
+        assert child.pid is not None
+        pids.append(child.pid)
+
+    def impatient(*_: object, **__: object) -> int:
+        monkeypatch.undo()  # only the first wait is interrupted
+        monkeypatch.setattr("advisor.processes.child.TERM_SECONDS", 0.1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "wait", impatient)
+    with pytest.raises(KeyboardInterrupt):
+        supervisor._stop_all()
+    assert not [pid for pid in pids if psutil.pid_exists(pid)]
+
+
+def test_the_file_is_written_past_a_trap_beside_it(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    target = tmp_path / "my.cnf"
+    target.symlink_to(victim)
+    (tmp_path / ".my.cnf.draft").symlink_to(victim)
+    write_recommendation(Recommendation(my_cnf="[mysqld]\n"), target)
+    assert (target.read_text(), victim.read_text()) == ("[mysqld]\n", "precious")
+    assert sorted(os.listdir(tmp_path)) == [".my.cnf.draft", "my.cnf", "victim"]
