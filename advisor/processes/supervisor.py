@@ -6,14 +6,19 @@ import logging
 import socket
 import sys
 import time
+from datetime import timedelta
 from types import TracebackType
 
 from django.conf import settings
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
 from advisor.celery import app
 from advisor.errors import PortTaken, ProcessFailed
 from advisor.processes.broker import private_redis_command, redis_answers
 from advisor.processes.child import Child, wait_until
+from benchmarks.models import Host
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +26,8 @@ START_SECONDS = 30.0
 # A child that dies more often than this in a row is broken, not unlucky.
 RESTARTS = 5
 HEALTHY_AFTER_SECONDS = 60.0
+# A worker writes that it lives every few seconds; after this long nobody on the host measures.
+WORKER_SILENT_SECONDS = 20.0
 
 
 class Supervisor:
@@ -32,10 +39,16 @@ class Supervisor:
         self._with_web = with_web
         self._children: list[Child] = []
         self._restarts: dict[str, list[float]] = {}
+        self._looked_at = 0.0
 
     def __enter__(self) -> Supervisor:
         try:
+            if self._with_web:
+                check_port(settings.BIND_ADDRESS, settings.PORT)
             self._start_missing()
+            if self._with_web:
+                self._start(Child("web", web_command()), web_answers)
+            self._looked_at = time.monotonic()
         except BaseException:
             self._stop_all()
             raise
@@ -50,25 +63,38 @@ class Supervisor:
         self._stop_all()
 
     def check(self) -> None:
-        """Restart a child of ours that died. Raises ProcessFailed when it keeps dying."""
+        """Restart a child of ours that died; start what somebody else had running and took away.
+
+        Raises ProcessFailed when a child keeps dying.
+        """
         for child in self._children:
             if child.is_alive():
                 continue
             logger.warning("%s died and is started again; its log: %s", child.name, child.log)
             self._count_restart(child)
             child.start()
+        if time.monotonic() - self._looked_at > WORKER_SILENT_SECONDS:
+            self._looked_at = time.monotonic()
+            self._replace_what_is_gone()
+
+    def _replace_what_is_gone(self) -> None:
+        """Redis and worker may have been those of a `serve` beside us that has ended since."""
+        limit = timezone.now() - timedelta(seconds=WORKER_SILENT_SECONDS)
+        if Host.objects.filter(name=settings.HOST_NAME, worker_seen_at__gte=limit).exists():
+            return
+        if not settings.REDIS_URL_IS_OURS and not redis_answers():
+            logger.warning("no Redis answers at REDIS_URL; the study goes on when it is back")
+            return
+        self._start_missing()
 
     def _start_missing(self) -> None:
-        if self._with_web:
-            check_port(settings.BIND_ADDRESS, settings.PORT)
-        if not redis_answers():
+        ours = {child.name for child in self._children}
+        if "redis" not in ours and not redis_answers():
             if not settings.REDIS_URL_IS_OURS:
                 raise ProcessFailed("redis_unreachable", "no Redis answers at REDIS_URL")
             self._start(Child("redis", private_redis_command()), redis_answers)
-        if not worker_answers():
+        if "worker" not in ours and not worker_answers():
             self._start(Child("worker", [sys.executable, "manage.py", "worker"]), worker_answers)
-        if self._with_web:
-            self._start(Child("web", web_command()), web_answers)
 
     def _start(self, child: Child, answers: object) -> None:
         child.start()
@@ -105,7 +131,7 @@ def worker_answers() -> bool:
     """True when this host's measuring worker answers a ping, busy or not."""
     try:
         return bool(app.control.ping(destination=[worker_name()], timeout=1.0))
-    except OSError:
+    except (OSError, OperationalError, RedisError):
         return False
 
 

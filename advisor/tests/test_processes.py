@@ -6,17 +6,21 @@ import os
 import stat
 import subprocess
 import tempfile
+from datetime import timedelta
 from pathlib import Path
 
 import psutil
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.utils import timezone
 from pytest_django import Settings
 
 from advisor.env import socket_path
+from advisor.processes import supervisor
 from advisor.processes.child import Child
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.report import write_recommendation
+from benchmarks.models import Host
 from tuning.models import Recommendation
 
 
@@ -49,14 +53,14 @@ def test_a_second_ctrl_c_while_stopping_leaves_no_process(
 ) -> None:
     settings.LOG_DIR = tmp_path
     stubborn = "trap '' TERM; echo ready; while :; do sleep 0.1; done"
-    supervisor = Supervisor()
+    processes = Supervisor()
     pids = []
     for name in ("one", "two"):
         child = Child(name, ["sh", "-c", stubborn])
         child.start()
         while "ready" not in child.log_tail():
             pass
-        supervisor._children.append(child)
+        processes._children.append(child)
         assert child.pid is not None
         pids.append(child.pid)
 
@@ -67,8 +71,35 @@ def test_a_second_ctrl_c_while_stopping_leaves_no_process(
 
     monkeypatch.setattr(subprocess.Popen, "wait", impatient)
     with pytest.raises(KeyboardInterrupt):
-        supervisor._stop_all()
+        processes._stop_all()
     assert not [pid for pid in pids if psutil.pid_exists(pid)]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("silent_s", "started"), [(5, []), (300, ["redis", "worker"]), (None, ["redis", "worker"])]
+)
+def test_redis_and_worker_that_somebody_took_away_are_replaced(
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    silent_s: float | None,
+    started: list[str],
+) -> None:
+    settings.REDIS_URL_IS_OURS = True
+    seen = None if silent_s is None else timezone.now() - timedelta(seconds=silent_s)
+    Host.objects.create(name=settings.HOST_NAME, worker_seen_at=seen)
+    names: list[str] = []
+    answer = {"redis": True, "worker": True}
+    monkeypatch.setattr(supervisor, "redis_answers", lambda: answer["redis"])
+    monkeypatch.setattr(supervisor, "worker_answers", lambda: answer["worker"])
+    monkeypatch.setattr(Supervisor, "_start", lambda _, child, __: names.append(child.name))
+    with Supervisor() as processes:
+        processes.check()
+        assert not names
+        answer.update(redis=False, worker=False)
+        processes._looked_at -= 60
+        processes.check()
+    assert names == started
 
 
 def test_the_file_is_written_past_a_trap_beside_it(tmp_path: Path) -> None:
