@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.datasets.golden import Dataset
+from benchmarks.datasets.golden import FULL, Dataset
 from benchmarks.datasets.progress import never
 from benchmarks.datasets.statements import cancelled
 from benchmarks.devices import human_bytes
@@ -35,7 +35,6 @@ _NO_REFLINK = {
     errno.ENOSYS,
     errno.EPERM,
 }
-_FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def clone(
     except BaseException as error:
         for made in places:
             shutil.rmtree(made, ignore_errors=True)
-        if isinstance(error, OSError) and error.errno in _FULL:
+        if isinstance(error, OSError) and error.errno in FULL:
             free = human_bytes(shutil.disk_usage(place.parent).free)
             raise RunFailed(
                 Outcome.DISK_FULL,

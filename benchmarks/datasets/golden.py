@@ -9,6 +9,7 @@ loading; whoever gets it knows that every other loader of that key is dead.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -25,7 +26,7 @@ from benchmarks.datasets.fill import fill
 from benchmarks.datasets.progress import LoadProgress, ProgressCallback, ignore, never
 from benchmarks.datasets.statements import POLL_S, cancelled
 from benchmarks.devices import check_usable
-from benchmarks.errors import DeviceUnusable, RunFailed
+from benchmarks.errors import DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.registry import reap
@@ -33,6 +34,7 @@ from benchmarks.servers.registry import reap
 DEFAULT_PAGE_SIZE = 16_384
 PAGE_SIZES = (4_096, 8_192, 16_384, 32_768, 65_536)
 READY = "ready.json"
+FULL = (errno.ENOSPC, errno.EDQUOT)
 LOADING = ".loading-"
 REMOVING = ".removing-"
 WAITING = "waiting for another load of this dataset"
@@ -116,6 +118,17 @@ def ensure_dataset(
         return dataset
 
 
+def sweep_loads(device_dir: Path) -> list[Path]:
+    """Delete what dead loaders left in our folder on a device; returns what is gone.
+
+    Loads that are under way, of whatever process, are left alone.
+    """
+    datasets = device_dir.absolute() / "datasets"
+    before = _leftovers(datasets)
+    _sweep(datasets)
+    return [path for path in before if not path.exists()]
+
+
 def read_dataset(
     place: Path, binary: ServerBinary, warehouses: int, page_size: int
 ) -> Dataset | None:
@@ -192,6 +205,8 @@ def _load(
         _sync_directory(place.parent)
         return _dataset(place, ready)
     except OSError as error:
+        if error.errno not in FULL:
+            raise LoadFailed(f"{place.parent}: {error}") from error
         raise RunFailed(Outcome.DISK_FULL, f"{place.parent}: {error.strerror}") from error
     finally:
         if loading.exists():
@@ -251,17 +266,20 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _sweep(datasets: Path, held: str) -> None:
+def _leftovers(datasets: Path) -> list[Path]:
+    return [path for mark in (LOADING, REMOVING) for path in datasets.glob(f"*{mark}*")]
+
+
+def _sweep(datasets: Path, held: str | None = None) -> None:
     """Delete what dead loaders left, of every key whose lock is free or held by us."""
-    for mark in (LOADING, REMOVING):
-        for leftover in datasets.glob(f"*{mark}*"):
-            key = leftover.name.split(mark)[0]
-            if key == held:
+    for leftover in _leftovers(datasets):
+        key = leftover.name.split(LOADING)[0].split(REMOVING)[0]
+        if key == held:
+            _remove(leftover)
+            continue
+        with (datasets / f"{key}.lock").open("a") as file:
+            if _try_lock(file.fileno()) and leftover.exists():
                 _remove(leftover)
-                continue
-            with (datasets / f"{key}.lock").open("a") as file:
-                if _try_lock(file.fileno()):
-                    _remove(leftover)
 
 
 def _remove(path: Path) -> None:

@@ -1,22 +1,26 @@
-"""What a worker that died at once leaves behind: servers, run folders, half a clone."""
+"""What a worker that died at once leaves behind: servers, half a dataset, half a clone."""
 
 from __future__ import annotations
 
+import logging
 import shutil
 from pathlib import Path
 
 from django.conf import settings
 
+from benchmarks.datasets.golden import sweep_loads
 from benchmarks.layout import DeviceLayout
 from benchmarks.models import Device, Run, RunState
 from benchmarks.servers.registry import reap
 from benchmarks.services.claims import is_dead
 
+logger = logging.getLogger(__name__)
+
 RUN_PREFIX = "run-"
 
 
 def clear_leftovers(host_id: int) -> list[str]:
-    """End orphaned servers and delete the folders of runs that nobody measures any more.
+    """End orphaned servers, delete half-loaded datasets and the folders of abandoned runs.
 
     Returns a line for each thing done. A run whose process lives (of another worker that ends
     just now) is left alone.
@@ -27,6 +31,7 @@ def clear_leftovers(host_id: int) -> list[str]:
     for device in Device.objects.filter(host_id=host_id):
         for place in (device.data_dir, device.log_dir):
             if place:
+                done += [f"deleted {path}" for path in _sweep_loads(Path(place))]
                 done += _clear_runs(DeviceLayout(Path(place)).run_dir(""), alive)
     return done
 
@@ -38,4 +43,12 @@ def _clear_runs(folder: Path, alive: set[str]) -> list[str]:
     dead = [path for path in folder.iterdir() if path.name in ours - alive]
     for path in dead:
         shutil.rmtree(path, ignore_errors=True)
-    return [f"deleted {path}" for path in dead]
+    return [f"deleted {path}" for path in dead if not path.exists()]
+
+
+def _sweep_loads(place: Path) -> list[Path]:
+    try:
+        return sweep_loads(DeviceLayout(place).root)
+    except OSError as error:  # a device that is gone must not keep the worker from its work
+        logger.warning("%s could not be looked through: %s", place, error)
+        return []

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from benchmarks.datasets import golden, rules
-from benchmarks.datasets.golden import Dataset, dataset_key, ensure_dataset
+from benchmarks.datasets.golden import Dataset, dataset_key, ensure_dataset, sweep_loads
 from benchmarks.datasets.loader import LoadReport
 from benchmarks.datasets.progress import LoadProgress, Meter, ignore, never
 from benchmarks.devices import check_usable
@@ -187,6 +187,29 @@ def test_a_full_disk_while_writing_the_last_file(
         ensure()
     assert caught.value.outcome is Outcome.DISK_FULL
     assert names(tmp_path / "ours" / "datasets") == []
+
+
+def test_another_error_is_not_called_a_full_disk(
+    ensure: Callable[..., Dataset], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path, text: str) -> None:
+        raise OSError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(golden, "_write_durably", denied)
+    with pytest.raises(LoadFailed, match="Permission denied"):
+        ensure()
+
+
+def test_a_worker_clears_away_dead_loads_without_loading_anything(tmp_path: Path) -> None:
+    assert sweep_loads(tmp_path) == []
+    datasets = tmp_path / "datasets"
+    dead, living = (dataset_key(BINARY, size, 16384) for size in (2, 5))
+    for key in (dead, living):
+        (datasets / f"{key}.loading-99" / "data").mkdir(parents=True)
+    with (datasets / f"{living}.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert sweep_loads(tmp_path) == [datasets / f"{dead}.loading-99"]
+    assert names(datasets) == [f"{living}.loading-99"]
 
 
 def test_leftovers_of_dead_loaders_are_removed_whatever_their_key(

@@ -27,7 +27,11 @@ def prepare_study(study_id: int) -> None:
 
     A failure ends the study with its reason; a stopped worker only gives the claim back.
     """
-    with host_lock(settings.RUN_DIR / "benchmark.lock", should_stop=lambda: False):
+    parent = Heartbeat(lambda: "")
+    lock_path = settings.RUN_DIR / "benchmark.lock"
+    with host_lock(lock_path, should_stop=parent.should_stop) as held:
+        if not held:
+            return
         claimed = Study.objects.filter(
             pk=study_id, state=StudyState.PREPARING, claimed_by=""
         ).update(claimed_by=claimant(), heartbeat_at=timezone.now())
