@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from benchmarks.datasets.golden import FULL
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError, RunFailed
@@ -67,7 +68,12 @@ def _execute_claimed(run: Run, measure: Measure) -> None:
         return mine.values_list("stop_request", flat=True).first() or ""
 
     def report(step: str) -> None:
-        Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(step=step)
+        try:
+            Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(step=step)
+        except DatabaseError as error:
+            # As with the heartbeat: no reason to throw a measurement away.
+            logger.warning("run %s: step %r not stored: %s", run.pk, step, error)
+            connection.close()
 
     with Heartbeat(beat) as pulse:
         try:
@@ -80,6 +86,9 @@ def _execute_claimed(run: Run, measure: Measure) -> None:
             close(run, outcome, reason=reason, log_tail=failure.log_tail)
         except BenchmarkError as failure:
             close(run, Outcome.SETUP_FAILED, reason=str(failure), log_tail=failure.log_tail)
+        except OSError as error:
+            outcome = Outcome.DISK_FULL if error.errno in FULL else Outcome.SETUP_FAILED
+            close(run, outcome, reason=str(error))
         except Exception as bug:
             logger.exception("run %s: internal error", run.pk)
             close(run, Outcome.INTERNAL_ERROR, reason=f"{type(bug).__name__}: {bug}")

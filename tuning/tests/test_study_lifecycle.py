@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -10,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from celery import current_app
+from django.db import OperationalError
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchmarks.drivers.fake import FakeDriver
@@ -220,6 +224,43 @@ def test_a_bug_while_measuring_is_told_apart(study: Study) -> None:
     run.refresh_from_db()
     assert run.state == RunState.INTERNAL_ERROR
     assert run.reason == "ZeroDivisionError: a bug"
+
+
+@pytest.mark.parametrize(
+    ("number", "state"),
+    [(errno.ENOSPC, RunState.DISK_FULL), (errno.EACCES, RunState.SETUP_FAILED)],
+)
+def test_an_error_of_the_file_system_is_no_bug_of_ours(
+    study: Study, number: int, state: RunState
+) -> None:
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        raise OSError(number, os.strerror(number), "/device/oltp-advisor/runs")
+
+    prepare_study(study.pk)
+    run = study.slots.order_by("order")[0].run
+    execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert run.state == state
+    assert os.strerror(number) in run.reason
+
+
+def test_a_step_that_cannot_be_stored_does_not_end_the_run(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any, **__: Any) -> int:
+        raise OperationalError("the database is away")
+
+    def measure(plan: Plan, *, report: Callable[[str], None], **_: Any) -> Measurement:
+        with monkeypatch.context() as broken:
+            broken.setattr(QuerySet, "update", away)
+            report("measuring")
+        return measurement()
+
+    prepare_study(study.pk)
+    run = study.slots.order_by("order")[0].run
+    execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert run.state == RunState.OK
 
 
 def test_runs_that_do_not_compare_are_left_out_and_counted(study: Study) -> None:
