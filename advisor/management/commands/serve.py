@@ -79,4 +79,4 @@ def _print_first_login(console: Console) -> None:
     password = secrets.token_urlsafe(12)
     users.objects.create_superuser("admin", password=password)
     console.print(f"Log in as admin with the password {password}", markup=False)
-    console.print("(shown only now; change it with: manage.py changepassword admin)")
+    console.print("(shown only now; change it on the page under your name)")
