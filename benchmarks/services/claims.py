@@ -9,27 +9,34 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 from django.conf import settings
+
+from benchmarks.servers.process import process_id
 
 
 def claimant() -> str:
-    """`host:pid:start time` of this process; the start time tells a reused pid apart."""
-    process = psutil.Process()
-    return f"{settings.HOST_NAME}:{process.pid}:{process.create_time():.2f}"
+    """`host:pid:birth` of this process; the birth tells a reused pid apart.
+
+    It is the same for the whole life of the process, also when the wall clock is set meanwhile.
+    """
+    birth = _birth(os.getpid())
+    if birth is None:
+        raise RuntimeError("/proc does not show this process; is it mounted?")
+    return f"{settings.HOST_NAME}:{os.getpid()}:{birth}"
 
 
 def is_dead(claim: str) -> bool:
     """True when `claim` is of this host and its process is gone; other hosts can't be judged."""
-    host, _, rest = claim.rpartition(":")[0].rpartition(":")
-    started = claim.rpartition(":")[2]
-    if host != settings.HOST_NAME or not rest.isdigit():
+    host, _, pid = claim.rpartition(":")[0].rpartition(":")
+    if host != settings.HOST_NAME or not pid.isdigit():
         return False
-    try:
-        process = psutil.Process(int(rest))
-        return f"{process.create_time():.2f}" != started or process.status() == "zombie"
-    except psutil.NoSuchProcess:
-        return True
+    return _birth(int(pid)) != claim.rpartition(":")[2]
+
+
+def _birth(pid: int) -> str | None:
+    """Boot and clock ticks since then; None for no process or a zombie."""
+    found = process_id(pid)
+    return None if found is None else f"{found.boot}+{found.started}"
 
 
 @contextmanager
