@@ -42,7 +42,7 @@ def read_database(name: str, default: str) -> dict[str, Any]:
     """A Django database entry from a URL; only schemes that Django can talk to are taken."""
     url = env.str(name, default=default)
     scheme = urlsplit(url).scheme
-    allowed = ("sqlite", "postgres", "postgresql", "mysql")
+    allowed = ("sqlite", "postgres", "postgresql")
     if scheme not in allowed:
         raise ImproperlyConfigured(
             f"{name} has scheme {scheme!r}: expected one of {', '.join(allowed)}"

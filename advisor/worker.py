@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from typing import Any
 
 from celery import bootsteps
 from celery.signals import worker_shutting_down
 
 logger = logging.getLogger(__name__)
+
+STOP_REQUESTS = 10
 
 
 class HostWatch(bootsteps.StartStopStep):
@@ -42,13 +45,13 @@ class HostWatch(bootsteps.StartStopStep):
 
 def sweep() -> None:
     """One pass over this host's rows. A database that is away is tried again at the next one."""
-    from django.db import DatabaseError, close_old_connections
+    from django.db import Error, close_old_connections
 
     from tuning.services.sweep import sweep_host
 
     try:
         sweep_host(_host_id())
-    except DatabaseError as error:
+    except Error as error:
         logger.warning("sweep put off: %s", error)
     finally:
         close_old_connections()
@@ -61,18 +64,23 @@ def stop_gently(**_: Any) -> None:
     In a thread of its own: this is called from a signal handler, which may have interrupted a
     query on the main thread's database connection.
     """
-    threading.Thread(target=_request_stop, name="stop-gently").start()
+    threading.Thread(target=_request_stop, name="stop-gently", daemon=True).start()
 
 
 def _request_stop() -> None:
-    from django.db import connections
+    """More than once: a run may just be being claimed, or the database be away for a moment."""
+    from django.db import Error, connections
 
     from tuning.services.sweep import request_stop
 
-    try:
-        request_stop(_host_id())
-    finally:
-        connections.close_all()
+    for _ in range(STOP_REQUESTS):
+        try:
+            request_stop(_host_id())
+        except Error as error:
+            logger.warning("the run at hand could not be asked to stop: %s", error)
+        finally:
+            connections.close_all()
+        time.sleep(1)
 
 
 def _host_id() -> int:

@@ -19,6 +19,7 @@ from advisor.errors import PortTaken, ProcessFailed
 from advisor.processes.broker import private_redis_command, redis_answers
 from advisor.processes.child import Child, wait_until
 from benchmarks.models import Host
+from benchmarks.services.claims import host_lock
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +89,11 @@ class Supervisor:
         self._start_missing()
 
     def _start_missing(self) -> None:
+        # Two commands that start at the same moment must not start two of each.
+        with host_lock(settings.RUN_DIR / "processes.lock", should_stop=lambda: False):
+            self._start_what_does_not_answer()
+
+    def _start_what_does_not_answer(self) -> None:
         ours = {child.name for child in self._children}
         if "redis" not in ours and not redis_answers():
             if not settings.REDIS_URL_IS_OURS:

@@ -126,6 +126,9 @@ def test_wrong_input_is_one_typed_line_and_starts_nothing(
     assert done.returncode == status
     assert reason in done.stderr
     assert "Traceback" not in done.stderr
+    if status == 1:
+        assert done.stderr.splitlines() == [done.stderr.strip()]
+        assert done.stderr.startswith(reason.partition(":")[0])
     assert done.stdout == ""
     assert home.processes() == []
 

@@ -19,6 +19,7 @@ import psutil
 from benchmarks.drivers.redact import BoundedText, redact
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.servers.privileges import clean_environment
 
 _CHUNK = 65_536
 #: A line longer than this is not one of a driver's own.
@@ -60,7 +61,7 @@ class Child:
         self._process = subprocess.Popen(
             [*_die_with_us(), *argv],
             cwd=cwd,
-            env={**os.environ, **(env or {})},
+            env={**clean_environment(), **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from types import TracebackType
 
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import Error, connections
 
 logger = logging.getLogger(__name__)
 
 CANCELLED = "cancelled"
 WORKER_STOPPING = "worker_stopping"
 WORKER_DIED = "worker_died"
+TAKEN_AWAY = "taken_away"
 
 
 class Heartbeat:
@@ -56,7 +57,7 @@ class Heartbeat:
             while not self._ended.wait(settings.HEARTBEAT_SECONDS):
                 try:
                     self.stop_request = self.stop_request or self._beat()
-                except DatabaseError as error:
+                except Error as error:
                     logger.warning("heartbeat not stored: %s", error)
                     connections["default"].close()
         finally:

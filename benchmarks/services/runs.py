@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import Error, connection, transaction
 from django.utils import timezone
 
 from benchmarks.datasets.golden import FULL
@@ -35,6 +35,7 @@ STOP_OUTCOMES = {
     heartbeat.CANCELLED: (Outcome.CANCELLED, "cancelled by the user"),
     heartbeat.WORKER_STOPPING: (Outcome.CANCELLED, "the worker was stopped"),
     heartbeat.WORKER_DIED: (Outcome.LOST, "the worker died"),
+    heartbeat.TAKEN_AWAY: (Outcome.LOST, "given up for lost meanwhile"),
 }
 
 
@@ -64,13 +65,14 @@ def _claim(run_id: int) -> bool:
 def _execute_claimed(run: Run, measure: Measure) -> None:
     def beat() -> str:
         mine = Run.objects.filter(pk=run.pk, state=RunState.RUNNING)
-        mine.update(heartbeat_at=timezone.now())
+        if not mine.update(heartbeat_at=timezone.now()):
+            return heartbeat.TAKEN_AWAY
         return mine.values_list("stop_request", flat=True).first() or ""
 
     def report(step: str) -> None:
         try:
             Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(step=step)
-        except DatabaseError as error:
+        except Error as error:
             # As with the heartbeat: no reason to throw a measurement away.
             logger.warning("run %s: step %r not stored: %s", run.pk, step, error)
             connection.close()

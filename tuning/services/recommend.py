@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections import defaultdict
 from statistics import geometric_mean
 
-from benchmarks.models import Device
+from benchmarks.models import Device, RunState
 from tuning.errors import TuningError
 from tuning.export import render_my_cnf
 from tuning.models import Candidate, Recommendation, Study
 from tuning.services.evidence import export_facts
 from tuning.services.results import Board, Row, boards
+
+FAULTS_OF_A_CONFIG = frozenset(
+    {
+        RunState.INVALID_CONFIG,
+        RunState.NO_START,
+        RunState.CRASHED,
+        RunState.OUT_OF_MEMORY,
+        RunState.DISK_FULL,
+        RunState.TIMED_OUT,
+        RunState.ZERO_WORK,
+        RunState.DRIVER_FAILED,
+    }
+)
 
 
 class NothingToRecommend(TuningError):
@@ -42,6 +55,9 @@ def _store(study: Study, device: Device, its_boards: list[Board]) -> None:
     winner = max(sorted(ratios, key=lambda c: not c.is_baseline), key=lambda c: ratios[c])
     rows = [_row_of(board, winner) for board in its_boards]
     verdict = _verdict(winner, baseline, ratios, rows)
+    if failed := _failed(its_boards):
+        names = ", ".join(candidate.name for candidate in failed)
+        verdict += f" Not considered, because runs of it failed: {names}."
     Recommendation.objects.update_or_create(
         study=study,
         device=device,
@@ -57,16 +73,31 @@ def _store(study: Study, device: Device, its_boards: list[Board]) -> None:
 
 
 def _ratios(its_boards: list[Board]) -> dict[Candidate, float]:
-    """Geometric mean of a candidate's ratio over the boards, for those that have them all."""
+    """Geometric mean of a candidate's ratio over the boards, for those that have them all.
+
+    A candidate whose server or workload failed even once is no advice to give, however fast its
+    other runs were.
+    """
+    failed = _failed(its_boards)
     found: dict[Candidate, list[float]] = defaultdict(list)
     for board in its_boards:
         for row in board.rows:
-            if row.ranked.ratio_to_baseline is not None:
+            if row.candidate not in failed and row.ranked.ratio_to_baseline is not None:
                 found[row.candidate].append(row.ranked.ratio_to_baseline)
     return {
         candidate: geometric_mean(ratios)
         for candidate, ratios in found.items()
         if len(ratios) == len(its_boards)
+    }
+
+
+def _failed(its_boards: list[Board]) -> dict[Candidate, None]:
+    """The candidates, without the baseline, that have a run which their config may have broken."""
+    return {
+        slot.candidate: None
+        for board in its_boards
+        for slot in board.slots
+        if slot.run.state in FAULTS_OF_A_CONFIG and not slot.candidate.is_baseline
     }
 
 

@@ -12,9 +12,11 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
 from benchmarks.datasets.rules import estimated_bytes, estimated_directory_bytes
 from benchmarks.devices import DeviceIdentity, check_usable, identify_device
 from benchmarks.drivers.select import find_driver
+from benchmarks.layout import DeviceLayout
 from benchmarks.models import Config, Device, Host, Run, RunState, Server, Workload
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
@@ -76,7 +78,9 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     sizes = _sizes(request, template)
     driver = find_driver(request.driver)
     binary = find_server(request.server, settings.BROUGHT_SERVERS_DIR)
-    identity = _usable_device(request.device, sizes["warehouses"])
+    identity = _usable_device(request.device)
+    needed = _needed_bytes(binary, identity.path, sizes["warehouses"])
+    check_usable(identity.path, needed)
     planned = plan_candidates(
         template,
         request.configs,
@@ -86,7 +90,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     if len(planned) < 2:
         raise BadRequest(f"template {template.name!r} needs a config of yours to compare with")
     check_memory(planned, psutil.virtual_memory().total)
-    check_usable(identity.path, _needed_bytes(sizes["warehouses"]) + redo_bytes(planned))
+    check_usable(identity.path, needed + redo_bytes(planned))
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(
@@ -123,11 +127,12 @@ def cancel_study(study: Study) -> None:
     Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
         stop_request=heartbeat.CANCELLED
     )
-    Run.objects.filter(slot__study=study, state=RunState.RUNNING).update(
-        stop_request=heartbeat.CANCELLED
-    )
+    # The queued ones first: what is claimed a moment before is running when we come to those.
     Run.objects.filter(slot__study=study, state=RunState.QUEUED).update(
         state=RunState.CANCELLED, finished_at=timezone.now(), reason="cancelled by the user"
+    )
+    Run.objects.filter(slot__study=study, state=RunState.RUNNING).update(
+        stop_request=heartbeat.CANCELLED
     )
     advance_host(study.host_id)
 
@@ -148,17 +153,22 @@ def _sizes(request: StudyRequest, template: StudyTemplate) -> dict[str, Any]:
     return sizes
 
 
-def _usable_device(named: Path | None, warehouses: int) -> DeviceIdentity:
+def _usable_device(named: Path | None) -> DeviceIdentity:
     if named is None:
         named = settings.DEFAULT_DEVICE
         named.mkdir(parents=True, exist_ok=True)
+        named.chmod(0o755)  # whatever the umask: the server's user has to pass through
     path = named.expanduser().absolute()
-    check_usable(path, _needed_bytes(warehouses))
+    check_usable(path, 0)
     return identify_device(path)
 
 
-def _needed_bytes(warehouses: int) -> int:
-    return int(estimated_directory_bytes(warehouses) * COPIES_ON_DEVICE)
+def _needed_bytes(binary: ServerBinary, device: Path, warehouses: int) -> int:
+    """Free space for the runs, and for the golden copy where there is none yet."""
+    key = dataset_key(binary, warehouses, DEFAULT_PAGE_SIZE)
+    is_loaded = (DeviceLayout(device).root / "datasets" / key).exists()
+    copies = COPIES_ON_DEVICE - 1 if is_loaded else COPIES_ON_DEVICE
+    return int(estimated_directory_bytes(warehouses) * copies)
 
 
 def _device_row(host: Host, identity: DeviceIdentity) -> Device:

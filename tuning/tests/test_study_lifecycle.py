@@ -190,11 +190,11 @@ def test_a_failed_run_keeps_its_reason_and_the_study_goes_on(study: Study) -> No
 
 
 def test_the_evidence_counts_the_blocks_that_gave_a_ratio(study: Study) -> None:
-    outcomes = iter([Outcome.CRASHED, Outcome.OK])
+    outcomes = iter([Outcome.DISTURBED, Outcome.OK])
 
     def measure(plan: Plan, **_: Any) -> Measurement:
-        if plan.options and next(outcomes) is Outcome.CRASHED:
-            raise RunFailed(Outcome.CRASHED, "signal 11")
+        if plan.options and next(outcomes) is Outcome.DISTURBED:
+            raise RunFailed(Outcome.DISTURBED, "the host stood still")
         return measure_by_config(plan)
 
     run_to_the_end(study, measure)
@@ -504,3 +504,36 @@ def test_progress_goes_from_nothing_to_all(study: Study) -> None:
     assert fractions[-1] == 1.0
     assert heartbeat.CANCELLED not in study.stop_request
     assert np.all(np.diff(fractions) >= 0)
+
+
+def test_a_config_that_failed_once_is_not_recommended_however_fast(study: Study) -> None:
+    failed: list[Plan] = []
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        if plan.options and not failed:
+            failed.append(plan)
+            raise RunFailed(Outcome.CRASHED, "signal 11")
+        return measurement(9000.0 if plan.options else 6000.0)
+
+    run_to_the_end(study, measure)
+    recommendation = study.recommendations.get()
+    assert recommendation.candidate.is_baseline
+    assert "Not considered, because runs of it failed: mine." in recommendation.verdict
+
+
+def test_a_run_that_was_given_up_for_lost_stops_measuring(study: Study) -> None:
+    run = _begun(study)
+    told: list[bool] = []
+
+    def measure(plan: Plan, *, should_stop: Callable[[], bool], **_: Any) -> Measurement:
+        Run.objects.filter(pk=run.pk).update(state=RunState.LOST, reason="swept")
+        deadline = timezone.now() + timedelta(seconds=5)
+        while not should_stop() and timezone.now() < deadline:
+            pass
+        told.append(should_stop())
+        raise RunFailed(Outcome.CANCELLED, "stopped")
+
+    execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert told == [True]
+    assert (run.state, run.reason) == (RunState.LOST, "swept")

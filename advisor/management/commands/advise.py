@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
 from advisor.api.documents import study_document
@@ -59,21 +60,29 @@ class Command(BaseCommand):
             study = _run(options, console)
         except (AdvisorError, BenchmarkError, TuningError) as error:
             code = 2 if isinstance(error, BadRequest | UnknownTemplate) else 1
-            raise CommandError(f"{error.code}: {_one_line(error)}", returncode=code) from error
+            self._fail(f"{error.code}: {_one_line(error)}", code)
         except KeyboardInterrupt:
-            raise CommandError("interrupted: the study was cancelled") from None
-        self._show(study, options)
+            self._fail("interrupted: the study was cancelled")
+        else:
+            self._show(study, options)
+
+    def _fail(self, line: str, code: int = 1) -> NoReturn:
+        """End with the reason as the whole of stderr's last message, as the README promises."""
+        self.stderr.write(line)
+        sys.exit(code)
 
     def _show(self, study: Study, options: dict[str, Any]) -> None:
-        recommendation = study.recommendations.get()
-        path = write_recommendation(recommendation, options["output"])
+        console = Console(stderr=options["json"])
         if options["json"]:
             json.dump(study_document(study), sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
-            console = Console()
             print_ranking(study, console)
-            console.print(f"Recommended my.cnf: {path}", markup=False, soft_wrap=True)
+        try:
+            path = write_recommendation(study.recommendations.get(), options["output"])
+        except OSError as error:
+            self._fail(f"output_failed: {options['output']}: {error.strerror}")
+        console.print(f"Recommended my.cnf: {path}", markup=False, soft_wrap=True)
 
 
 def _run(options: dict[str, Any], console: Console) -> Study:
@@ -129,4 +138,6 @@ def _output_file(text: str) -> Path:
     path = Path(text)
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ArgumentTypeError(f"{text} is not a file in an existing directory")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise ArgumentTypeError(f"{text}: its directory is not writable")
     return path

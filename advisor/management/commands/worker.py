@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +16,9 @@ class Command(BaseCommand):
     help = "Run this host's measuring worker: one benchmark at a time, from the host's own queue."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # The server's unprivileged user has to pass through the folders we make on a device;
+        # what is private is closed by its own mode.
+        os.umask(0o022)
         app.worker_main(
             [
                 "worker",
