@@ -90,6 +90,11 @@ class Candidate(models.Model):
         return self.name
 
 
+# What a run read back, as seen from its slot: some 20 KB per run that rankings and progress do
+# not need, and these are read every second or so while a run is being measured on this host.
+BULKY_OF_A_RUN = ("run__variables", "run__fingerprint", "run__step_seconds")
+
+
 class Slot(models.Model):
     """A candidate's place in a block on one device with one workload; `run` is its newest run."""
 

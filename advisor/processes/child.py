@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from django.conf import settings
@@ -71,11 +71,11 @@ def log_tail(path: Path, lines: int) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
-def wait_until(true: object, seconds: float, *, step: float = 0.1) -> bool:
-    """Poll the callable `true` for at most `seconds`; whether it became true."""
+def wait_until(is_so: Callable[[], bool], seconds: float, *, step: float = 0.1) -> bool:
+    """Poll `is_so` for at most `seconds`; whether it became true."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if true():  # type: ignore[operator]
+        if is_so():
             return True
         time.sleep(step)
     return False

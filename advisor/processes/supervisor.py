@@ -6,6 +6,7 @@ import logging
 import socket
 import sys
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from types import TracebackType
 
@@ -102,10 +103,10 @@ class Supervisor:
         if "worker" not in ours and not worker_answers():
             self._start(Child("worker", [sys.executable, "manage.py", "worker"]), worker_answers)
 
-    def _start(self, child: Child, answers: object) -> None:
+    def _start(self, child: Child, answers: Callable[[], bool]) -> None:
         child.start()
         self._children.append(child)
-        ready = wait_until(lambda: answers() or not child.is_alive(), START_SECONDS)  # type: ignore[operator]
+        ready = wait_until(lambda: answers() or not child.is_alive(), START_SECONDS)
         if not ready or not child.is_alive():
             raise ProcessFailed(
                 f"{child.name}_failed",

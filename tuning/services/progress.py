@@ -9,7 +9,7 @@ from statistics import median
 from django.utils import timezone
 
 from benchmarks.models import Run, RunState
-from tuning.models import Slot, Study, StudyState
+from tuning.models import BULKY_OF_A_RUN, Slot, Study, StudyState
 
 # Until a first run has shown it: what a run takes beside warm-up and measured time, in seconds.
 ASSUMED_OVERHEAD_S = 10.0
@@ -33,7 +33,8 @@ class StudyProgress:
 
 
 def study_progress(study: Study) -> StudyProgress:
-    slots = list(study.slots.select_related("run", "run__workload", "candidate"))
+    found = study.slots.select_related("run", "run__workload", "candidate")
+    slots = list(found.defer(*BULKY_OF_A_RUN))
     done = [slot for slot in slots if slot.run.is_finished]
     counted = StudyProgress(
         fraction=0.0,

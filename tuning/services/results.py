@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.models import Device, Run, RunState, Workload
-from tuning.models import Candidate, Slot, Study
+from tuning.models import BULKY_OF_A_RUN, Candidate, Slot, Study
 from tuning.ranking import Observation, Ranked, rank
 
 
@@ -17,9 +17,6 @@ class Row:
 
     candidate: Candidate
     ranked: Ranked
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.ranked, name)
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,9 @@ class Board:
 def boards(study: Study) -> list[Board]:
     """The study's boards as they stand now, also while it runs."""
     slots = list(
-        study.slots.select_related("run", "candidate", "candidate__config", "device", "workload")
+        study.slots.select_related(
+            "run", "candidate", "candidate__config", "device", "workload"
+        ).defer(*BULKY_OF_A_RUN)
     )
     keys = sorted({(slot.device_id, slot.workload_id) for slot in slots})
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.utils import timezone
@@ -44,9 +44,9 @@ def request_stop(host_id: int) -> None:
     ).update(stop_request=stop)
 
 
-def _is_abandoned(claim: str, heard: object) -> bool:
+def _is_abandoned(claim: str, heard: datetime | None) -> bool:
     limit = timezone.now() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
-    return is_dead(claim) or heard is None or heard < limit  # type: ignore[operator]
+    return is_dead(claim) or heard is None or heard < limit
 
 
 def _lose(run: Run) -> None:

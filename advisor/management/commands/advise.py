@@ -20,6 +20,7 @@ from advisor.processes.supervisor import Supervisor
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking, write_recommendation
 from benchmarks.errors import BenchmarkError
+from tuning.configs.cnf import read_cnf
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
 from tuning.services.studies import BadRequest, StudyRequest, cancel_study, create_study
@@ -129,9 +130,9 @@ def _numbers(text: str) -> list[int]:
 def _config_file(text: str) -> tuple[str, bytes]:
     path = Path(text)
     try:
-        return path.stem, path.read_bytes()
-    except OSError as error:
-        raise ArgumentTypeError(f"{text}: {error.strerror}") from None
+        return path.stem, read_cnf(path)
+    except InvalidConfig as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def _output_file(text: str) -> Path:

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 
 from advisor.celery import app
 from advisor.processes.supervisor import worker_name
+from benchmarks.models import Host
 
 
 class Command(BaseCommand):
@@ -22,7 +23,7 @@ class Command(BaseCommand):
         app.worker_main(
             [
                 "worker",
-                *("--queues", f"bench.{settings.HOST_NAME}"),
+                *("--queues", Host(name=settings.HOST_NAME).queue),
                 *("--hostname", worker_name()),
                 *("--pool", "prefork", "--concurrency", "1"),
                 *("--loglevel", "INFO"),
