@@ -10,6 +10,7 @@ from tuning.configs.cnf import parse_cnf
 from tuning.configs.gate import check, check_knobs
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets import load_preset
+from tuning.configs.resources import HostResources
 from tuning.configs.scale import scale
 from tuning.configs.target import ServerTraits
 from tuning.configs.translate import translate
@@ -38,20 +39,19 @@ def plan_candidates(
     files: Sequence[tuple[str, bytes]],
     target: ServerTraits,
     *,
-    data_bytes: int,
+    resources: HostResources,
     durability: Durability = Durability.D0,
 ) -> list[PlannedCandidate]:
     """The baseline first, then the template's other presets, then the files (name, content).
 
-    `data_bytes` is the size of tables and indexes. Raises InvalidConfig with the problems of all
-    files together.
+    Presets are sized to `resources`. Raises InvalidConfig with the problems of all files together.
     """
     presets = sorted(template.presets, key=lambda name: name != template.baseline)
     planned = [
         plan_preset(
             name,
             target,
-            data_bytes=data_bytes,
+            resources=resources,
             durability=durability,
             is_baseline=name == template.baseline,
         )
@@ -73,14 +73,14 @@ def plan_preset(
     name: str,
     target: ServerTraits,
     *,
-    data_bytes: int,
+    resources: HostResources,
     durability: Durability = Durability.D0,
     is_baseline: bool = False,
 ) -> PlannedCandidate:
-    """A preset, translated for the target and sized to the data; raises UnknownPreset."""
+    """A preset, translated for the target and sized to the resources; raises UnknownPreset."""
     preset = load_preset(name)
     translation = translate(preset, target, durability=durability)
-    scaled = scale(translation.knobs, preset, target, data_bytes)
+    scaled = scale(translation.knobs, preset, target, resources)
     checked = check_knobs(scaled.knobs, target, source=name, durability=durability)
     return PlannedCandidate(
         name=name,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets import Preset
+from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits
 from tuning.configs.values import paper_number
 
@@ -29,7 +30,7 @@ class Scaled:
 
 
 def scale(
-    knobs: Mapping[str, str], preset: Preset, target: ServerTraits, data_bytes: int
+    knobs: Mapping[str, str], preset: Preset, target: ServerTraits, resources: HostResources
 ) -> Scaled:
     """Give the buffer pool the share of the data that it had where the preset comes from.
 
@@ -40,10 +41,10 @@ def scale(
     notes: list[Note] = []
     if _POOL in preset.scale_with_data and preset.data_bytes:
         published = paper_number(preset.knobs[_POOL])
-        wanted = data_bytes * published // preset.data_bytes
+        wanted = resources.data_bytes * published // preset.data_bytes
         pool = round_pool(wanted, target, int(found.get(_INSTANCES, "1")))
         found[_POOL] = f"{pool}"
-        notes.append(Note(_POOL, Action.ADJUSTED, _said(preset, published, pool, data_bytes)))
+        notes.append(Note(_POOL, Action.ADJUSTED, _said(preset, published, pool, resources)))
     if not target.mariadb and _POOL in found:
         notes += _fit_instances(found)
     return Scaled(found, tuple(notes))
@@ -90,7 +91,8 @@ def _fit_instances(knobs: dict[str, str]) -> list[Note]:
     return notes
 
 
-def _said(preset: Preset, published: int, pool: int, data_bytes: int) -> str:
+def _said(preset: Preset, published: int, pool: int, resources: HostResources) -> str:
+    data_bytes = resources.data_bytes
     assumed = preset.data_bytes or 1
     return (
         f"{published // 1024**3}G for {assumed // 1024**3}G of data ({published / assumed:.0%}) "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from benchmarks.services import heartbeat
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.footprint import check_memory, redo_bytes
 from tuning.configs.knobs import config_hash
+from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits
 from tuning.design import randomised_blocks
 from tuning.errors import TuningError
@@ -85,7 +87,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         template,
         request.configs,
         ServerTraits(flavour=binary.flavour, version=binary.version),
-        data_bytes=estimated_bytes(sizes["warehouses"]),
+        resources=_resources(sizes["warehouses"]),
     )
     if len(planned) < 2:
         raise BadRequest(f"template {template.name!r} needs a config of yours to compare with")
@@ -151,6 +153,15 @@ def _sizes(request: StudyRequest, template: StudyTemplate) -> dict[str, Any]:
     if len(set(sizes["connections"])) != len(sizes["connections"]):
         raise BadRequest("connections names the same number twice")
     return sizes
+
+
+def _resources(warehouses: int) -> HostResources:
+    """This host's, with the CPUs that this process may use: what a container is given."""
+    return HostResources(
+        memory_bytes=psutil.virtual_memory().total,
+        logical_cpus=len(os.sched_getaffinity(0)),
+        data_bytes=estimated_bytes(warehouses),
+    )
 
 
 def _usable_device(named: Path | None) -> DeviceIdentity:

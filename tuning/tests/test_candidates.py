@@ -8,16 +8,18 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.configs.candidates import PlannedCandidate, plan_candidates, plan_file
 from tuning.configs.knobs import config_hash
+from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits
 from tuning.errors import InvalidConfig
 from tuning.study_templates import load_template
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 MIB = 1024**2
+RESOURCES = HostResources(8 * 1024**3, 8, data_bytes=1000 * MIB)
 
 
 def plan(*files: tuple[str, bytes]) -> list[PlannedCandidate]:
-    return plan_candidates(load_template("quick"), files, MYSQL, data_bytes=1000 * MIB)
+    return plan_candidates(load_template("quick"), files, MYSQL, resources=RESOURCES)
 
 
 def test_the_baseline_comes_first_then_presets_then_files() -> None:

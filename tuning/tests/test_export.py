@@ -18,12 +18,14 @@ from tuning.configs.cnf import parse_cnf
 from tuning.configs.gate import check
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets import preset_names
+from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits
 from tuning.errors import TuningError
 from tuning.export import Effect, ExportFacts, render_my_cnf
 from tuning.ranking import Interval
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+RESOURCES = HostResources(8 * 1024**3, 8, data_bytes=1024**3)
 EFFECT = Effect(
     workload="tpcc-mysql, 10 warehouses, 8 connections, 5 s warm-up, 12 s measured",
     ratio=1.4236,
@@ -185,7 +187,7 @@ def test_no_text_from_outside_becomes_an_option(text: str) -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_a_presets_export_reads_back_as_the_preset(name: str) -> None:
     for target in (MYSQL, ServerTraits(Flavour.MARIADB, (10, 11, 19))):
-        candidate = plan_preset(name, target, data_bytes=1024**3)
+        candidate = plan_preset(name, target, resources=RESOURCES)
         text = render(server=target, knobs=candidate.knobs, notes=candidate.notes)
         assert knobs_in(text, target) == candidate.knobs
 
@@ -196,7 +198,7 @@ def test_the_server_accepts_the_file(
     name: str, any_server: ServerBinary, server_tmp: Path
 ) -> None:
     target = ServerTraits.of(any_server)
-    candidate = plan_preset(name, target, data_bytes=1024**3)
+    candidate = plan_preset(name, target, resources=RESOURCES)
     config = server_tmp / "my.cnf"
     config.write_text(render(server=target, knobs=candidate.knobs, notes=candidate.notes))
     # MySQL's packaged default for that directory exists only where its package is installed.

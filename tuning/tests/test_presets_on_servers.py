@@ -13,10 +13,11 @@ from benchmarks.servers.instance import running_server
 from tuning.configs.candidates import plan_file, plan_preset
 from tuning.configs.presets import preset_names
 from tuning.configs.readback import differences
+from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits
 from tuning.export import ExportFacts, render_my_cnf
 
-TEN_WAREHOUSES = 1000 * 1024**2
+RESOURCES = HostResources(8 * 1024**3, 2, data_bytes=1000 * 1024**2)
 # Lowered by the server where it may not open enough files, as in many containers.
 NEED_OPEN_FILES = {"table_open_cache", "table_open_cache_instances"}
 ENOUGH_OPEN_FILES = 1_100_000
@@ -26,7 +27,7 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 def exported(preset: str, target: ServerTraits) -> Mapping[str, str]:
     """The knobs of a preset as they come back from the file that a user would be given."""
-    planned = plan_preset(preset, target, data_bytes=TEN_WAREHOUSES)
+    planned = plan_preset(preset, target, resources=RESOURCES)
     text = render_my_cnf(
         ExportFacts(
             study="none",

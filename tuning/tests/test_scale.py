@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.servers.binary import Flavour
 from tuning.configs.presets import load_preset
+from tuning.configs.resources import HostResources
 from tuning.configs.scale import Scaled, round_pool, scale
 from tuning.configs.target import ServerTraits
 from tuning.configs.translate import translate
@@ -20,7 +21,8 @@ GIB = 1024**3
 
 def scaled(preset: str, data_bytes: int, target: ServerTraits = MYSQL) -> Scaled:
     published = load_preset(preset)
-    return scale(translate(published, target).knobs, published, target, data_bytes)
+    resources = HostResources(8 * GIB, 8, data_bytes)
+    return scale(translate(published, target).knobs, published, target, resources)
 
 
 def pool(preset: str, data_bytes: int, target: ServerTraits = MYSQL) -> int:
