@@ -14,13 +14,19 @@ from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.servers.datadir import create_data_dir
 
 _BROUGHT = Path(__file__).resolve().parent / "var" / "servers"
+# More servers for the tests on `any_server`: paths of programs, separated as in PATH. None here
+# by default: other versions are to be had from their makers and from other distributions.
+_MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
 
 
-def _server(variable: str, brought: Path) -> ServerBinary:
-    path = Path(os.environ.get(variable) or brought.resolve())
+def _server(path: Path, variable: str) -> ServerBinary:
     if not path.exists():
         raise RuntimeError(f"no server at {path}: run `make setup`, or name one in {variable}")
     return identify(path)
+
+
+def _brought(variable: str, name: str) -> ServerBinary:
+    return _server(Path(os.environ.get(variable) or (_BROUGHT / name).resolve()), variable)
 
 
 def _scratch() -> Iterator[Path]:
@@ -34,18 +40,24 @@ def _scratch() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def mysql_binary() -> ServerBinary:
     """The MySQL that set-up brought, or ADVISOR_TEST_MYSQLD."""
-    return _server("ADVISOR_TEST_MYSQLD", _BROUGHT / "mysql" / "mysqld")
+    return _brought("ADVISOR_TEST_MYSQLD", "mysql/mysqld")
 
 
 @pytest.fixture(scope="session")
 def mariadb_binary() -> ServerBinary:
     """The MariaDB that set-up brought, or ADVISOR_TEST_MARIADBD."""
-    return _server("ADVISOR_TEST_MARIADBD", _BROUGHT / "mariadb" / "mariadbd")
+    return _brought("ADVISOR_TEST_MARIADBD", "mariadb/mariadbd")
 
 
-@pytest.fixture(scope="session", params=["mysql", "mariadb"])
+@pytest.fixture(
+    scope="session",
+    params=["mysql", "mariadb", *_MORE],
+    ids=lambda given: Path(given).parent.name or given,
+)
 def any_server(request: pytest.FixtureRequest) -> ServerBinary:
-    """Both servers, one after the other."""
+    """Both servers and those of ADVISOR_TEST_SERVERS, one after the other."""
+    if request.param in _MORE:
+        return _server(Path(request.param), "ADVISOR_TEST_SERVERS")
     binary: ServerBinary = request.getfixturevalue(f"{request.param}_binary")
     return binary
 
@@ -77,7 +89,7 @@ def pristine_data_dir(server_session_tmp: Path) -> Callable[[ServerBinary], Path
 
     def make(binary: ServerBinary) -> Path:
         if binary.digest not in made:
-            path = server_session_tmp / f"pristine-{binary.flavour}"
+            path = server_session_tmp / f"pristine-{binary.digest[:12]}"
             create_data_dir(binary, path)
             made[binary.digest] = path
         return made[binary.digest]

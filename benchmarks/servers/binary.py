@@ -22,7 +22,8 @@ OLDEST_MARIADB = (10, 6, 0)
 # `mysql` client print lines that differ in nothing but that first word.
 _VERSION_LINE = re.compile(
     r"(?:^|/)(?:mysqld|mariadbd)(?:-\w+)?\s+Ver\s+"
-    r"(?P<text>(?P<major>\d+)\.(?P<minor>\d+)\.(?P<patch>\d+)\S*)\s+for\s+(?P<rest>.*)$",
+    r"(?P<text>(?P<major>\d+)\.(?P<minor>\d+)\.(?P<patch>\d+)\S*)\s+"
+    r"(?:from\s.*\s)?for\s+(?P<rest>.*)$",  # "from Debian": MariaDB of Debian 13
     re.MULTILINE,
 )
 

@@ -88,7 +88,7 @@ def server(
     server_session_tmp: Path,
 ) -> Iterator[ServerInstance]:
     """A server on a clone of the golden copy; tests leave its rows as they were."""
-    place = server_session_tmp / f"loaded-{any_server.flavour}"
+    place = server_session_tmp / f"loaded-{any_server.digest[:12]}"
     place.mkdir()
     place.chmod(0o755)
     dataset = golden_dataset(any_server)

@@ -69,6 +69,13 @@ def script(folder: Path, text: str) -> Path:
             (11, 4, 2),
             "11.4.2-MariaDB-ubu2404",
         ),
+        (
+            "/usr/sbin/mariadbd  Ver 11.8.6-MariaDB-0+deb13u1 from Debian for debian-linux-gnu on "
+            "x86_64 (-- Please help get to 10k stars at https://github.com/MariaDB/Server)",
+            Flavour.MARIADB,
+            (11, 8, 6),
+            "11.8.6-MariaDB-0+deb13u1",
+        ),
     ],
 )
 def test_versions_are_read_from_every_flavour(

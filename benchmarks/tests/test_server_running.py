@@ -51,7 +51,7 @@ def server(
     pristine_data_dir: Callable[[ServerBinary], Path],
 ) -> Iterator[ServerInstance]:
     """A server with KNOBS, started in an environment that tries to lead it astray."""
-    folder = server_session_tmp / f"running-{any_server.flavour}"
+    folder = server_session_tmp / f"running-{any_server.digest[:12]}"
     folder.mkdir()
     (folder / "my.cnf").write_text("[mysqld]\nmax_connections = 77\n")
     with pytest.MonkeyPatch.context() as patch:
