@@ -10,6 +10,14 @@ from django.db import models
 from benchmarks.models import Config, Device, Host, Run, Server, Workload
 
 
+class DurabilityClass(models.TextChoices):
+    """What a crash may cost (`tuning.catalogue.knob.Durability`), as stored and shown."""
+
+    D0 = "D0", "D0: loses nothing"
+    D1 = "D1", "D1: may lose the last commits"
+    D2 = "D2", "D2: may corrupt the database"
+
+
 class StudyState(models.TextChoices):
     QUEUED = "queued", "Queued"
     PREPARING = "preparing", "Loading the dataset"
@@ -33,7 +41,15 @@ class Study(models.Model):
     workloads = models.ManyToManyField(Workload, related_name="studies")
     blocks = models.PositiveIntegerField()
     seed = models.BigIntegerField()
-    durability = models.CharField(max_length=2, default="D0")
+    durability = models.CharField(
+        max_length=2,
+        choices=DurabilityClass,
+        default=DurabilityClass.D0,
+        help_text="the least safe class that its candidates may have",
+    )
+    keeps_duplicates = models.BooleanField(
+        default=False, help_text="measures identical configs apart, as A/A comparisons need"
+    )
 
     state = models.CharField(max_length=16, choices=StudyState, default=StudyState.QUEUED)
     reason_code = models.CharField(max_length=64, blank=True)
@@ -76,6 +92,23 @@ class Candidate(models.Model):
     notes = models.JSONField(
         default=list, blank=True, help_text="what translation did: [{name, action, detail}]"
     )
+    durability = models.CharField(
+        max_length=2, choices=DurabilityClass, default=DurabilityClass.D0
+    )
+    checks = models.JSONField(
+        default=list, blank=True, help_text="the gate's stages: tuning.services.gatekeeping"
+    )
+    refusal = models.TextField(
+        blank=True, help_text="why the server does not take it; then it is not measured"
+    )
+    merged_into = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="twins",
+        help_text="the candidate with the same effective values, which is measured for both",
+    )
 
     class Meta:
         ordering: ClassVar = ["position"]
@@ -117,22 +150,29 @@ class Slot(models.Model):
 
 
 class Recommendation(models.Model):
-    """The config that won on one device of a study, with its evidence and the file to export."""
+    """The config that won on one device among those of one durability class.
+
+    Below D0 the baseline is the same as everywhere; so what durability costs can be read off.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recommendations")
     device = models.ForeignKey(Device, on_delete=models.PROTECT)
+    durability = models.CharField(
+        max_length=2, choices=DurabilityClass, default=DurabilityClass.D0
+    )
     candidate = models.ForeignKey(Candidate, on_delete=models.PROTECT)
     ratio_to_baseline = models.FloatField()
     verdict = models.TextField(help_text="one plain sentence")
-    my_cnf = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["study", "device"], name="one_recommendation_per_device"
+                fields=["study", "device", "durability"],
+                name="one_recommendation_per_device_and_durability",
             )
         ]
+        ordering: ClassVar = ["device_id", "durability"]
 
     def __str__(self) -> str:
         return f"{self.candidate.name} for {self.device}"

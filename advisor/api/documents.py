@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from tuning.models import Recommendation, Study
+from tuning.services.exports import my_cnf_of
 from tuning.services.progress import study_progress
 from tuning.services.results import boards
 
@@ -118,7 +119,7 @@ def recommendation_document(recommendation: Recommendation) -> dict[str, Any]:
         "device": recommendation.device.data_dir,
         "ratio_to_baseline": recommendation.ratio_to_baseline,
         "verdict": recommendation.verdict,
-        "my_cnf": recommendation.my_cnf,
+        "my_cnf": my_cnf_of(recommendation),
     }
 
 

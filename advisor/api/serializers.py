@@ -11,7 +11,7 @@ from advisor.pages.forms import LARGEST_CONFIG_BYTES, MOST_CONFIGS
 from benchmarks.models import RunState
 from tuning.configs.candidates import LONGEST_NAME
 from tuning.models import StudyState
-from tuning.services.studies import StudyRequest
+from tuning.services.requests import StudyRequest
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):

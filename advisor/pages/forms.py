@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
-from tuning.services.studies import StudyRequest
+from tuning.services.requests import StudyRequest
 from tuning.study_templates import StudyTemplate
 
 LARGEST_CONFIG_BYTES = 64 * 1024

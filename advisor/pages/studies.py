@@ -17,6 +17,7 @@ from advisor.charts.payload import charts_payload
 from advisor.pages.study_view import board_key, live_context, study_context, study_for_page
 from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.models import Recommendation, Study
+from tuning.services.exports import my_cnf_of
 from tuning.services.results import boards
 from tuning.services.studies import cancel_study
 
@@ -99,7 +100,7 @@ def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
 
 def my_cnf_response(recommendation: Recommendation) -> HttpResponse:
     return HttpResponse(
-        recommendation.my_cnf,
+        my_cnf_of(recommendation),
         content_type="text/plain; charset=utf-8",
         headers={"Content-Disposition": 'attachment; filename="my.cnf"'},
     )

@@ -9,7 +9,8 @@ from django.db.models import Count, Max, Q
 from django.shortcuts import get_object_or_404
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, RunState, Workload
-from tuning.models import Slot, Study, StudyState
+from tuning.models import DurabilityClass, Recommendation, Slot, Study, StudyState
+from tuning.services.exports import my_cnf_of
 from tuning.services.progress import StudyProgress, study_progress
 from tuning.services.results import Board, boards
 
@@ -26,6 +27,14 @@ class BoardView:
     def has_figures(self) -> bool:
         """Whether any run of the board ended well."""
         return any(row.ranked.runs for row in self.board.rows)
+
+
+@dataclass(frozen=True)
+class RecommendationView:
+    """A recommendation and its my.cnf; None where its durability is to be acknowledged first."""
+
+    recommendation: Recommendation
+    my_cnf: str | None
 
 
 def study_for_page(pk: int) -> Study:
@@ -62,12 +71,21 @@ def study_context(study: Study) -> dict[str, Any]:
     return {
         **live_context(study),
         "boards": board_views(study),
-        "recommendations": list(study.recommendations.select_related("candidate", "device")),
+        "recommendations": recommendation_views(study),
         "candidates": list(study.candidates.select_related("config")),
         "ended_slots": ended,
         "failed_slots": [slot for slot in ended if _has_failed(slot)],
         "never_started": sum(_never_started(slot) for slot in ended),
     }
+
+
+def recommendation_views(study: Study) -> list[RecommendationView]:
+    """The study's recommendations with the text of the file where it may be shown at once."""
+    found = study.recommendations.select_related("candidate", "device", "study__server")
+    return [
+        RecommendationView(one, my_cnf_of(one) if one.durability == DurabilityClass.D0 else None)
+        for one in found
+    ]
 
 
 def board_views(study: Study) -> list[BoardView]:

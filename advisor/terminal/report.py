@@ -12,6 +12,7 @@ from rich.table import Table
 
 from benchmarks.models import RunState
 from tuning.models import Recommendation, Study
+from tuning.services.exports import my_cnf_of
 from tuning.services.results import Board, Row, boards
 
 NOTE = (
@@ -71,16 +72,21 @@ def _number(value: float | None, form: str) -> str:
 
 
 def write_recommendation(recommendation: Recommendation, path: Path | None = None) -> Path:
-    """Write the recommended my.cnf whole or not at all; returns where."""
+    """Write the recommended my.cnf; returns where."""
     if path is None:
         path = settings.HOME / "recommended" / f"study-{recommendation.study_id}.cnf"
         path.parent.mkdir(exist_ok=True)
+    write_whole(path, my_cnf_of(recommendation))
+    return path
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all; raises OSError."""
     # A name that nobody can foresee: the place may be /tmp and we may be root.
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with draft.open("x") as file:
-            file.write(recommendation.my_cnf)
+            file.write(text)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
-    return path

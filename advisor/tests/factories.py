@@ -72,13 +72,6 @@ FINGERPRINT = {
     "data_file_system": "ext4",
     "data_mount_options": "rw,relatime",
 }
-MY_CNF = """\
-# Recommended by the MySQL OLTP tuning advisor
-# device: sata-ssd at /srv/mysql, server: MySQL 9.7.4
-[mysqld]
-innodb_buffer_pool_size = 128M   # 12/50 of the data, as in the paper
-innodb_io_capacity = 15000
-"""
 
 
 def make_host(name: str = "db-host-1") -> Host:
@@ -326,5 +319,4 @@ def recommend(study: Study) -> Recommendation:
             "per minute than server-default on this device (median of 3 blocks; no interval is "
             "computed yet, a difference of a few percent may be noise)."
         ),
-        my_cnf=MY_CNF,
     )

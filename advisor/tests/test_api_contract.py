@@ -91,7 +91,7 @@ def test_the_document_of_advise_has_its_three_parts() -> None:
     assert json.loads(json.dumps(found)) == found
     assert list(found) == ["study", "ranking", "recommendation"]
     assert list(found["ranking"][0])[: len(RANKING_KEYS)] == RANKING_KEYS
-    assert found["recommendation"]["my_cnf"] == factories.MY_CNF
+    assert "innodb_io_capacity = 4000" in found["recommendation"]["my_cnf"]
     assert found["study"]["state"] == "finished"
 
 

@@ -16,7 +16,7 @@ from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import Study
-from tuning.services.studies import BadRequest, StudyRequest
+from tuning.services.requests import BadRequest, StudyRequest
 
 pytestmark = pytest.mark.django_db
 

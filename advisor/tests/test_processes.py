@@ -19,9 +19,8 @@ from advisor.env import socket_path
 from advisor.processes import supervisor
 from advisor.processes.child import Child
 from advisor.processes.supervisor import Supervisor
-from advisor.terminal.report import write_recommendation
+from advisor.terminal.report import write_whole
 from benchmarks.models import Host
-from tuning.models import Recommendation
 
 
 @pytest.fixture
@@ -108,6 +107,6 @@ def test_the_file_is_written_past_a_trap_beside_it(tmp_path: Path) -> None:
     target = tmp_path / "my.cnf"
     target.symlink_to(victim)
     (tmp_path / ".my.cnf.draft").symlink_to(victim)
-    write_recommendation(Recommendation(my_cnf="[mysqld]\n"), target)
+    write_whole(target, "[mysqld]\n")
     assert (target.read_text(), victim.read_text()) == ("[mysqld]\n", "precious")
     assert sorted(os.listdir(tmp_path)) == [".my.cnf.draft", "my.cnf", "victim"]

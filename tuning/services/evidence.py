@@ -13,9 +13,9 @@ from benchmarks.servers.binary import Flavour
 from tuning.configs.notes import Action, Note
 from tuning.configs.target import ServerTraits, parse_version
 from tuning.export import Effect, ExportFacts
-from tuning.models import Candidate, Study
+from tuning.models import Candidate, Recommendation, Study
 from tuning.ranking import Ranked
-from tuning.services.results import Board
+from tuning.services.results import Board, boards
 
 
 def traits_of(server: Server) -> ServerTraits:
@@ -26,31 +26,36 @@ def traits_of(server: Server) -> ServerTraits:
     return ServerTraits(Flavour(server.flavour), parse_version(number[0]))
 
 
-def export_facts(
-    study: Study,
-    device: Device,
-    boards: list[Board],
-    winner: Candidate,
-    baseline: Candidate,
-    verdict: str,
-) -> ExportFacts:
-    """The evidence for `winner`, from the boards of one device."""
+def export_facts(recommendation: Recommendation) -> ExportFacts:
+    """The evidence for the recommended config, from the boards it was chosen by."""
+    study, device, winner = recommendation.study, recommendation.device, recommendation.candidate
+    baseline = study.candidates.get(is_baseline=True)
+    its_boards = [
+        board
+        for board in boards(study)
+        if board.device == device and board.durability == recommendation.durability
+    ]
     return ExportFacts(
         study=f"{study.pk}, {study.name} (template {study.template})",
-        date=timezone.localtime().strftime("%Y-%m-%d %H:%M %Z"),
+        date=_date(study),
         device=_device_text(device),
         server=traits_of(study.server),
         candidate=winner.name,
         baseline=baseline.name,
         knobs=winner.config.knobs,
-        effects=[_effect(board, winner, baseline) for board in boards],
+        effects=[_effect(board, winner, baseline) for board in its_boards],
         source=winner.source,
-        verdict=verdict,
-        data_bytes=max(estimated_bytes(board.workload.warehouses) for board in boards),
+        verdict=recommendation.verdict,
+        data_bytes=max(estimated_bytes(board.workload.warehouses) for board in its_boards),
         notes=[Note(n["name"], Action(n["action"]), n["detail"]) for n in winner.notes],
         candidate_variables=_variables(winner),
         baseline_variables=_variables(baseline),
     )
+
+
+def _date(study: Study) -> str:
+    ended = study.finished_at or timezone.now()
+    return timezone.localtime(ended).strftime("%Y-%m-%d %H:%M %Z")
 
 
 def _device_text(device: Device) -> str:

@@ -1,4 +1,4 @@
-"""Turns a finished study's boards into one recommendation per device."""
+"""Turns a finished study's boards into one recommendation per device and durability class."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from statistics import geometric_mean
 
 from benchmarks.models import Device, RunState
 from tuning.errors import TuningError
-from tuning.export import render_my_cnf
-from tuning.models import Candidate, Recommendation, Study
-from tuning.services.evidence import export_facts
+from tuning.models import Candidate, DurabilityClass, Recommendation, Study
 from tuning.services.results import Board, Row, boards
 
 FAULTS_OF_A_CONFIG = frozenset(
@@ -31,19 +29,21 @@ class NothingToRecommend(TuningError):
 
 
 def store_recommendations(study: Study) -> None:
-    """Store the recommendation of every device of the study.
+    """Store the recommendations of every device of the study.
 
     Raises NothingToRecommend when a device has no baseline figure to compare with: then no
     candidate can be said to be better or worse.
     """
-    by_device: dict[Device, list[Board]] = defaultdict(list)
+    grouped: dict[tuple[Device, DurabilityClass], list[Board]] = defaultdict(list)
     for board in boards(study):
-        by_device[board.device].append(board)
-    for device, its_boards in by_device.items():
-        _store(study, device, its_boards)
+        grouped[board.device, board.durability].append(board)
+    for (device, durability), its_boards in grouped.items():
+        _store(study, device, durability, its_boards)
 
 
-def _store(study: Study, device: Device, its_boards: list[Board]) -> None:
+def _store(
+    study: Study, device: Device, durability: DurabilityClass, its_boards: list[Board]
+) -> None:
     ratios = _ratios(its_boards)
     baseline = next(c for c in ratios if c.is_baseline) if _has_baseline(ratios) else None
     if baseline is None:
@@ -61,13 +61,11 @@ def _store(study: Study, device: Device, its_boards: list[Board]) -> None:
     Recommendation.objects.update_or_create(
         study=study,
         device=device,
+        durability=durability,
         defaults={
             "candidate": winner,
             "ratio_to_baseline": ratios[winner],
             "verdict": verdict,
-            "my_cnf": render_my_cnf(
-                export_facts(study, device, its_boards, winner, baseline, verdict)
-            ),
         },
     )
 

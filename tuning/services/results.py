@@ -1,4 +1,8 @@
-"""Reads a study's rows into ranked boards: one per device and workload, never mixed."""
+"""Reads a study's rows into ranked boards: one per device, workload and durability class.
+
+What is not comparable is never mixed: a config that may lose commits is not "faster" than one
+that may not.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.models import Device, Run, RunState, Workload
-from tuning.models import BULKY_OF_A_RUN, Candidate, Slot, Study
+from tuning.models import BULKY_OF_A_RUN, Candidate, DurabilityClass, Slot, Study
 from tuning.ranking import Observation, Ranked, rank
 
 
@@ -21,10 +25,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Board:
-    """The ranking on one device with one workload."""
+    """The ranking of one durability class on one device with one workload.
+
+    The baseline is on every board: what the others are compared with, whatever its own class.
+    """
 
     device: Device
     workload: Workload
+    durability: DurabilityClass
     rows: list[Row]
     slots: list[Slot]
     # OK runs of another fingerprint, server, driver or dataset: shown, never ranked here.
@@ -38,14 +46,27 @@ def boards(study: Study) -> list[Board]:
             "run", "candidate", "candidate__config", "device", "workload"
         ).defer(*BULKY_OF_A_RUN)
     )
-    keys = sorted({(slot.device_id, slot.workload_id) for slot in slots})
-    return [
-        _board([slot for slot in slots if (slot.device_id, slot.workload_id) == key])
-        for key in keys
-    ]
+    found = []
+    for key in sorted({(slot.device_id, slot.workload_id) for slot in slots}):
+        there = [slot for slot in slots if (slot.device_id, slot.workload_id) == key]
+        for durability in _classes(there):
+            found.append(_board([s for s in there if _belongs(s, durability)], durability))
+    return found
 
 
-def _board(slots: list[Slot]) -> Board:
+def _classes(slots: Iterable[Slot]) -> list[DurabilityClass]:
+    """The classes of the candidates, safest first; that of the baseline where it is alone."""
+    candidates = {slot.candidate for slot in slots}
+    found = {c.durability for c in candidates if not c.is_baseline}
+    found = found or {c.durability for c in candidates}
+    return [DurabilityClass(durability) for durability in sorted(found)]
+
+
+def _belongs(slot: Slot, durability: DurabilityClass) -> bool:
+    return slot.candidate.is_baseline or slot.candidate.durability == durability
+
+
+def _board(slots: list[Slot], durability: DurabilityClass) -> Board:
     in_order = sorted((slot.candidate for slot in slots), key=lambda c: c.position)
     candidates = {candidate.name: candidate for candidate in in_order}
     baseline = next(c.name for c in candidates.values() if c.is_baseline)
@@ -60,6 +81,7 @@ def _board(slots: list[Slot]) -> Board:
     return Board(
         device=slots[0].device,
         workload=slots[0].workload,
+        durability=durability,
         rows=[Row(candidate=candidates[line.candidate], ranked=line) for line in ranked],
         slots=slots,
         excluded_runs=len(ended) - len(ranked_slots),

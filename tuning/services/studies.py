@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,55 +17,28 @@ from benchmarks.datasets.rules import estimated_bytes, estimated_directory_bytes
 from benchmarks.devices import DeviceIdentity, check_usable, identify_device
 from benchmarks.drivers.select import find_driver
 from benchmarks.layout import DeviceLayout
-from benchmarks.models import Config, Device, Host, Run, RunState, Server, Workload
+from benchmarks.models import Host, Run, RunState
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
 from benchmarks.services import heartbeat
-from tuning.configs.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.candidates import plan_candidates
 from tuning.configs.footprint import check_memory, redo_bytes
-from tuning.configs.knobs import config_hash
 from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits
-from tuning.design import randomised_blocks
-from tuning.errors import TuningError
-from tuning.models import ACTIVE_STUDY_STATES, Candidate, Slot, Study
+from tuning.models import ACTIVE_STUDY_STATES, Study
 from tuning.services.dispatch import advance_host
-from tuning.study_templates import StudyTemplate, load_template
+from tuning.services.requests import BadRequest, StudyRequest, sizes_of
+from tuning.services.study_rows import (
+    candidate_row,
+    device_row,
+    lay_out,
+    server_row,
+    workload_row,
+)
+from tuning.study_templates import load_template
 
 # Room for the golden copy, the clone of the run at hand, and what a run adds to it.
 COPIES_ON_DEVICE = 2.2
-LARGEST = {
-    "warehouses": 10_000,
-    "connections": 10_000,
-    "warmup_s": 86_400,
-    "measure_s": 86_400,
-    "blocks": 1_000,
-}
-
-
-class BadRequest(TuningError):
-    """The request itself can't be meant: a size out of range, nothing to compare."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("bad_request", message)
-
-
-@dataclass(frozen=True)
-class StudyRequest:
-    """What a user asks for; None means the template's or the host's own value."""
-
-    template: str = "quick"
-    name: str = ""
-    device: Path | None = None
-    server: Path | None = None
-    driver: str = "auto"
-    configs: list[tuple[str, bytes]] = field(default_factory=list)
-    warehouses: int | None = None
-    connections: list[int] | None = None
-    warmup_s: int | None = None
-    measure_s: int | None = None
-    blocks: int | None = None
-    seed: int | None = None
 
 
 def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) -> Study:
@@ -77,17 +49,18 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     Raises TuningError (InvalidConfig among them) or BenchmarkError; then nothing is stored.
     """
     template = load_template(request.template)
-    sizes = _sizes(request, template)
+    sizes = sizes_of(request, template)
     driver = find_driver(request.driver)
     binary = find_server(request.server, settings.BROUGHT_SERVERS_DIR)
     identity = _usable_device(request.device)
-    needed = _needed_bytes(binary, identity.path, sizes["warehouses"])
+    needed = _needed_bytes(binary, identity.path, sizes.warehouses)
     check_usable(identity.path, needed)
     planned = plan_candidates(
         template,
         request.configs,
-        ServerTraits(flavour=binary.flavour, version=binary.version),
-        resources=_resources(sizes["warehouses"]),
+        ServerTraits.of(binary),
+        resources=_resources(sizes.warehouses),
+        durability=request.durability,
     )
     if len(planned) < 2:
         raise BadRequest(f"template {template.name!r} needs a config of yours to compare with")
@@ -99,26 +72,20 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             name=request.name or template.title,
             template=template.name,
             host=host,
-            server=_server_row(host, binary),
-            blocks=sizes["blocks"],
+            server=server_row(host, binary),
+            blocks=sizes.blocks,
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
+            durability=request.durability,
             created_by=user,
         )
-        device = _device_row(host, identity)
+        device = device_row(host, identity)
         study.devices.add(device)
         workloads = [
-            Workload.objects.get_or_create(
-                driver=driver.name,
-                warehouses=sizes["warehouses"],
-                connections=connections,
-                warmup_s=sizes["warmup_s"],
-                measure_s=sizes["measure_s"],
-            )[0]
-            for connections in sizes["connections"]
+            workload_row(driver.name, sizes, connections) for connections in sizes.connections
         ]
         study.workloads.add(*workloads)
-        candidates = [_candidate_row(study, n, plan) for n, plan in enumerate(planned)]
-        _lay_out(study, candidates, device, workloads)
+        candidates = [candidate_row(study, n, plan) for n, plan in enumerate(planned)]
+        lay_out(study, candidates, device, workloads)
         if wake:
             transaction.on_commit(lambda: advance_host(host.pk))
     return study
@@ -139,31 +106,6 @@ def cancel_study(study: Study) -> None:
     advance_host(study.host_id)
 
 
-def _sizes(request: StudyRequest, template: StudyTemplate) -> dict[str, Any]:
-    sizes: dict[str, Any] = {
-        name: getattr(template, name) if getattr(request, name) is None else getattr(request, name)
-        for name in LARGEST
-    }
-    smallest = {"warmup_s": 0}
-    for name, largest in LARGEST.items():
-        values = sizes[name] if name == "connections" else [sizes[name]]
-        low = smallest.get(name, 1)
-        if not values or any(not low <= value <= largest for value in values):
-            raise BadRequest(f"{name} must be between {low} and {largest}")
-    if len(set(sizes["connections"])) != len(sizes["connections"]):
-        raise BadRequest("connections names the same number twice")
-    return sizes
-
-
-def _resources(warehouses: int) -> HostResources:
-    """This host's, with the CPUs that this process may use: what a container is given."""
-    return HostResources(
-        memory_bytes=psutil.virtual_memory().total,
-        logical_cpus=len(os.sched_getaffinity(0)),
-        data_bytes=estimated_bytes(warehouses),
-    )
-
-
 def _usable_device(named: Path | None) -> DeviceIdentity:
     if named is None:
         named = settings.DEFAULT_DEVICE
@@ -182,74 +124,10 @@ def _needed_bytes(binary: ServerBinary, device: Path, warehouses: int) -> int:
     return int(estimated_directory_bytes(warehouses) * copies)
 
 
-def _device_row(host: Host, identity: DeviceIdentity) -> Device:
-    device, _ = Device.objects.update_or_create(
-        host=host,
-        data_dir=str(identity.path),
-        log_dir="",
-        defaults={
-            "kind": identity.kind,
-            "block_device": identity.block_device or "",
-            "model": identity.model,
-            "file_system": identity.file_system,
-            "scheduler": identity.scheduler,
-        },
+def _resources(warehouses: int) -> HostResources:
+    """This host's, with the CPUs that this process may use: what a container is given."""
+    return HostResources(
+        memory_bytes=psutil.virtual_memory().total,
+        logical_cpus=len(os.sched_getaffinity(0)),
+        data_bytes=estimated_bytes(warehouses),
     )
-    return device
-
-
-def _server_row(host: Host, binary: ServerBinary) -> Server:
-    server, _ = Server.objects.get_or_create(
-        host=host,
-        path=str(binary.path),
-        digest=binary.digest,
-        defaults={"flavour": binary.flavour.value, "version": binary.version_text},
-    )
-    return server
-
-
-def _candidate_row(study: Study, position: int, plan: PlannedCandidate) -> Candidate:
-    config, _ = Config.objects.get_or_create(
-        hash=config_hash(plan.knobs), defaults={"knobs": dict(plan.knobs)}
-    )
-    return Candidate.objects.create(
-        study=study,
-        name=plan.name,
-        config=config,
-        is_baseline=plan.is_baseline,
-        position=position,
-        source=plan.source,
-        notes=[
-            {"name": note.name, "action": str(note.action), "detail": note.detail}
-            for note in plan.notes
-        ],
-    )
-
-
-def _lay_out(
-    study: Study, candidates: list[Candidate], device: Device, workloads: list[Workload]
-) -> None:
-    """One slot and one queued run per block, workload and candidate, in the order they run."""
-    order = 0
-    for number, workload in enumerate(workloads):
-        blocks = randomised_blocks(len(candidates), study.blocks, study.seed + number)
-        for block, places in enumerate(blocks, start=1):
-            for place in places:
-                order += 1
-                candidate = candidates[place]
-                Slot.objects.create(
-                    study=study,
-                    candidate=candidate,
-                    device=device,
-                    workload=workload,
-                    block=block,
-                    order=order,
-                    run=Run.objects.create(
-                        host=study.host,
-                        device=device,
-                        server=study.server,
-                        workload=workload,
-                        config=candidate.config,
-                        seed=study.seed + order,
-                    ),
-                )

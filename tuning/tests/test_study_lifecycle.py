@@ -30,10 +30,12 @@ from tuning.errors import InvalidConfig
 from tuning.models import Study, StudyState
 from tuning.services import dispatch, prepare, studies
 from tuning.services.dispatch import EXECUTE, PREPARE, advance_host
+from tuning.services.exports import my_cnf_of
 from tuning.services.prepare import prepare_study
 from tuning.services.progress import study_progress
 from tuning.services.results import boards
-from tuning.services.studies import BadRequest, StudyRequest, cancel_study, create_study
+from tuning.services.requests import BadRequest, StudyRequest
+from tuning.services.studies import cancel_study, create_study
 from tuning.services.sweep import request_stop, sweep_host
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -136,7 +138,7 @@ def test_a_study_runs_block_by_block_to_its_recommendation(study: Study) -> None
     assert (rows["mine"].rank, rows["server-default"].rank) == (1, 2)
     recommendation = study.recommendations.get()
     assert recommendation.candidate.name == "mine"
-    assert "innodb_io_capacity" in recommendation.my_cnf
+    assert "innodb_io_capacity" in my_cnf_of(recommendation)
     assert "20.0 %" in recommendation.verdict
     assert Run.objects.filter(state=RunState.OK).first().samples.count() == 1  # type: ignore[union-attr]
 
@@ -200,7 +202,7 @@ def test_the_evidence_counts_the_blocks_that_gave_a_ratio(study: Study) -> None:
     run_to_the_end(study, measure)
     recommendation = study.recommendations.get()
     assert "(median of 1 block;" in recommendation.verdict
-    assert "(median over 1 block;" in " ".join(recommendation.my_cnf.replace("#", "").split())
+    assert "(median over 1 block;" in " ".join(my_cnf_of(recommendation).replace("#", "").split())
 
 
 def test_a_study_without_a_baseline_figure_fails_and_says_so(study: Study) -> None:

@@ -23,7 +23,8 @@ from benchmarks.errors import BenchmarkError
 from tuning.configs.cnf import read_cnf
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
-from tuning.services.studies import BadRequest, StudyRequest, cancel_study, create_study
+from tuning.services.requests import BadRequest, StudyRequest
+from tuning.services.studies import cancel_study, create_study
 
 
 class Command(BaseCommand):

@@ -20,7 +20,8 @@ from advisor.terminal.report import print_ranking, write_recommendation
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
-from tuning.services.studies import StudyRequest, create_study
+from tuning.services.requests import StudyRequest
+from tuning.services.studies import create_study
 
 WATCH_SECONDS = 1.0
 

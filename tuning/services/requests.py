@@ -1,0 +1,84 @@
+"""What a user may ask for, checked before anything else is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tuning.catalogue.knob import Durability
+from tuning.errors import TuningError
+from tuning.study_templates import StudyTemplate
+
+LARGEST = {
+    "warehouses": 10_000,
+    "connections": 10_000,
+    "warmup_s": 86_400,
+    "measure_s": 86_400,
+    "blocks": 1_000,
+}
+SMALLEST = {"warmup_s": 0}
+
+
+class BadRequest(TuningError):
+    """The request itself can't be meant: a size out of range, nothing to compare."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("bad_request", message)
+
+
+@dataclass(frozen=True)
+class StudyRequest:
+    """What a user asks for; None means the template's or the host's own value.
+
+    `durability` is the least safe class that candidates may have.
+    """
+
+    template: str = "quick"
+    name: str = ""
+    device: Path | None = None
+    server: Path | None = None
+    driver: str = "auto"
+    configs: list[tuple[str, bytes]] = field(default_factory=list)
+    warehouses: int | None = None
+    connections: list[int] | None = None
+    warmup_s: int | None = None
+    measure_s: int | None = None
+    blocks: int | None = None
+    seed: int | None = None
+    durability: Durability = Durability.D0
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a study is; seconds are those of one run."""
+
+    warehouses: int
+    connections: tuple[int, ...]
+    warmup_s: int
+    measure_s: int
+    blocks: int
+
+
+def sizes_of(request: StudyRequest, template: StudyTemplate) -> Sizes:
+    """The sizes asked for, else the template's; raises BadRequest for what can't be meant."""
+    connections = request.connections
+    sizes = Sizes(
+        warehouses=_or(request.warehouses, template.warehouses),
+        connections=tuple(template.connections if connections is None else connections),
+        warmup_s=_or(request.warmup_s, template.warmup_s),
+        measure_s=_or(request.measure_s, template.measure_s),
+        blocks=_or(request.blocks, template.blocks),
+    )
+    for name, largest in LARGEST.items():
+        value = getattr(sizes, name)
+        values = value if name == "connections" else [value]
+        low = SMALLEST.get(name, 1)
+        if not values or any(not low <= value <= largest for value in values):
+            raise BadRequest(f"{name} must be between {low} and {largest}")
+    if len(set(sizes.connections)) != len(sizes.connections):
+        raise BadRequest("connections names the same number twice")
+    return sizes
+
+
+def _or(asked: int | None, otherwise: int) -> int:
+    return otherwise if asked is None else asked

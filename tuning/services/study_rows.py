@@ -1,0 +1,102 @@
+"""The rows of a new study: what it is about, its candidates and the order of their runs."""
+
+from __future__ import annotations
+
+from benchmarks.devices import DeviceIdentity
+from benchmarks.models import Config, Device, Host, Run, Server, Workload
+from benchmarks.servers.binary import ServerBinary
+from tuning.configs.candidates import PlannedCandidate
+from tuning.configs.gate import durability_of
+from tuning.configs.knobs import config_hash
+from tuning.design import randomised_blocks
+from tuning.models import Candidate, DurabilityClass, Slot, Study
+from tuning.services.requests import Sizes
+
+
+def device_row(host: Host, identity: DeviceIdentity) -> Device:
+    """The row of the device, as it is found now."""
+    device, _ = Device.objects.update_or_create(
+        host=host,
+        data_dir=str(identity.path),
+        log_dir="",
+        defaults={
+            "kind": identity.kind,
+            "block_device": identity.block_device or "",
+            "model": identity.model,
+            "file_system": identity.file_system,
+            "scheduler": identity.scheduler,
+        },
+    )
+    return device
+
+
+def server_row(host: Host, binary: ServerBinary) -> Server:
+    """The row of this server program."""
+    server, _ = Server.objects.get_or_create(
+        host=host,
+        path=str(binary.path),
+        digest=binary.digest,
+        defaults={"flavour": binary.flavour.value, "version": binary.version_text},
+    )
+    return server
+
+
+def workload_row(driver: str, sizes: Sizes, connections: int) -> Workload:
+    """The row of this workload, which studies share."""
+    workload, _ = Workload.objects.get_or_create(
+        driver=driver,
+        warehouses=sizes.warehouses,
+        connections=connections,
+        warmup_s=sizes.warmup_s,
+        measure_s=sizes.measure_s,
+    )
+    return workload
+
+
+def candidate_row(study: Study, position: int, plan: PlannedCandidate) -> Candidate:
+    """A candidate as planned; identical sets of knobs share one Config."""
+    config, _ = Config.objects.get_or_create(
+        hash=config_hash(plan.knobs), defaults={"knobs": dict(plan.knobs)}
+    )
+    return Candidate.objects.create(
+        study=study,
+        name=plan.name,
+        config=config,
+        is_baseline=plan.is_baseline,
+        position=position,
+        durability=DurabilityClass(durability_of(plan.knobs)),
+        source=plan.source,
+        notes=[
+            {"name": note.name, "action": str(note.action), "detail": note.detail}
+            for note in plan.notes
+        ],
+    )
+
+
+def lay_out(
+    study: Study, candidates: list[Candidate], device: Device, workloads: list[Workload]
+) -> None:
+    """One slot and one queued run per block, workload and candidate, in the order they run."""
+    order = 0
+    for number, workload in enumerate(workloads):
+        blocks = randomised_blocks(len(candidates), study.blocks, study.seed + number)
+        for block, places in enumerate(blocks, start=1):
+            for place in places:
+                order += 1
+                candidate = candidates[place]
+                Slot.objects.create(
+                    study=study,
+                    candidate=candidate,
+                    device=device,
+                    workload=workload,
+                    block=block,
+                    order=order,
+                    run=Run.objects.create(
+                        host=study.host,
+                        device=device,
+                        server=study.server,
+                        workload=workload,
+                        config=candidate.config,
+                        seed=study.seed + order,
+                    ),
+                )
