@@ -6,70 +6,71 @@ import errno
 import os
 import stat
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.blockdev import BlockDevice, DeviceKind, find_block_device, read_block_device
 from benchmarks.errors import DeviceUnusable
-from benchmarks.mounts import MOUNTINFO, Mount, mount_of, read_mounts
+from benchmarks.storage.backing import Member, unknown
+from benchmarks.storage.host import HostFiles
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind, Transport
+from benchmarks.storage.mounts import mount_of, read_mounts
+from benchmarks.storage.stack import Stack
 
-__all__ = ["DeviceIdentity", "DeviceKind", "check_usable", "human_bytes", "identify_device"]
-
-SYS = Path("/sys")
-
-_MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})
-_NETWORK_FILE_SYSTEMS = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "afs", "lustre", "fuse.glusterfs", "fuse.sshfs"}
-)
-_NO_BLOCK_DEVICE = BlockDevice(name="", kind=DeviceKind.OTHER, model="", scheduler="")
-
-
-@dataclass(frozen=True)
-class DeviceIdentity:
-    """What stores the data of a path.
-
-    `block_device` is the whole disk whose counters tell its traffic ("vda", also when the mount
-    is on vda1), None where there is none (tmpfs, network) or it cannot be seen (overlay in a
-    container). `model` and `scheduler` are "" where unknown. `mount_options` is comma-separated.
-    `total_bytes` and `free_bytes` are the file system's; free is what an ordinary user may fill.
-    """
-
-    path: Path
-    kind: DeviceKind
-    block_device: str | None
-    model: str
-    scheduler: str
-    file_system: str
-    mount_options: str
-    total_bytes: int
-    free_bytes: int
+__all__ = [
+    "DeviceIdentity",
+    "DeviceKind",
+    "Member",
+    "Transport",
+    "check_usable",
+    "human_bytes",
+    "identify_device",
+]
 
 
 def identify_device(
-    path: Path, *, sys_root: Path = SYS, mountinfo: Path = MOUNTINFO
+    path: Path, *, kind: DeviceKind | None = None, root: Path = Path("/")
 ) -> DeviceIdentity:
-    """Identify what is behind an existing path; DeviceUnusable when it cannot be looked at."""
+    """Identify what stores an existing path; DeviceUnusable when it cannot be looked at.
+
+    `kind` is the user's correction; what was found is kept beside it. `root` is another root
+    directory than this host's, with its own /sys and /proc: a recorded host.
+    """
+    host = HostFiles(root)
     try:
-        real = path.resolve(strict=True)
-        space = os.statvfs(real)  # before the mounts are read: this triggers an automount
+        real = host.resolve(path, strict=True)
+        # before the mounts are read: this triggers an automount
+        space = os.statvfs(host.locate(real))
     except RuntimeError as error:  # what pathlib makes of a loop of symlinks
         raise DeviceUnusable(f"{path}: a loop of symbolic links") from error
     except OSError as error:
         raise DeviceUnusable(f"{path}: {_reason(error)}") from error
-    mounts = read_mounts(mountinfo)
+    mounts = read_mounts(host.mountinfo)
     mount = mount_of(real, mounts)
-    block = _block_device(mount, mounts, sys_root) if mount else _NO_BLOCK_DEVICE
-    return DeviceIdentity(
+    found = (
+        Stack(host, mounts).behind_mount(mount)
+        if mount
+        else unknown("The mount of this path is not in /proc/self/mountinfo.")
+    )
+    identity = DeviceIdentity(
         path=real,
-        kind=block.kind,
-        block_device=block.name or None,
-        model=block.model,
-        scheduler=block.scheduler,
+        kind=found.kind,
+        block_device=found.block_device,
+        model=found.model,
+        scheduler=found.scheduler,
         file_system=mount.file_system if mount else "",
         mount_options=mount.stable_options() if mount else "",
         total_bytes=space.f_blocks * space.f_frsize,
         free_bytes=space.f_bavail * space.f_frsize,
+        transport=found.transport,
+        rotational=found.rotational,
+        write_cache=found.write_cache,
+        raid_level=found.raid_level,
+        raid_disks=found.raid_disks,
+        members=found.members,
+        layers=found.layers,
+        notes=found.notes,
     )
+    return identity.corrected(kind)
 
 
 def check_usable(path: Path, needed_bytes: int) -> None:
@@ -105,35 +106,6 @@ def human_bytes(count: int) -> str:
             return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
         value /= 1024
     return f"{value:.1f} TiB"
-
-
-def _block_device(mount: Mount, mounts: list[Mount], sys_root: Path) -> BlockDevice:
-    kind = _kind_without_device(mount)
-    if kind is not DeviceKind.OTHER:
-        return BlockDevice(name="", kind=kind, model="", scheduler="")
-    if mount.file_system == "overlay":
-        backing = _upper_layer(mount, mounts)
-        return _block_device(backing, mounts, sys_root) if backing else _NO_BLOCK_DEVICE
-    directory = find_block_device(mount.device, mount.source, sys_root)
-    return read_block_device(directory) if directory else _NO_BLOCK_DEVICE
-
-
-def _kind_without_device(mount: Mount) -> DeviceKind:
-    if mount.file_system in _MEMORY_FILE_SYSTEMS:
-        return DeviceKind.TMPFS
-    if mount.file_system in _NETWORK_FILE_SYSTEMS:
-        return DeviceKind.NETWORK
-    return DeviceKind.OTHER
-
-
-def _upper_layer(mount: Mount, mounts: list[Mount]) -> Mount | None:
-    """The mount that takes an overlay's writes; inside a container its path leads nowhere."""
-    upper = mount.option("upperdir")
-    if upper is None or not os.path.isdir(upper):
-        return None
-    backing = mount_of(Path(upper).resolve(), mounts)
-    # An overlay cannot have its upper layer on itself; such a path is another one's by accident.
-    return backing if backing is not None and backing.file_system != "overlay" else None
 
 
 def _try_writing(directory: Path) -> None:

@@ -1,0 +1,78 @@
+"""The identity of what stores a path, as it is stored, shown and put into fingerprints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from benchmarks.storage.backing import Member
+from benchmarks.storage.kinds import DeviceKind, Transport
+
+
+@dataclass(frozen=True)
+class DeviceIdentity:
+    """What stores the data of a path.
+
+    `kind` is the one that counts: the user's where they corrected it, then `discovered_kind` is
+    what was found, else None. `block_device` is the device whose counters tell the traffic ("vda",
+    also when the mount is on vda1 or on LVM over it; "md0" of an array), None where there is none
+    (tmpfs, network) or it cannot be seen (overlay in a container). `model`, `scheduler` and
+    `write_cache` are "", `rotational` None where unknown. `mount_options` is comma-separated.
+    `total_bytes` and `free_bytes` are the file system's; free is what an ordinary user may fill.
+    `raid_level` is md's word ("raid10"), "hardware", "unknown" or "" for no array. `layers` name
+    what lies between file system and device, from the top; `notes` are sentences for people.
+    """
+
+    path: Path
+    kind: DeviceKind
+    block_device: str | None
+    model: str
+    scheduler: str
+    file_system: str
+    mount_options: str
+    total_bytes: int
+    free_bytes: int
+    discovered_kind: DeviceKind | None = None
+    transport: Transport = Transport.UNKNOWN
+    rotational: bool | None = None
+    write_cache: str = ""
+    raid_level: str = ""
+    raid_disks: int = 0
+    members: tuple[Member, ...] = ()
+    layers: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def corrected(self, kind: DeviceKind | None) -> Self:
+        """The same device with the kind that the user gives it; None takes a correction back."""
+        found = self.discovered_kind or self.kind
+        if kind is None or kind is found:
+            return replace(self, kind=found, discovered_kind=None)
+        return replace(self, kind=kind, discovered_kind=found)
+
+    def as_json(self) -> dict[str, Any]:
+        """For a JSON column; `from_json` reads it back."""
+        return {**asdict(self), "path": str(self.path)}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """What `as_json` wrote. Names it does not know are left out: a newer version's."""
+        known = {field.name for field in fields(cls)}
+        values = {name: value for name, value in document.items() if name in known}
+        found = values.get("discovered_kind")
+        values |= {
+            "path": Path(values["path"]),
+            "kind": DeviceKind(values["kind"]),
+            "discovered_kind": DeviceKind(found) if found else None,
+            "transport": Transport(values.get("transport", Transport.UNKNOWN)),
+            "members": tuple(_member(member) for member in values.get("members", ())),
+            "layers": tuple(values.get("layers", ())),
+            "notes": tuple(values.get("notes", ())),
+        }
+        return cls(**values)
+
+
+def _member(document: Mapping[str, Any]) -> Member:
+    kind, transport = DeviceKind(document["kind"]), Transport(document["transport"])
+    return Member(**{**document, "kind": kind, "transport": transport})
