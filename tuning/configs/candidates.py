@@ -6,14 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tuning.catalogue.knob import Durability
-from tuning.configs.cnf import parse_cnf
-from tuning.configs.gate import check, check_knobs
+from tuning.configs.circumstances import UNKNOWN, Circumstances
+from tuning.configs.gate import accepted, check_knobs
+from tuning.configs.imports import ImportReport, import_cnf
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets import load_preset
 from tuning.configs.resources import HostResources
+from tuning.configs.rules import DIRECT_METHODS, FLUSH_METHOD
 from tuning.configs.scale import scale
+from tuning.configs.settled import ANY_VERSION
 from tuning.configs.target import ServerTraits
-from tuning.configs.translate import translate
+from tuning.configs.translate import translate as translate_preset
+from tuning.configs.workload import fit_to_workload
 from tuning.errors import InvalidConfig, Problem
 from tuning.study_templates import StudyTemplate
 
@@ -24,7 +28,8 @@ LONGEST_NAME = 60
 class PlannedCandidate:
     """One candidate: normalised knobs that passed the gate, where they come from, what was done.
 
-    `notes` has every knob that is not simply kept; `source` is text for people.
+    `notes` has every knob that is not simply kept; `source` is text for people; `report` tells
+    of a file line by line, None for a preset.
     """
 
     name: str
@@ -32,6 +37,7 @@ class PlannedCandidate:
     is_baseline: bool
     source: str
     notes: tuple[Note, ...]
+    report: ImportReport | None = None
 
 
 def plan_candidates(
@@ -41,10 +47,13 @@ def plan_candidates(
     *,
     resources: HostResources,
     durability: Durability = Durability.D0,
+    circumstances: Circumstances = UNKNOWN,
+    translate: bool | ServerTraits = False,
 ) -> list[PlannedCandidate]:
     """The baseline first, then the template's other presets, then the files (name, content).
 
-    Presets are sized to `resources`. Raises InvalidConfig with the problems of all files together.
+    Presets are sized to `resources`; `translate` is for files, see `plan_file`. Raises
+    InvalidConfig with the problems of all files together.
     """
     presets = sorted(template.presets, key=lambda name: name != template.baseline)
     planned = [
@@ -53,6 +62,7 @@ def plan_candidates(
             target,
             resources=resources,
             durability=durability,
+            circumstances=circumstances,
             is_baseline=name == template.baseline,
         )
         for name in presets
@@ -61,7 +71,17 @@ def plan_candidates(
     for name, data in files:
         taken = {candidate.name for candidate in planned}
         try:
-            planned.append(plan_file(name, data, target, durability=durability, taken=taken))
+            planned.append(
+                plan_file(
+                    name,
+                    data,
+                    target,
+                    durability=durability,
+                    circumstances=circumstances,
+                    translate=translate,
+                    taken=taken,
+                )
+            )
         except InvalidConfig as refused:
             problems.extend(refused.problems)
     if problems:
@@ -75,20 +95,49 @@ def plan_preset(
     *,
     resources: HostResources,
     durability: Durability = Durability.D0,
+    circumstances: Circumstances = UNKNOWN,
     is_baseline: bool = False,
 ) -> PlannedCandidate:
-    """A preset, translated for the target and sized to the resources; raises UnknownPreset."""
+    """A preset, translated for the target and sized to the resources.
+
+    What the host or the workload at hand cannot have is held or raised with a note. Raises
+    UnknownPreset, and InvalidConfig where it cannot run here at all.
+    """
     preset = load_preset(name)
-    translation = translate(preset, target, durability=durability)
+    translation = translate_preset(preset, target, durability=durability)
     scaled = scale(translation.knobs, preset, target, resources)
-    checked = check_knobs(scaled.knobs, target, source=name, durability=durability)
+    held = _hold_direct_io(scaled.knobs, circumstances)
+    here = {knob: value for knob, value in scaled.knobs.items() if knob not in held}
+    fitted = fit_to_workload(here, target, circumstances, also_set=True)
+    checked = check_knobs(
+        {**here, **fitted.knobs},
+        target,
+        source=name,
+        durability=durability,
+        circumstances=circumstances,
+    )
     return PlannedCandidate(
         name=name,
         knobs=checked.knobs,
         is_baseline=is_baseline,
         source=f"{preset.title}. {preset.source}",
-        notes=(*translation.notes, *scaled.notes, *checked.notes),
+        notes=(
+            *translation.notes,
+            *scaled.notes,
+            *held.values(),
+            *fitted.notes,
+            *checked.notes,
+        ),
     )
+
+
+def _hold_direct_io(knobs: Mapping[str, str], circumstances: Circumstances) -> dict[str, Note]:
+    """What a preset has to do without where the file system cannot do direct I/O."""
+    method = knobs.get(FLUSH_METHOD)
+    if method not in DIRECT_METHODS or circumstances.direct_io is not False:
+        return {}
+    detail = f"at the server's default: the device's file system does not support {method}"
+    return {FLUSH_METHOD: Note(FLUSH_METHOD, Action.HELD, detail)}
 
 
 def plan_file(
@@ -97,28 +146,35 @@ def plan_file(
     target: ServerTraits,
     *,
     durability: Durability = Durability.D0,
+    circumstances: Circumstances = UNKNOWN,
+    translate: bool | ServerTraits = False,
     taken: Collection[str] = (),
 ) -> PlannedCandidate:
-    """The user's my.cnf, taken as it is; raises InvalidConfig. `taken` are the names in use."""
+    """The user's my.cnf; raises InvalidConfig. `taken` are the names in use.
+
+    It is taken as it is, or with `translate` carried over from the server it was written for
+    (True: an older one, which is not known).
+    """
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         reason = f"a config needs a name of 1 to {LONGEST_NAME} printable characters"
         raise InvalidConfig([Problem(repr(name[:LONGEST_NAME]), None, "", reason)])
     if name in taken:
         raise InvalidConfig([Problem(name, None, "", "another candidate has this name")])
-    file = parse_cnf(data, name, target)
-    if not file.settings:
-        groups = f"; it has only [{'], ['.join(file.other_groups)}]" if file.other_groups else ""
-        reason = f"sets nothing that {target} reads{groups}; options go under [mysqld]"
-        raise InvalidConfig([Problem(name, None, "", reason)])
-    checked = check(file.settings, target, source=name, durability=durability)
-    others = [
-        Note(f"[{group}]", Action.DROPPED, f"a group that {target} does not read")
-        for group in file.other_groups
-    ]
+    origin = ANY_VERSION if translate is True else translate or None
+    report = import_cnf(
+        data,
+        name,
+        target,
+        translate_from=origin,
+        durability=durability,
+        circumstances=circumstances,
+    )
+    checked = accepted(report)
     return PlannedCandidate(
         name=name,
         knobs=checked.knobs,
         is_baseline=False,
         source="given by the user",
-        notes=(*others, *checked.notes),
+        notes=checked.notes,
+        report=report,
     )

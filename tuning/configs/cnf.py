@@ -15,7 +15,8 @@ from pathlib import Path
 from tuning.configs.target import ServerTraits
 from tuning.errors import InvalidConfig, Problem
 
-LARGEST_FILE = 256 * 1024
+#: The largest my.cnf that is read, wherever it comes from: a file, a form, the API.
+MOST_CONFIG_BYTES = 256 * 1024
 LONGEST_LINE = 4095
 _BLANKS = " \t\r\f\v"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
@@ -38,18 +39,23 @@ class Setting:
 
 @dataclass(frozen=True)
 class CnfFile:
-    """The settings for the server in the order of the file, and the groups that are not for it."""
+    """The settings for the server in the order of the file, and the groups that are not for it.
+
+    `skipped` has line and name of each header of such a group, `problems` what could not be read.
+    """
 
     source: str
     settings: tuple[Setting, ...]
     other_groups: tuple[str, ...]
+    skipped: tuple[tuple[int, str], ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 def read_cnf(path: Path) -> bytes:
     """The bytes of a file, never more than may be parsed; raises InvalidConfig."""
     try:
         with path.open("rb") as file:
-            return file.read(LARGEST_FILE + 1)
+            return file.read(MOST_CONFIG_BYTES + 1)
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
         raise InvalidConfig([Problem(str(path), None, "", reason)]) from error
@@ -60,9 +66,17 @@ def parse_cnf(data: bytes, source: str, target: ServerTraits | None = None) -> C
 
     `target` decides which version groups ([mysqld-8.4]) count; without it all of them do.
     """
-    if len(data) > LARGEST_FILE:
-        reason = f"larger than {LARGEST_FILE // 1024} KiB; this is not a my.cnf"
-        raise InvalidConfig([Problem(source, None, "", reason)])
+    file = scan_cnf(data, source, target)
+    if file.problems:
+        raise InvalidConfig(file.problems)
+    return file
+
+
+def scan_cnf(data: bytes, source: str, target: ServerTraits | None = None) -> CnfFile:
+    """Like `parse_cnf`, but never raises: what can be read is there beside the problems."""
+    if len(data) > MOST_CONFIG_BYTES:
+        reason = f"larger than {MOST_CONFIG_BYTES // 1024} KiB; this is not a my.cnf"
+        return CnfFile(source, (), (), problems=(Problem(source, None, "", reason),))
     return _Parser(source, target).parse(data)
 
 
@@ -71,8 +85,10 @@ def server_group(group: str, target: ServerTraits | None) -> bool:
     mariadb = target is None or target.mariadb
     if group in {"mysqld", "server"}:
         return True
-    if group in {"mariadb", "mariadbd", "client-server"}:
+    if group in {"mariadb", "mariadbd", "client-server", "galera"}:
         return mariadb
+    if group == "mysql_cluster":
+        return target is None or not target.mariadb
     match = _VERSIONED.fullmatch(group)
     if match is None:
         return False
@@ -88,15 +104,19 @@ class _Parser:
         self._target = target
         self._problems: list[Problem] = []
         self._settings: list[Setting] = []
-        self._other_groups: dict[str, None] = {}
+        self._skipped: list[tuple[int, str]] = []
         self._group: str | None = None
 
     def parse(self, data: bytes) -> CnfFile:
         for number, line in self._lines(data):
             self._read(number, line)
-        if self._problems:
-            raise InvalidConfig(self._problems)
-        return CnfFile(self._source, tuple(self._settings), tuple(self._other_groups))
+        return CnfFile(
+            self._source,
+            tuple(self._settings),
+            tuple(dict.fromkeys(group for _, group in self._skipped)),
+            tuple(self._skipped),
+            tuple(self._problems),
+        )
 
     def _lines(self, data: bytes) -> Iterator[tuple[int, str]]:
         # Editors on Windows write a byte order mark; it says nothing.
@@ -133,7 +153,7 @@ class _Parser:
         if not bracket:
             self._problem(number, _shown(line), "the ] of the group is missing")
         elif not server_group(self._group, self._target):
-            self._other_groups[self._group] = None
+            self._skipped.append((number, self._group))
 
     def _read_option(self, number: int, line: str) -> None:
         text, closed = _without_comment(line)

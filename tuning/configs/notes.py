@@ -14,6 +14,7 @@ class Action(StrEnum):
     ADJUSTED = "adjusted"
     DROPPED = "dropped"
     HELD = "held"
+    REFUSED = "refused"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from tuning.configs.target import ServerTraits
+
 _OWN = "the advisor sets this itself for every run; delete this line"
 _PATH = "names a file or directory, and the advisor places files itself; delete this line"
 _CODE = "loads or runs code, which no config may do; delete this line"
@@ -49,6 +51,31 @@ _PATTERNS = (
 # fmt: on
 _REASONS = {name: reason for reason, names in _NAMES.items() for name in names.split()}
 _RENAMED = {"tx_isolation": "transaction_isolation", "table_cache": "table_open_cache"}
+# Variables of older servers that are in no catalogue: nothing is lost where they are left out.
+# Source: MySQL Reference Manuals 5.7 to 8.4, "Server System Variables" and the release notes.
+_GONE_FROM_MYSQL = {
+    (5, 7, 0): "innodb_additional_mem_pool_size innodb_use_sys_malloc thread_concurrency",
+    (8, 0, 0): """
+        innodb_file_format innodb_file_format_check innodb_file_format_max innodb_large_prefix
+        innodb_locks_unsafe_for_binlog innodb_stats_sample_pages innodb_undo_logs log_warnings
+        max_tmp_tables metadata_locks_cache_size metadata_locks_hash_instances
+        query_cache_limit query_cache_min_res_unit query_cache_wlock_invalidate secure_auth
+        sync_frm
+    """,
+}
+
+
+def other_name(name: str) -> str | None:
+    """What an old option of that name is called today."""
+    return _RENAMED.get(name)
+
+
+def gone_since(name: str, target: ServerTraits) -> str | None:
+    """The version that removed a variable no catalogue has; None where it may still be there."""
+    for version, names in _GONE_FROM_MYSQL.items():
+        if not target.mariadb and target.version >= version and name in names.split():
+            return f"{version[0]}.{version[1]}"
+    return None
 
 
 def refusal(name: str) -> str | None:

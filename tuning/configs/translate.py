@@ -1,25 +1,42 @@
-"""Carries a preset over to the server at hand, with a note for all that is not simply kept.
+"""Carries settings from one server to another, in one way for presets and for users' files.
 
-The result means, as far as the server can do it, what the preset meant on the server it was
-written for. It passes the gate (`tuning.configs.gate`) afterwards like any other config.
+The result means, as far as the server can do it, what the settings meant where they were written;
+nothing is changed or left out without a word. It passes the gate (`tuning.configs.gate`)
+afterwards like any other config.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tuning.catalogue.knob import Durability, Kind, Knob, SetBy
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.gate import why_absent
+from tuning.catalogue.timeline import reached
+from tuning.configs.absence import why_absent
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets import Preset
+from tuning.configs.redo import translate_redo
 from tuning.configs.refusals import refusal
+from tuning.configs.safety import loss
+from tuning.configs.settled import ANY_VERSION, Origin, Settled, releases
 from tuning.configs.target import ServerTraits
 from tuning.configs.values import BadValue, normalise, paper_number, readable
 
-REDO_CAPACITY_SINCE = (8, 0, 30)
-_OLD_REDO_FILES = 2
-_OLD_REDO_FILE_SIZE = 48 * 1024**2
+# The same thing under another name; a successor in the catalogue may mean something else.
+_RENAMED = {
+    "innodb_kill_idle_transaction": "kill_idle_transaction",
+    "binlog_group_commit_sync_no_delay_count": "binlog_commit_wait_count",
+    "binlog_commit_wait_count": "binlog_group_commit_sync_no_delay_count",
+    "binlog_group_commit_sync_delay": "binlog_commit_wait_usec",
+    "binlog_commit_wait_usec": "binlog_group_commit_sync_delay",
+}
+_RENAMED_BUT = {
+    "binlog_commit_wait_usec": "; MariaDB waits only while binlog_commit_wait_count is above 0",
+}
+_TRX_COMMIT = "innodb_flush_log_at_trx_commit"
+_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -34,112 +51,162 @@ def translate(
     preset: Preset, target: ServerTraits, *, durability: Durability = Durability.D0
 ) -> Translation:
     """Translate a preset; what a study of that durability may not have is held at the default."""
-    work = _Translator(target, durability)
-    values = work.redo_log(dict(preset.knobs))
-    for name, text in values.items():
-        work.one(name, text)
-    return Translation(work.knobs, tuple(work.notes))
+    return translate_knobs(
+        preset.knobs, preset.written_for or ANY_VERSION, target, durability=durability
+    )
 
 
-class _Translator:
-    def __init__(self, target: ServerTraits, durability: Durability) -> None:
-        self.target = target
-        self.durability = durability
-        self.knobs: dict[str, str] = {}
-        self.notes: list[Note] = []
+def translate_knobs(
+    knobs: Mapping[str, str],
+    origin: Origin,
+    target: ServerTraits,
+    *,
+    durability: Durability = Durability.D0,
+) -> Translation:
+    """Translate knobs in any spelling, "" for one that the source left empty.
 
-    def redo_log(self, values: dict[str, str]) -> dict[str, str]:
-        """Size and number of redo log files, as the one figure that newer servers have."""
-        pair = ("innodb_log_file_size", "innodb_log_files_in_group")
-        if not set(pair) & values.keys():
-            return values
-        if not self.target.mariadb and self.target.version < REDO_CAPACITY_SINCE:
-            return values
-        size = paper_number(values.get(pair[0], f"{_OLD_REDO_FILE_SIZE}"))
-        files = int(values.get(pair[1], f"{_OLD_REDO_FILES}"))
-        sum_of = f"{files} files of {readable(size)}"
-        new = pair[0] if self.target.mariadb else "innodb_redo_log_capacity"
-        kept = {name: text for name, text in values.items() if name not in pair}
-        self.knobs[new] = f"{size * files}"
-        if self.target.mariadb:
-            self._note(
-                pair[0], Action.ADJUSTED, f"{sum_of} become one of {readable(size * files)}"
-            )
-            self._note(pair[1], Action.DROPPED, f"{self.target} has one redo log file")
-        else:
-            became = f"{new} = {readable(size * files)}"
-            self._note(pair[0], Action.RENAMED, f"{sum_of} become {became}")
-            self._note(pair[1], Action.RENAMED, f"counted in {became}")
-        return kept
+    Never refuses: what the target or a study of that durability cannot have is held at the
+    server's default, with a note.
+    """
+    redo = translate_redo(knobs, origin, target, paper_number)
+    found: dict[str, str] = {}
+    notes: list[Note] = []
+    for name, text in knobs.items():
+        settled = redo.get(name) or _published(name, text, origin, target, durability)
+        for new, value in settled.became:
+            if new == name or new not in knobs:  # what is set itself counts
+                found[new] = value
+        if settled.action is not Action.KEPT:
+            notes.append(Note(name, settled.action, settled.detail))
+    return Translation(found, tuple(notes))
 
-    def one(self, name: str, text: str) -> None:
-        """Translate one knob by what the catalogue knows of it."""
-        knob = load_catalogue().get(name)
-        if knob is None or knob.set_by is SetBy.ADVISOR:
-            files = knob is not None or refusal(name) is not None
-            self._note(
-                name,
-                Action.DROPPED,
-                "the advisor places files" if files else "not in the catalogue",
-            )
-        elif name == "innodb_flush_method" and not text:
-            self._buffered(knob)
-        elif not text:
-            self._note(name, Action.DROPPED, "left empty there: the server's default")
-        elif not knob.exists_in(self.target):
-            self._note(name, Action.DROPPED, why_absent(knob, self.target))
-        else:
-            self._present(knob, text)
 
-    def _buffered(self, knob: Knob) -> None:
+def carry_over(
+    knob: Knob,
+    text: str | None,
+    origin: Origin,
+    target: ServerTraits,
+    *,
+    number: Callable[[str], int] | None = None,
+) -> Settled:
+    """What becomes of one knob on the target; raises BadValue where the value never was one.
+
+    `number` reads figures (default: as a server does) and raises ValueError.
+    """
+    if knob.name == "innodb_flush_method" and text == "":
         # Empty was buffered I/O in 5.7; leaving it out would give O_DIRECT on newer servers.
-        self.knobs[knob.name] = "fsync"
-        self._note(
-            knob.name,
-            Action.ADJUSTED,
+        detail = (
             "left empty there, which meant buffered I/O with fsync; written out, because "
-            "the default has changed since",
+            "the default has changed since"
         )
+        return Settled(Action.ADJUSTED, ((knob.name, "fsync"),), detail)
+    if not knob.exists_in(target):
+        return _absent(knob, text, origin, target)
+    if reached(target.version, knob.facts(target).ignored):
+        return Settled.dropped(f"{target} accepts it, but without effect")
+    if knob.kind in (Kind.INT, Kind.BYTES) and text:
+        figure = _figure(text, number or server_number)
+        if figure is not None and not knob.values(target):
+            return _in_range(knob, text, figure, target)
+        text = text if figure is None else f"{figure}"
+    try:
+        return Settled.kept(knob.name, normalise(knob, text, target))
+    except BadValue as bad:
+        if knob.kind is Kind.FLOAT and text and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
+            return _in_range(knob, text, float(text), target)
+        if not _was_known(knob, text, origin):
+            raise
+        default = knob.default(target)
+        at = f" ({default})" if isinstance(default, str) else ""
+        return Settled.dropped(f"{bad}; the server's default{at} holds")
 
-    def _present(self, knob: Knob, text: str) -> None:
-        lost = self._loses(knob, text)
-        if lost is not None:
-            self._note(knob.name, Action.HELD, lost)
-            return
-        try:
-            self.knobs[knob.name] = normalise(knob, self._clamped(knob, text), self.target)
-        except BadValue as bad:
-            self._note(knob.name, Action.HELD, f"at the server's default: {text} {bad}")
 
-    def _loses(self, knob: Knob, text: str) -> str | None:
-        """Why a value is too unsafe for the study, whether or not the target has it."""
-        for rule in knob.durability:
-            spelled = {value.lower(): value for value in rule.values | rule.not_values}
-            if rule.matches(spelled.get(text.lower(), text), {}) and (
-                rule.durability > self.durability
-            ):
-                default = knob.default(self.target)
-                at = f"the server's default ({default})" if isinstance(default, str) else "it"
-                return (
-                    f"at {at}: {text} gives up {rule.loses} (class {rule.durability}), "
-                    f"and this study is {self.durability}"
-                )
+def _published(
+    name: str, text: str, origin: Origin, target: ServerTraits, durability: Durability
+) -> Settled:
+    """One knob of a preset: held where it cannot be had, because nobody can edit a preset."""
+    knob = load_catalogue().get(name)
+    if knob is None or knob.set_by is SetBy.ADVISOR:
+        files = knob is not None or refusal(name) is not None
+        return Settled.dropped("the advisor places files" if files else "not in the catalogue")
+    if not text and name != "innodb_flush_method":
+        return Settled.dropped("left empty there: the server's default")
+    lost = loss(knob, text, durability)
+    if lost is not None and knob.exists_in(target):
+        default = knob.default(target)
+        at = f"the server's default ({default})" if isinstance(default, str) else "it"
+        return Settled(
+            Action.HELD,
+            detail=f"at {at}: {text} gives up {lost[1]} (class {lost[0]}), "
+            f"and this study is {durability}",
+        )
+    try:
+        settled = carry_over(knob, text, origin, target, number=paper_number)
+    except BadValue as bad:
+        return Settled(Action.HELD, detail=f"at the server's default: {text} {bad}")
+    if settled.action is Action.DROPPED and knob.exists_in(target) and knob.values(target):
+        return Settled(Action.HELD, detail=f"at the server's default: {text} {settled.detail}")
+    return settled
+
+
+def _absent(knob: Knob, text: str | None, origin: Origin, target: ServerTraits) -> Settled:
+    why = why_absent(knob, target)
+    if knob.name == "innodb_checksums" and text is not None:
+        if text.lower() in ("off", "0", "false"):
+            became = (("innodb_checksum_algorithm", "none"),)
+            return Settled(Action.RENAMED, became, f"{why} = none")
+        return Settled.dropped(f"{why}, which has checksums by default")
+    successor = load_catalogue().get(_RENAMED.get(knob.name, ""))
+    if successor is None or not successor.exists_in(target) or text is None:
+        return Settled.dropped(why)
+    moved = carry_over(successor, text, origin, target)
+    if not moved.became:
+        return moved
+    [(name, value)] = moved.became
+    remark = _RENAMED_BUT.get(name, "")
+    return Settled(Action.RENAMED, moved.became, f"is called {name} there ({value}){remark}")
+
+
+def _in_range(knob: Knob, text: str, value: float, target: ServerTraits) -> Settled:
+    limits = knob.limits(target)
+    plain = f"{value:.6f}".rstrip("0").rstrip(".") if knob.kind is Kind.FLOAT else f"{value}"
+    if limits is None or limits.low <= value <= limits.high:
+        return Settled.kept(knob.name, plain)
+    if knob.name == _TRX_COMMIT and value == 3:
+        # MariaDB's 3 is as durable as 1; elsewhere the server would make it 2, which is not.
+        detail = "3 is as durable as 1 there, and other servers would make it 2"
+        return Settled(Action.ADJUSTED, ((knob.name, "1"),), detail)
+    nearest = limits.low if value < limits.low else limits.high
+    new = f"{nearest:g}" if knob.kind is Kind.FLOAT else f"{int(nearest)}"
+    detail = (
+        f"{text} is outside {readable(limits.low)} to {readable(limits.high)}, "
+        f"where servers make it {new}"
+    )
+    return Settled(Action.ADJUSTED, ((knob.name, new),), detail)
+
+
+def _was_known(knob: Knob, text: str | None, origin: Origin) -> bool:
+    """Whether a server that the setting may come from takes the value."""
+    for traits in releases(origin):
+        if knob.exists_in(traits):
+            try:
+                normalise(knob, text, traits)
+            except BadValue:
+                continue
+            return True
+    return False
+
+
+def _figure(text: str, number: Callable[[str], int]) -> int | None:
+    try:
+        figure = number(text)
+    except ValueError:
         return None
+    return figure if figure <= _LARGEST else None
 
-    def _clamped(self, knob: Knob, text: str) -> str:
-        if knob.kind not in (Kind.INT, Kind.BYTES):
-            return text
-        value, limits = paper_number(text), knob.limits(self.target)
-        if limits is None or limits.low <= value <= limits.high:
-            return f"{value}"
-        nearest = int(limits.low if value < limits.low else limits.high)
-        self._note(
-            knob.name,
-            Action.ADJUSTED,
-            f"{text} is outside {readable(limits.low)} to {readable(limits.high)}, "
-            f"where servers make it {nearest}",
-        )
-        return f"{nearest}"
 
-    def _note(self, name: str, action: Action, detail: str) -> None:
-        self.notes.append(Note(name, action, detail))
+def server_number(text: str) -> int:
+    """A whole number as option files have it, with K, M, G or T; raises ValueError."""
+    if not re.fullmatch(r"[0-9]{1,20}[KMGT]?", text, re.IGNORECASE):
+        raise ValueError(f"not a number of a my.cnf: {text!r}")
+    return paper_number(text)

@@ -1,0 +1,409 @@
+"""Any my.cnf, told line by line: what was kept, renamed, adjusted, dropped or refused, and why.
+
+Without translation a file is taken as it is or refused; what translation would do is said. The
+gate (`tuning.configs.gate`) is the same pass over settings that come from no file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tuning.catalogue.knob import Durability, Kind, Knob, SetBy
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.timeline import reached
+from tuning.configs.absence import why_absent
+from tuning.configs.circumstances import UNKNOWN, Circumstances
+from tuning.configs.cnf import Setting, scan_cnf
+from tuning.configs.effects import remarks
+from tuning.configs.notes import Action, Note
+from tuning.configs.redo import NAMES as REDO_NAMES
+from tuning.configs.redo import translate_redo
+from tuning.configs.refusals import gone_since, other_name, refusal
+from tuning.configs.rules import broken_rules
+from tuning.configs.safety import too_unsafe
+from tuning.configs.settled import ANY_VERSION, AnyVersion, Origin, Settled
+from tuning.configs.target import ServerTraits
+from tuning.configs.translate import carry_over, server_number
+from tuning.configs.values import BadValue, normalise
+from tuning.configs.workload import fit_to_workload
+from tuning.errors import Problem
+
+__all__ = [
+    "ANY_VERSION",
+    "AnyVersion",
+    "ImportReport",
+    "ImportedLine",
+    "Origin",
+    "import_cnf",
+    "import_settings",
+]
+
+_SWITCH = re.compile(r"(skip|disable|enable)_(.+)")
+_ADVISOR = "names a file or directory, and the advisor places files itself; delete this line"
+_STUDY = "binary logging is chosen for the whole study, not by one config; delete this line"
+#: To look for a similar name takes milliseconds, and a file may have 60,000 wrong ones.
+_MOST_HINTS = 50
+_LONGEST_GIVEN = 200
+
+
+@dataclass(frozen=True)
+class ImportedLine:
+    """One line of the file for people: `given` None for a bare option, `line` 0 for no file.
+
+    `became` has the normalised knobs that the line puts into the config.
+    """
+
+    line: int
+    name: str
+    given: str | None
+    action: Action
+    became: tuple[tuple[str, str], ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """All that is to say of a file; its `knobs` may be used when there are no `problems`.
+
+    `value_problems` are those of single lines, `rule_problems` those of lines together.
+    """
+
+    source: str
+    target: ServerTraits
+    lines: tuple[ImportedLine, ...]
+    knobs: dict[str, str]
+    notes: tuple[Note, ...]
+    value_problems: tuple[Problem, ...] = ()
+    rule_problems: tuple[Problem, ...] = ()
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Every problem, in the order of the lines."""
+        return _sorted([*self.value_problems, *self.rule_problems])
+
+
+class _Refused(ValueError):
+    """The setting cannot be used; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A setting, the knob it means and the text of its value behind switches and prefixes."""
+
+    setting: Setting
+    knob: Knob | None
+    text: str | None
+    settled: Settled | None = None  # when no knob has to be asked
+    refused: str = ""
+
+
+def import_cnf(
+    data: bytes,
+    source: str,
+    target: ServerTraits,
+    *,
+    translate_from: Origin | None = None,
+    durability: Durability = Durability.D0,
+    circumstances: Circumstances = UNKNOWN,
+) -> ImportReport:
+    """Read the bytes of a my.cnf for a server; never raises, whatever they are.
+
+    `translate_from` is the server that the file was written for (ANY_VERSION: an older one, nobody
+    knows which); None takes the file as it is. Values below the study's `durability` are refused
+    either way.
+    """
+    file = scan_cnf(data, source, target)
+    problems = list(file.problems)
+    if not file.settings and not problems:
+        groups = f"; it has only [{'], ['.join(file.other_groups)}]" if file.other_groups else ""
+        reason = f"sets nothing that {target} reads{groups}; options go under [mysqld]"
+        problems.append(Problem(source, None, "", reason))
+    report = import_settings(
+        file.settings,
+        target,
+        source=source,
+        translate_from=translate_from,
+        durability=durability,
+        circumstances=circumstances,
+    )
+    unread = f"a group that {target} does not read"
+    lines = [
+        *(ImportedLine(p.line or 0, p.name, None, Action.REFUSED, (), p.reason) for p in problems),
+        *(ImportedLine(n, f"[{g}]", None, Action.DROPPED, (), unread) for n, g in file.skipped),
+        *report.lines,
+    ]
+    groups_left = [Note(f"[{group}]", Action.DROPPED, unread) for group in file.other_groups]
+    return ImportReport(
+        source=source,
+        target=target,
+        lines=tuple(sorted(lines, key=lambda line: line.line)),
+        knobs=report.knobs,
+        notes=(*groups_left, *report.notes),
+        value_problems=_sorted([*problems, *report.value_problems]),
+        rule_problems=report.rule_problems,
+    )
+
+
+def import_settings(
+    settings: Iterable[Setting],
+    target: ServerTraits,
+    *,
+    source: str,
+    translate_from: Origin | None = None,
+    durability: Durability = Durability.D0,
+    circumstances: Circumstances = UNKNOWN,
+    fit: bool = True,
+) -> ImportReport:
+    """The same for settings that have been read already.
+
+    A key that is set twice counts as the server counts it: the last one wins, and a note says so.
+    `fit` raises what the workload needs and the settings leave at a lower default.
+    """
+    reader = _Reader(target, translate_from)
+    read = [reader.read(setting) for setting in settings]
+    last = {r.knob.name: r for r in read if r.knob is not None and r.settled is None}
+    redo = _redo(last, translate_from, target)
+    settled = [_settle(r, translate_from, target, redo) for r in read]
+    knobs, holders = _merge(read, settled, last)
+
+    refused = {place: what for place, what in enumerate(settled) if isinstance(what, str)}
+    for name, reason in too_unsafe(knobs, durability):
+        refused.setdefault(holders[name], reason)
+    values = [_problem(source, read[place].setting, why) for place, why in refused.items()]
+    line_of = {name: read[place].setting for name, place in holders.items()}
+    fitted = fit_to_workload(knobs, target, circumstances) if fit else None
+    usable = {**knobs, **(fitted.knobs if fitted else {})}
+    rules = [
+        Problem(source, line_of[name].line if name in line_of else None, name, reason)
+        for name, reason in broken_rules(usable, target, circumstances)
+    ]
+    return ImportReport(
+        source=source,
+        target=target,
+        lines=_lines(read, settled, refused, last, holders),
+        knobs=usable,
+        notes=(
+            *_notes(read, settled, target),
+            *(fitted.notes if fitted else ()),
+            *remarks(usable, target, circumstances),
+        ),
+        value_problems=_sorted(values),
+        rule_problems=_sorted(rules),
+    )
+
+
+class _Reader:
+    """Finds the knob that a name means on the target."""
+
+    def __init__(self, target: ServerTraits, origin: Origin | None) -> None:
+        self._target = target
+        self._origin = origin
+        self._hints = 0
+
+    def read(self, setting: Setting) -> _Read:
+        try:
+            return self._read(setting)
+        except _Refused as refused:
+            return _Read(setting, None, setting.value, refused=str(refused))
+
+    def _read(self, setting: Setting) -> _Read:
+        catalogue = load_catalogue()
+        name, text = setting.name, setting.value
+        new = other_name(name)
+        if self._origin is not None and new is not None:
+            return self._renamed(setting, new)
+        knob = catalogue.get(name)
+        if knob is None and (switch := _SWITCH.fullmatch(name)) and catalogue.get(switch[2]):
+            knob = catalogue.knobs[switch[2]]
+            if knob.kind not in (Kind.BOOL, Kind.ENUM, Kind.FLAG):
+                raise _Refused(f"{knob.name} is no switch; delete this line or give it a value")
+            if text is not None:
+                raise _Refused(f"has a value beside its prefix; write {switch[2]} = {text}")
+            text = "ON" if switch[1] == "enable" else "OFF"
+        if knob is None:
+            return self._unknown(setting)
+        if knob.set_by is not None:
+            raise _Refused(_ADVISOR if knob.set_by is SetBy.ADVISOR else _STUDY)
+        if setting.loose and not knob.exists_in(self._target) and self._origin is None:
+            detail = f"{self._target} does not have it and ignores it because of its loose_ prefix"
+            return _Read(setting, knob, text, settled=Settled.dropped(detail))
+        return _Read(setting, knob, text)
+
+    def _renamed(self, setting: Setting, new: str) -> _Read:
+        knob = load_catalogue().knobs[new]
+        if setting.value is None:
+            raise _Refused(refusal(setting.name) or "needs a value")
+        try:
+            became = carry_over(knob, setting.value, self._origin or ANY_VERSION, self._target)
+        except BadValue as bad:
+            raise _Refused(str(bad)) from None
+        settled = Settled(Action.RENAMED, became.became, f"is called {new} in an option file")
+        return _Read(setting, knob, setting.value, settled=settled)
+
+    def _unknown(self, setting: Setting) -> _Read:
+        name = setting.name
+        since = gone_since(name, self._target)
+        if since is not None:
+            gone = f"{self._target} does not have it (removed in {since})"
+            if self._origin is None:
+                raise _Refused(f"{gone}; translation would drop it")
+            return _Read(setting, None, setting.value, settled=Settled.dropped(gone))
+        known = refusal(name)
+        if known is not None:
+            raise _Refused(known)
+        close = None
+        if self._hints < _MOST_HINTS:
+            self._hints += 1
+            close = load_catalogue().closest(name, self._target)
+        hint = f"did you mean {close}?" if close else "delete this line"
+        raise _Refused(f"is not a knob that the advisor tunes; {hint}")
+
+
+def _redo(
+    last: Mapping[str, _Read], origin: Origin | None, target: ServerTraits
+) -> dict[str, Settled]:
+    """What translation makes of the redo log's knobs, asked for or not."""
+    values = {name: last[name].text for name in REDO_NAMES if name in last}
+    return translate_redo(values, origin or ANY_VERSION, target, server_number)
+
+
+def _settle(
+    read: _Read, origin: Origin | None, target: ServerTraits, redo: Mapping[str, Settled]
+) -> Settled | str:
+    """What becomes of one setting, or why it is refused."""
+    if read.refused:
+        return read.refused
+    if read.settled is not None or read.knob is None:
+        return read.settled or Settled.dropped("")
+    knob = read.knob
+    try:
+        if origin is not None:
+            found = redo.get(knob.name) or carry_over(knob, read.text, origin, target)
+        elif not knob.exists_in(target):
+            return why_absent(knob, target) + _would(read, target, redo)
+        else:
+            found = Settled.kept(knob.name, normalise(knob, read.text, target))
+    except BadValue as bad:
+        return str(bad) + (_would(read, target, redo) if origin is None else "")
+    fixed = dict(found.became).get(knob.name) if knob.new_data_dir else None
+    if fixed is not None and fixed != knob.default(target):
+        default = knob.default(target)
+        return f"is fixed when the data directory is made; the dataset has {default}"
+    return found
+
+
+def _would(read: _Read, target: ServerTraits, redo: Mapping[str, Settled]) -> str:
+    """What translation would have done with a line that is refused without it."""
+    if read.knob is None:
+        return ""
+    try:
+        found = redo.get(read.knob.name) or carry_over(read.knob, read.text, ANY_VERSION, target)
+    except BadValue:
+        return ""
+    return f"; translation {found.in_future()}"
+
+
+def _merge(
+    read: list[_Read], settled: list[Settled | str], last: Mapping[str, _Read]
+) -> tuple[dict[str, str], dict[str, int]]:
+    """The knobs of the config and the place of the setting that each comes from."""
+    knobs: dict[str, str] = {}
+    holders: dict[str, int] = {}
+    for place, (one, what) in enumerate(zip(read, settled, strict=True)):
+        if isinstance(what, str) or _overridden(one, what, last):
+            continue
+        for name, value in what.became:
+            knobs[name] = value
+            holders[name] = place
+    return knobs, holders
+
+
+def _overridden(one: _Read, what: Settled, last: Mapping[str, _Read]) -> bool:
+    """Whether another line counts in place of this one."""
+    if one.knob is None:
+        return False
+    if one.settled is None and last[one.knob.name] is not one:
+        return True
+    return what.action is Action.RENAMED and any(
+        name in last and last[name] is not one for name, _ in what.became
+    )
+
+
+def _lines(
+    read: list[_Read],
+    settled: list[Settled | str],
+    refused: Mapping[int, str],
+    last: Mapping[str, _Read],
+    holders: Mapping[str, int],
+) -> tuple[ImportedLine, ...]:
+    found = []
+    for place, (one, what) in enumerate(zip(read, settled, strict=True)):
+        line = one.setting.line
+        name, given = shown_name(one.setting.name), _shown_value(one.setting.value)
+        if place in refused:
+            found.append(ImportedLine(line, name, given, Action.REFUSED, (), refused[place]))
+        elif isinstance(what, str):
+            continue  # refused, so it is there already
+        elif _overridden(one, what, last):
+            names = [new for new, _ in what.became] or [one.knob.name if one.knob else ""]
+            other = next((holders[new] for new in names if new in holders), place)
+            detail = f"set again on line {read[other].setting.line}, which counts"
+            found.append(ImportedLine(line, name, given, Action.DROPPED, (), detail))
+        else:
+            found.append(ImportedLine(line, name, given, what.action, what.became, what.detail))
+    return tuple(found)
+
+
+def _notes(read: list[_Read], settled: list[Settled | str], target: ServerTraits) -> list[Note]:
+    """One note per knob that is not simply kept, then what is worth knowing of those that are."""
+    changed: dict[str, Note] = {}
+    places: dict[str, list[int]] = {}
+    names: list[str] = []
+    for one, what in zip(read, settled, strict=True):
+        if isinstance(what, str):
+            continue
+        name = one.setting.name if one.knob is None or one.settled else one.knob.name
+        if what.action is not Action.KEPT:
+            changed[name] = Note(shown_name(name), what.action, what.detail)
+        if one.settled is None and one.knob is not None:
+            places.setdefault(one.knob.name, []).append(one.setting.line)
+        names += [new for new, _ in what.became if new not in names]
+    twice = [_duplicate(name, lines) for name, lines in places.items() if len(lines) > 1]
+    known = [note for name in names if (note := _remark(name, target)) is not None]
+    return [*changed.values(), *twice, *known]
+
+
+def _problem(source: str, setting: Setting, reason: str) -> Problem:
+    return Problem(source, setting.line, shown_name(setting.name), reason)
+
+
+def _duplicate(name: str, lines: list[int]) -> Note:
+    places = f"{', '.join(str(line) for line in lines[:-1])} and {lines[-1]}"
+    return Note(name, Action.KEPT, f"set on lines {places}: the last one counts")
+
+
+def _remark(name: str, target: ServerTraits) -> Note | None:
+    facts = load_catalogue().knobs[name].facts(target)
+    if reached(target.version, facts.ignored):
+        return Note(name, Action.KEPT, f"accepted by {target}, but without effect")
+    if reached(target.version, facts.deprecated):
+        instead = f"; its successor is {facts.successor}" if facts.successor else ""
+        return Note(name, Action.KEPT, f"deprecated in {target}{instead}")
+    return None
+
+
+def _sorted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: problem.line or 0))
+
+
+def shown_name(name: str) -> str:
+    """A name for a message: without control characters, not too long."""
+    return name if name.isprintable() and len(name) <= 80 else repr(name[:77] + "...")
+
+
+def _shown_value(value: str | None) -> str | None:
+    if value is None or (value.isprintable() and len(value) <= _LONGEST_GIVEN):
+        return value
+    return repr(value if len(value) <= _LONGEST_GIVEN else value[: _LONGEST_GIVEN - 3] + "...")

@@ -1,0 +1,111 @@
+"""The redo log across versions: size and number of files, one file, or one capacity.
+
+MySQL has `innodb_log_file_size` x `innodb_log_files_in_group` until 8.0.30 and
+`innodb_redo_log_capacity` from then on; MariaDB has had one file of `innodb_log_file_size` since
+10.5. One figure, the bytes in all, is what stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tuning.configs.notes import Action
+from tuning.configs.settled import Origin, Settled
+from tuning.configs.target import ServerTraits
+from tuning.configs.values import readable
+
+CAPACITY_SINCE = (8, 0, 30)
+SIZE, FILES, CAPACITY = NAMES = (
+    "innodb_log_file_size",
+    "innodb_log_files_in_group",
+    "innodb_redo_log_capacity",
+)
+_OLD_FILES = 2
+_OLD_SIZE = 48 * 1024**2
+
+
+def has_capacity(target: ServerTraits) -> bool:
+    """Whether the server has innodb_redo_log_capacity."""
+    return not target.mariadb and target.version >= CAPACITY_SINCE
+
+
+def translate_redo(
+    values: Mapping[str, str | None],
+    origin: Origin,
+    target: ServerTraits,
+    number: Callable[[str], int],
+) -> dict[str, Settled]:
+    """What becomes of the names in NAMES that are set; {} where they mean the same there.
+
+    `number` reads a figure and raises ValueError; what it cannot read is left to the caller too.
+    """
+    try:
+        given = {name: number(values[name] or "") for name in NAMES if name in values}
+    except ValueError:
+        return {}
+    if CAPACITY in given:
+        return _from_capacity(given, target)
+    if not given:
+        return {}
+    one_file = _has_one_file(given, origin, target)
+    size = given.get(SIZE, _OLD_SIZE)
+    files = 1 if one_file else given.get(FILES, _OLD_FILES)
+    if has_capacity(target):
+        return _to_capacity(given, size, files)
+    if target.mariadb:
+        return _to_one_file(given, size, files, target, one_file)
+    if one_file:
+        half = size // _OLD_FILES
+        detail = f"one file of {readable(size)} becomes {_OLD_FILES} of {readable(half)}"
+        return {SIZE: Settled(Action.ADJUSTED, ((SIZE, f"{half}"),), detail)}
+    return {}
+
+
+def _has_one_file(given: Mapping[str, int], origin: Origin, target: ServerTraits) -> bool:
+    """Whether the size was that of the whole log: MariaDB's since 10.5."""
+    if isinstance(origin, ServerTraits):
+        return origin.mariadb
+    return target.mariadb and FILES not in given
+
+
+def _from_capacity(given: Mapping[str, int], target: ServerTraits) -> dict[str, Settled]:
+    found = {
+        name: Settled.dropped(f"has no effect beside {CAPACITY}")
+        for name in (SIZE, FILES)
+        if name in given
+    }
+    total = given[CAPACITY]
+    if target.mariadb:
+        detail = f"{CAPACITY} is called {SIZE} there"
+        found[CAPACITY] = Settled(Action.RENAMED, ((SIZE, f"{total}"),), detail)
+    elif not has_capacity(target):
+        half = total // _OLD_FILES
+        became = ((SIZE, f"{half}"), (FILES, f"{_OLD_FILES}"))
+        detail = f"{readable(total)} become {_OLD_FILES} files of {readable(half)}"
+        found[CAPACITY] = Settled(Action.RENAMED, became, detail)
+    return found
+
+
+def _to_capacity(given: Mapping[str, int], size: int, files: int) -> dict[str, Settled]:
+    total = size * files
+    text = f"{CAPACITY} = {readable(total)}"
+    what = f"{files} files of {readable(size)} become" if files > 1 else "is now called"
+    first, *rest = [name for name in (SIZE, FILES) if name in given]
+    found = {first: Settled(Action.RENAMED, ((CAPACITY, f"{total}"),), f"{what} {text}")}
+    found |= {name: Settled(Action.RENAMED, (), f"counted in {text}") for name in rest}
+    return found
+
+
+def _to_one_file(
+    given: Mapping[str, int], size: int, files: int, target: ServerTraits, one_file: bool
+) -> dict[str, Settled]:
+    found: dict[str, Settled] = {}
+    total = size * files
+    detail = f"{files} files of {readable(size)} become one of {readable(total)}"
+    if SIZE in given and not one_file and files > 1:
+        found[SIZE] = Settled(Action.ADJUSTED, ((SIZE, f"{total}"),), detail)
+    if FILES in given and SIZE in given:
+        found[FILES] = Settled.dropped(f"{target} has one redo log file")
+    elif FILES in given:
+        found[FILES] = Settled(Action.RENAMED, ((SIZE, f"{total}"),), detail)
+    return found
