@@ -52,6 +52,12 @@ class DeviceUnusable(BenchmarkError):
     code = "device_unusable"
 
 
+class EmulationUnavailable(BenchmarkError):
+    """The limits of an emulated device cannot be set here; the message says why."""
+
+    code = "emulation_unavailable"
+
+
 class LoadFailed(BenchmarkError):
     """The dataset could not be loaded or does not meet TPC-C's consistency conditions."""
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pymysql
 
-from benchmarks.errors import RunFailed
+from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
+from benchmarks.servers.confinement import NOT_ENTERED, not_entered
 
 if TYPE_CHECKING:
     from benchmarks.servers.instance import ServerInstance
@@ -73,9 +74,15 @@ def find_trouble(instance: ServerInstance) -> RunFailed | None:
     return explain_death(instance)
 
 
-def explain_failed_start(instance: ServerInstance) -> RunFailed:
-    """Why a server exited before it answered: NO_START, OUT_OF_MEMORY (killed) or DISK_FULL."""
+def explain_failed_start(instance: ServerInstance) -> BenchmarkError:
+    """Why a server exited before it answered.
+
+    RunFailed NO_START, OUT_OF_MEMORY (killed) or DISK_FULL; EmulationUnavailable when it never
+    began because its confinement did not take it in.
+    """
     lines = instance.log_lines()
+    if instance.confinement is not None and instance.exit_status == NOT_ENTERED:
+        return not_entered("\n".join(lines))
     if _killed_by_another(instance) and (killed := _out_of_memory(instance, lines)):
         return killed
     what = f"the server did not start ({describe_exit(instance.exit_status)})"
@@ -149,6 +156,14 @@ def _disk_full(lines: list[str]) -> RunFailed | None:
 def _out_of_memory(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
     tail = _last_words(lines)
     if _killed_by_another(instance):
+        confinement = instance.confinement
+        if confinement is not None and confinement.oom_kills():
+            return RunFailed(
+                Outcome.OUT_OF_MEMORY,
+                f"the kernel ended the server because it needed more memory than the limit of "
+                f"{confinement.label} allows",
+                log_tail=tail,
+            )
         before, now = instance.oom_kills_before, oom_kills()
         if before is not None and now is not None and now > before:
             return RunFailed(

@@ -19,13 +19,15 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
-from benchmarks.errors import RunFailed
+from benchmarks.errors import EmulationUnavailable, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
 from benchmarks.servers.accounts import ADMIN_USER, DRIVER_USER, Account, account_sql, new_account
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.confinement import Confinement
 from benchmarks.servers.failures import describe_exit, explain_failed_start, oom_kills
 from benchmarks.servers.options import InstancePaths, render_config, write_private
+from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.privileges import (
     check_reachable,
     clean_environment,
@@ -59,6 +61,7 @@ class ServerInstance:
         process: subprocess.Popen[bytes],
         admin: Account,
         driver_account: Account,
+        confinement: Confinement | None = None,
     ) -> None:
         self.binary = binary
         self.paths = paths
@@ -66,6 +69,7 @@ class ServerInstance:
         self.admin = admin
         self.driver_account = driver_account
         self.killed_by_us = False  # set before any signal of ours
+        self.confinement = confinement
         self.oom_kills_before = oom_kills()
         self._process = process
 
@@ -152,6 +156,7 @@ def running_server(
     deadline_s: float = 120,
     should_stop: Callable[[], bool] = lambda: False,
     fast_shutdown: bool = True,
+    confinement: Confinement | None = None,
 ) -> Iterator[ServerInstance]:
     """Run `binary` on `data_dir` for the length of the block.
 
@@ -159,12 +164,14 @@ def running_server(
     `run_dir` is made; my.cnf and the error log stay in it for the caller to read or delete.
     With `fast_shutdown` the data directory is left as after a crash, to be thrown away; without,
     it is purged and flushed completely, and RunFailed is raised when that did not succeed.
+    With a `confinement` (benchmarks.emulation) the server gets its limits from the first
+    instruction until it is told to stop, on files that are not in the page cache.
     The block must be left by the thread that entered it: the server dies with that thread.
 
     Raises ValueError when `options` reach for what is ours, DeviceUnusable when the server's
-    user cannot write in a directory, NoServerUser, and RunFailed: NO_START, OUT_OF_MEMORY or
-    DISK_FULL when the server exits, TIMED_OUT when it lives and never answers, CANCELLED when
-    `should_stop`.
+    user cannot write in a directory, NoServerUser, EmulationUnavailable when it cannot be put
+    into the `confinement`, and RunFailed: NO_START, OUT_OF_MEMORY or DISK_FULL when the server
+    exits, TIMED_OUT when it lives and never answers, CANCELLED when `should_stop`.
     """
     data_dir, run_dir = data_dir.absolute(), run_dir.absolute()
     log_dir = log_dir.absolute() if log_dir is not None else None
@@ -184,7 +191,13 @@ def running_server(
         afterwards.callback(record.remove)
         afterwards.callback(_sweep, paths)
         _prepare(binary, paths, options, socket_dir)
-        instance = _start(binary, paths, record, options, fast_shutdown, deadline_s, should_stop)
+        if confinement is not None:
+            for folder in (paths.data_dir, paths.log_dir):
+                if folder is not None:
+                    forget_cached(folder)
+        instance = _start(
+            binary, paths, record, options, fast_shutdown, deadline_s, should_stop, confinement
+        )
         patience_s = FAILED_STOP_S
         try:
             yield instance
@@ -247,6 +260,7 @@ def _start(
     fast_shutdown: bool,
     deadline_s: float,
     should_stop: Callable[[], bool],
+    confinement: Confinement | None,
 ) -> ServerInstance:
     deadline = time.monotonic() + deadline_s
     for attempt in range(1, PORT_ATTEMPTS + 1):
@@ -254,10 +268,12 @@ def _start(
         text = render_config(
             binary, paths, port=port, options=options, fast_shutdown=fast_shutdown
         )
-        instance = _spawn(binary, paths, port, text)
+        instance = _spawn(binary, paths, port, text, confinement)
         try:
             record.started(instance.pid)
             _wait_until_ready(instance, deadline, deadline_s, should_stop)
+            if confinement is not None and not confinement.holds(instance.pid):
+                raise EmulationUnavailable(f"the server runs outside of {confinement.label}")
             return instance
         except BaseException as error:
             _stop(instance, FAILED_STOP_S)
@@ -271,8 +287,15 @@ def _start(
     raise AssertionError("unreachable")
 
 
-def _spawn(binary: ServerBinary, paths: InstancePaths, port: int, text: str) -> ServerInstance:
+def _spawn(
+    binary: ServerBinary,
+    paths: InstancePaths,
+    port: int,
+    text: str,
+    confinement: Confinement | None,
+) -> ServerInstance:
     user = server_user()
+    entry = confinement.entry_words if confinement is not None else []  # before root is given up
     admin, driver = new_account(ADMIN_USER), new_account(DRIVER_USER)
     write_private(paths.config, text)
     write_private(paths.init_file, account_sql(binary, admin, driver))
@@ -280,7 +303,7 @@ def _spawn(binary: ServerBinary, paths: InstancePaths, port: int, text: str) -> 
     give(paths.init_file, user)
     with paths.console.open("wb") as console:
         process = subprocess.Popen(
-            [*launcher(user), str(binary.path), defaults_argument(paths.run_dir)],
+            [*entry, *launcher(user), str(binary.path), defaults_argument(paths.run_dir)],
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=subprocess.STDOUT,
@@ -291,7 +314,7 @@ def _spawn(binary: ServerBinary, paths: InstancePaths, port: int, text: str) -> 
         )
     with contextlib.suppress(OSError):  # short of memory, the kernel must not take the worker
         Path(f"/proc/{process.pid}/oom_score_adj").write_text(OOM_SCORE_ADJ)
-    return ServerInstance(binary, paths, port, process, admin, driver)
+    return ServerInstance(binary, paths, port, process, admin, driver, confinement)
 
 
 def _wait_until_ready(
@@ -326,6 +349,8 @@ def _wait_until_ready(
 def _stop(instance: ServerInstance, patience_s: float) -> None:
     """SIGTERM, wait, SIGKILL; the process is our child, so its pid is its own until waited for."""
     process = instance._process
+    if instance.confinement is not None:
+        instance.confinement.lift()  # else it may take hours, and a SIGKILL waits for the disk
     argument = defaults_argument(instance.paths.run_dir)
     for number, patience in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 30.0)):
         words = command_line(process.pid)

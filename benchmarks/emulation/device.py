@@ -1,0 +1,142 @@
+"""An emulated device: cgroups around one server, made for one run and gone with it."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.emulation.groups import Group
+from benchmarks.emulation.hierarchies import IO, MEMORY, Hierarchy, find_hierarchy, parent_for
+from benchmarks.emulation.names import new_name
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.emulation.targets import Disk, disks_behind
+from benchmarks.errors import EmulationUnavailable
+from benchmarks.servers.confinement import NOT_ENTERED, not_entered
+
+_SHELL = "/bin/sh"
+# `0` is the writer itself, and the shell writes before it becomes the command: so the command is
+# inside from its first instruction, with all its threads, and nothing else ever is.
+_ENTER = f"""\
+while [ "$1" != -- ]; do
+    echo 0 > "$1" || exit {NOT_ENTERED}
+    shift
+done
+shift
+exec "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Cage:
+    """The cgroups of one run; a Confinement for `running_server`."""
+
+    profile: EmulationProfile
+    disks: tuple[Disk, ...]
+    groups: tuple[Group, ...]
+
+    @property
+    def label(self) -> str:
+        """As the profile's label, with the names of the disks."""
+        return self.profile.label(on=" and ".join(disk.name for disk in self.disks))
+
+    @property
+    def entry_words(self) -> list[str]:
+        """Before any command of ours (mysqld, fio): the command runs inside.
+
+        Exit status NOT_ENTERED and a line on stderr when the kernel does not let it in.
+        """
+        files = [str(group.procs) for group in self.groups]
+        return [_SHELL, "-c", _ENTER, "enter-cgroup", *files, "--"]
+
+    def holds(self, pid: int) -> bool:
+        """Whether the process is inside all groups."""
+        return all(pid in group.pids() for group in self.groups)
+
+    def lift(self) -> None:
+        """Take the I/O limits away, for a quick end; memory stays limited. Never raises."""
+        for group in self.groups:
+            group.lift()
+
+    def oom_kills(self) -> int | None:
+        """Processes inside that the kernel has ended for want of memory; None: no memory limit."""
+        counts = [group.oom_kills() for group in self.groups]
+        return next((count for count in counts if count is not None), None)
+
+
+@contextlib.contextmanager
+def emulated_device(
+    profile: EmulationProfile | None, paths: Sequence[Path], *, run: str
+) -> Iterator[Cage | None]:
+    """Make the cgroups of a run, with the limits on every disk that holds one of `paths`.
+
+    Hand what is given to `running_server(confinement=...)`, whose block must end within this
+    one. Without a profile it does nothing and gives None: the device as it is. At the end, on
+    every path, whatever is still inside is killed and the cgroups are removed; those of a killed
+    worker are swept by `sweep_cgroups`.
+
+    Raises EmulationUnavailable with the reason when the limits cannot be set.
+    """
+    if profile is None:
+        yield None
+        return
+    disks = disks_behind(paths) if profile.throttles else ()
+    if profile.throttles and not disks:
+        raise ValueError("a throttle needs the path of what it is to hold back")
+    with contextlib.ExitStack() as stack:
+        groups = tuple(_make(where, new_name(run), stack) for where in _places(profile))
+        for group in groups:
+            group.limit(profile, disks)
+        yield Cage(profile, disks, groups)
+
+
+def why_unavailable(profile: EmulationProfile, paths: Sequence[Path]) -> str:
+    """The reason why the profile cannot be had here, "" when it can: by trying it for a moment."""
+    try:
+        with emulated_device(profile, paths, run="check") as cage:
+            if cage is not None:
+                _try_entering(cage)
+    except EmulationUnavailable as error:
+        return str(error)
+    return ""
+
+
+def _try_entering(cage: Cage) -> None:
+    tried = subprocess.run(
+        [*cage.entry_words, "true"], capture_output=True, text=True, check=False, cwd="/"
+    )
+    if tried.returncode != 0:
+        raise not_entered(tried.stderr)
+
+
+@dataclass(frozen=True)
+class _Place:
+    hierarchy: Hierarchy
+    controllers: tuple[str, ...]
+
+
+def _places(profile: EmulationProfile) -> list[_Place]:
+    """The trees to make a group in: one where both controllers share it, as in v2."""
+    needed = [IO] if profile.throttles else []
+    if profile.memory_bytes is not None:
+        needed.append(MEMORY)
+    by_tree: dict[Hierarchy, tuple[str, ...]] = {}
+    for controller in needed:
+        tree = find_hierarchy(controller)
+        by_tree[tree] = (*by_tree.get(tree, ()), controller)
+    return [_Place(tree, controllers) for tree, controllers in by_tree.items()]
+
+
+def _make(place: _Place, name: str, stack: contextlib.ExitStack) -> Group:
+    parent = parent_for(place.hierarchy, list(place.controllers))
+    group = Group(parent / name, place.hierarchy.version, place.controllers)
+    stack.callback(group.remove)  # before it exists: an interrupt may come in between
+    try:
+        group.directory.mkdir()
+    except OSError as error:
+        raise EmulationUnavailable(
+            f"cannot make a cgroup in {parent}: {error.strerror}"
+        ) from error
+    return group

@@ -1,0 +1,159 @@
+"""One cgroup of ours: its limits, its processes, its end."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.emulation.hierarchies import IO, MEMORY
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.emulation.targets import Disk
+from benchmarks.errors import EmulationUnavailable
+
+log = logging.getLogger(__name__)
+
+_V2_IO = "io.max"
+_V1_IO = {
+    "blkio.throttle.read_iops_device": "riops",
+    "blkio.throttle.write_iops_device": "wiops",
+    "blkio.throttle.read_bps_device": "rbps",
+    "blkio.throttle.write_bps_device": "wbps",
+}
+_V2_UNLIMITED = "rbps=max wbps=max riops=max wiops=max"
+_REMOVE_S = 10.0  # a process that was killed may still wait for the disk
+_POLL_S = 0.02
+
+
+@dataclass(frozen=True)
+class Group:
+    """A cgroup directory, the version of its tree and the controllers we use in it."""
+
+    directory: Path
+    version: int
+    controllers: tuple[str, ...]
+
+    @property
+    def procs(self) -> Path:
+        """The file that takes the processes and lists them."""
+        return self.directory / "cgroup.procs"
+
+    def pids(self) -> set[int]:
+        """The processes inside, as our pid namespace numbers them."""
+        return {int(word) for word in _text(self.procs).split()} - {0}
+
+    def limit(self, profile: EmulationProfile, disks: tuple[Disk, ...]) -> None:
+        """Set the profile's limits, as far as they are of our controllers, and read them back.
+
+        Raises EmulationUnavailable when the kernel does not take one.
+        """
+        if IO in self.controllers:
+            for disk in disks:
+                self._limit_io(profile, disk)
+        if MEMORY in self.controllers and profile.memory_bytes is not None:
+            self._limit_memory(profile.memory_bytes)
+
+    def lift(self) -> None:
+        """Take all I/O limits away; requests that wait go on at once. Never raises."""
+        files = {_V2_IO: _V2_UNLIMITED} if self.version == 2 else dict.fromkeys(_V1_IO, "0")
+        for name, unlimited in files.items():
+            for line in _text(self.directory / name).splitlines():
+                with contextlib.suppress(OSError):
+                    (self.directory / name).write_text(f"{line.split()[0]} {unlimited}")
+
+    def oom_kills(self) -> int | None:
+        """Processes in this group that the kernel has ended for want of memory."""
+        if MEMORY not in self.controllers:
+            return None
+        name = "memory.events" if self.version == 2 else "memory.oom_control"
+        for line in _text(self.directory / name).splitlines():
+            key, _, value = line.partition(" ")
+            if key == "oom_kill":
+                return int(value)
+        return None  # v1 before Linux 4.13
+
+    def remove(self) -> bool:
+        """End what is still inside and delete the group; False when that was not to be had."""
+        self.lift()
+        deadline = time.monotonic() + _REMOVE_S
+        while True:
+            try:
+                self.directory.rmdir()
+                return True
+            except FileNotFoundError:
+                return True
+            except OSError as error:
+                if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                    log.error("cannot remove the cgroup %s: %s", self.directory, error.strerror)
+                    return False
+            self._kill()
+            time.sleep(_POLL_S)
+
+    def _kill(self) -> None:
+        """Only what was started through us is in here; a pid is looked at again once pinned."""
+        for pid in self.pids():
+            with contextlib.suppress(OSError):
+                descriptor = os.pidfd_open(pid)
+                try:
+                    if pid in self.pids():
+                        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+                finally:
+                    os.close(descriptor)
+
+    def _limit_io(self, profile: EmulationProfile, disk: Disk) -> None:
+        limits = {
+            "rbps": profile.read_mb_s and profile.read_mb_s * 10**6,
+            "wbps": profile.write_mb_s and profile.write_mb_s * 10**6,
+            "riops": profile.read_iops,
+            "wiops": profile.write_iops,
+        }
+        if self.version == 2:
+            words = [f"{key}={value or 'max'}" for key, value in limits.items()]
+            self._set(_V2_IO, f"{disk.number} {' '.join(words)}", disk)
+            return
+        for name, key in _V1_IO.items():
+            if limits[key] is not None:
+                self._set(name, f"{disk.number} {limits[key]}", disk)
+
+    def _set(self, name: str, line: str, disk: Disk) -> None:
+        self._write(name, line, f"a limit on {disk.name}")
+        if set(line.split()) not in [set(now.split()) for now in _lines(self.directory / name)]:
+            raise EmulationUnavailable(f"the kernel did not keep the limit on {disk.name}: {line}")
+
+    def _limit_memory(self, limit: int) -> None:
+        """Memory, and no way out into swap space, which would load the device with its own I/O."""
+        if self.version == 2:
+            self._write("memory.max", str(limit), "the memory limit")
+            if (self.directory / "memory.swap.max").exists():
+                self._write("memory.swap.max", "0", "the ban on swapping")
+            return
+        self._write("memory.limit_in_bytes", str(limit), "the memory limit")
+        if (self.directory / "memory.memsw.limit_in_bytes").exists():  # swap is accounted
+            self._write("memory.memsw.limit_in_bytes", str(limit), "the ban on swapping")
+
+    def _write(self, name: str, text: str, what: str) -> None:
+        path = self.directory / name
+        if not path.exists():
+            raise EmulationUnavailable(f"this kernel cannot set {what}: it has no {name}")
+        try:
+            path.write_text(text)
+        except OSError as error:
+            raise EmulationUnavailable(
+                f"the kernel refused {what} ({text!r} to {name}: {error.strerror})"
+            ) from error
+
+
+def _lines(path: Path) -> list[str]:
+    return _text(path).splitlines()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,60 @@
+"""The disks that requests to a path are queued on: where the kernel can hold them back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.errors import EmulationUnavailable
+
+SYS = Path("/sys")
+MOUNTS = Path("/proc/self/mountinfo")
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A whole block device: its name as in /proc/diskstats and its "major:minor"."""
+
+    name: str
+    number: str
+
+
+def disks_behind(paths: Iterable[Path], *, sys_root: Path = SYS) -> tuple[Disk, ...]:
+    """The disk of each path, each once. Raises EmulationUnavailable where there is none.
+
+    A partition's requests are queued on its whole disk, and the kernel takes no limit for the
+    partition itself. LVM, md and dm-crypt have queues of their own: the limit is on the volume
+    that holds the file system, not on the disks below.
+    """
+    found = [_disk(path, sys_root) for path in paths]
+    return tuple(dict.fromkeys(found))
+
+
+def _disk(path: Path, sys_root: Path) -> Disk:
+    try:
+        device = path.stat().st_dev
+    except OSError as error:
+        raise EmulationUnavailable(f"{path}: {error.strerror}") from error
+    number = f"{os.major(device)}:{os.minor(device)}"
+    directory = sys_root / "dev" / "block" / number
+    if not directory.exists():
+        raise EmulationUnavailable(
+            f"{path} is on {_file_system(number)}, behind which no block device can be told: "
+            "name a directory on a file system of its own (ext4, xfs) on a disk"
+        )
+    directory = directory.resolve()
+    if (directory / "partition").exists():
+        directory = directory.parent
+    return Disk(directory.name.replace("!", "/"), (directory / "dev").read_text().strip())
+
+
+def _file_system(number: str) -> str:
+    """The type of the mounted file system with this device number."""
+    for line in MOUNTS.read_text(errors="replace").splitlines():
+        fields = line.split(" ")
+        if fields[2] == number:
+            return fields[fields.index("-", 6) + 1]
+    # Subvolumes of btrfs have numbers that no mount shows.
+    return "a file system with a number of its own (such as btrfs)"
