@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.datasets.golden import FULL, Dataset
+from benchmarks.datasets.golden import Dataset
+from benchmarks.datasets.places import FULL
 from benchmarks.datasets.progress import never
 from benchmarks.datasets.statements import cancelled
 from benchmarks.devices import human_bytes

@@ -8,25 +8,34 @@ loading; whoever gets it knows that every other loader of that key is dead.
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import fcntl
 import json
 import os
-import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.datasets import rules
 from benchmarks.datasets.fill import fill
+from benchmarks.datasets.places import FULL as FULL  # runs fail of the same
+from benchmarks.datasets.places import (
+    LOADING,
+    directory_bytes,
+    leftovers,
+    locked,
+    make_folder,
+    make_folders,
+    remove,
+    sweep,
+    sync_directory,
+)
+from benchmarks.datasets.places import WAITING as WAITING  # a phase of its progress
+from benchmarks.datasets.places import write_durably as _write_durably
 from benchmarks.datasets.progress import LoadProgress, ProgressCallback, ignore, never
-from benchmarks.datasets.statements import POLL_S, cancelled
 from benchmarks.devices import check_usable
-from benchmarks.errors import DeviceUnusable, LoadFailed, RunFailed
+from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.registry import reap
@@ -34,10 +43,6 @@ from benchmarks.servers.registry import reap
 DEFAULT_PAGE_SIZE = 16_384
 PAGE_SIZES = (4_096, 8_192, 16_384, 32_768, 65_536)
 READY = "ready.json"
-FULL = (errno.ENOSPC, errno.EDQUOT)
-LOADING = ".loading-"
-REMOVING = ".removing-"
-WAITING = "waiting for another load of this dataset"
 #: Temporary files of index builds and the redo log while loading, per loaded byte.
 _LOAD_SLACK = 1.1
 
@@ -99,16 +104,16 @@ def ensure_dataset(
         raise ValueError(f"warehouses must be 1 to {rules.MAX_WAREHOUSES}, not {warehouses}")
     if page_size not in PAGE_SIZES:
         raise ValueError(f"page_size must be one of {PAGE_SIZES}, not {page_size}")
-    datasets = _make_folders(device_dir.absolute())
+    datasets = make_folders(device_dir.absolute())
     key = dataset_key(binary, warehouses, page_size)
-    with _locked(datasets, key, progress, should_stop):
+    with locked(datasets, key, progress, should_stop):
         reap(registry)
-        _sweep(datasets, key)
+        sweep(datasets, key)
         place = datasets / key
         dataset = read_dataset(place, binary, warehouses, page_size)
         if dataset is None:
             if place.exists():
-                _remove(place)
+                remove(place)
             needed = int(rules.estimated_directory_bytes(warehouses) * _LOAD_SLACK)
             check_usable(datasets, needed)
             dataset = _load(
@@ -124,8 +129,8 @@ def sweep_loads(device_dir: Path) -> list[Path]:
     Loads that are under way, of whatever process, are left alone.
     """
     datasets = device_dir.absolute() / "datasets"
-    before = _leftovers(datasets)
-    _sweep(datasets)
+    before = leftovers(datasets)
+    sweep(datasets)
     return [path for path in before if not path.exists()]
 
 
@@ -143,15 +148,6 @@ def read_dataset(
         return _dataset(place, ready)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def directory_bytes(path: Path) -> int:
-    """The sum of the file sizes below `path`."""
-    return sum(
-        os.lstat(os.path.join(folder, name)).st_size
-        for folder, _, files in os.walk(path)
-        for name in files
-    )
 
 
 def _identity(binary: ServerBinary, warehouses: int, page_size: int) -> dict[str, object]:
@@ -177,7 +173,7 @@ def _load(
     should_stop: Callable[[], bool],
 ) -> Dataset:
     loading = place.with_name(f"{place.name}{LOADING}{os.getpid()}")
-    _make_folder(loading)
+    make_folder(loading)
     start = time.monotonic()
     try:
         report = fill(
@@ -202,7 +198,7 @@ def _load(
         }
         _write_durably(loading / READY, json.dumps(ready, indent=2) + "\n")
         loading.rename(place)
-        _sync_directory(place.parent)
+        sync_directory(place.parent)
         return _dataset(place, ready)
     except OSError as error:
         if error.errno not in FULL:
@@ -210,7 +206,7 @@ def _load(
         raise RunFailed(Outcome.DISK_FULL, f"{place.parent}: {error.strerror}") from error
     finally:
         if loading.exists():
-            _remove(loading)
+            remove(loading)
 
 
 def _dataset(place: Path, ready: Mapping[str, Any]) -> Dataset:
@@ -224,85 +220,3 @@ def _dataset(place: Path, ready: Mapping[str, Any]) -> Dataset:
         table_bytes=ready["table_bytes"],
         rows=sum(ready["rows"].values()),
     )
-
-
-def _make_folders(device_dir: Path) -> Path:
-    """`<device_dir>/datasets`; the device itself must be there already."""
-    if not device_dir.is_dir():
-        check_usable(device_dir.parent, 0)
-    try:
-        for folder in (device_dir, device_dir / "datasets"):
-            _make_folder(folder)
-    except OSError as error:
-        raise DeviceUnusable(f"{device_dir}: {error.strerror}") from error
-    return device_dir / "datasets"
-
-
-def _make_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        folder.mkdir()
-        folder.chmod(0o755)  # the server's user must get through, whatever our umask is
-
-
-@contextlib.contextmanager
-def _locked(
-    datasets: Path, key: str, progress: ProgressCallback, should_stop: Callable[[], bool]
-) -> Iterator[None]:
-    # The file stays: to delete it would let two loaders hold locks on two files of one name.
-    with (datasets / f"{key}.lock").open("a") as file:
-        while not _try_lock(file.fileno()):
-            if should_stop():
-                raise cancelled()
-            progress(LoadProgress(0.0, 0, WAITING, None))
-            time.sleep(POLL_S)
-        yield
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _leftovers(datasets: Path) -> list[Path]:
-    return [path for mark in (LOADING, REMOVING) for path in datasets.glob(f"*{mark}*")]
-
-
-def _sweep(datasets: Path, held: str | None = None) -> None:
-    """Delete what dead loaders left, of every key whose lock is free or held by us."""
-    for leftover in _leftovers(datasets):
-        key = leftover.name.split(LOADING)[0].split(REMOVING)[0]
-        if key == held:
-            _remove(leftover)
-            continue
-        with (datasets / f"{key}.lock").open("a") as file:
-            if _try_lock(file.fileno()) and leftover.exists():
-                _remove(leftover)
-
-
-def _remove(path: Path) -> None:
-    """Delete a directory so that no moment shows a part of it under a name that means whole."""
-    doomed = path
-    if REMOVING not in path.name:
-        key = path.name.split(LOADING)[0]
-        doomed = path.with_name(f"{key}{REMOVING}{secrets.token_hex(4)}")
-        path.rename(doomed)
-    shutil.rmtree(doomed, ignore_errors=True)
-
-
-def _write_durably(path: Path, text: str) -> None:
-    with path.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_directory(path.parent)
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -182,7 +182,7 @@ def import_settings(
     return ImportReport(
         source=source,
         target=target,
-        lines=_lines(read, settled, refused, last, holders),
+        lines=_lines(read, settled, refused, last),
         knobs=usable,
         notes=(
             *_notes(read, settled, target),
@@ -336,7 +336,6 @@ def _lines(
     settled: list[Settled | str],
     refused: Mapping[int, str],
     last: Mapping[str, _Read],
-    holders: Mapping[str, int],
 ) -> tuple[ImportedLine, ...]:
     found = []
     for place, (one, what) in enumerate(zip(read, settled, strict=True)):
@@ -348,8 +347,8 @@ def _lines(
             continue  # refused, so it is there already
         elif _overridden(one, what, last):
             names = [new for new, _ in what.became] or [one.knob.name if one.knob else ""]
-            other = next((holders[new] for new in names if new in holders), place)
-            detail = f"set again on line {read[other].setting.line}, which counts"
+            other = next((last[new] for new in names if new in last), one)
+            detail = f"set again on line {other.setting.line}, which counts"
             found.append(ImportedLine(line, name, given, Action.DROPPED, (), detail))
         else:
             found.append(ImportedLine(line, name, given, what.action, what.became, what.detail))

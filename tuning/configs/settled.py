@@ -54,6 +54,8 @@ class Settled:
         values = ", ".join(f"{name} = {value}" for name, value in self.became)
         if self.action is Action.RENAMED and values:
             return f"would make it {values}"
+        if self.action is Action.RENAMED:
+            return "would count it in what takes its place"
         if self.action is Action.ADJUSTED and values:
             return f"would make it {self.became[-1][1]}"
         return "would drop it"

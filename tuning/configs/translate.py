@@ -152,10 +152,11 @@ def _published(
 def _absent(knob: Knob, text: str | None, origin: Origin, target: ServerTraits) -> Settled:
     why = why_absent(knob, target)
     if knob.name == "innodb_checksums" and text is not None:
-        if text.lower() in ("off", "0", "false"):
-            became = (("innodb_checksum_algorithm", "none"),)
-            return Settled(Action.RENAMED, became, f"{why} = none")
-        return Settled.dropped(f"{why}, which has checksums by default")
+        if text.lower() not in ("off", "0", "false"):
+            return Settled.dropped(f"{why}, which has checksums by default")
+        algorithm = load_catalogue().knobs["innodb_checksum_algorithm"]
+        none = carry_over(algorithm, "none", ANY_VERSION, target)
+        return Settled(Action.RENAMED, none.became, f"{why} = none") if none.became else none
     successor = load_catalogue().get(_RENAMED.get(knob.name, ""))
     if successor is None or not successor.exists_in(target) or text is None:
         return Settled.dropped(why)

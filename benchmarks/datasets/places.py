@@ -1,0 +1,129 @@
+"""Folders that several processes make once and then share: locked, atomic, swept.
+
+A folder is filled as `<key>.loading-<pid>` and gets its name when it is whole, so that one of that
+name always is. `<key>.lock` is held meanwhile; whoever gets it knows that every other maker of
+that key is dead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.datasets.progress import LoadProgress, ProgressCallback
+from benchmarks.datasets.statements import POLL_S, cancelled
+from benchmarks.devices import check_usable
+from benchmarks.errors import DeviceUnusable
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+LOADING = ".loading-"
+REMOVING = ".removing-"
+WAITING = "waiting for another load of this dataset"
+
+
+def directory_bytes(path: Path) -> int:
+    """The sum of the file sizes below `path`."""
+    return sum(
+        os.lstat(os.path.join(folder, name)).st_size
+        for folder, _, files in os.walk(path)
+        for name in files
+    )
+
+
+def make_folders(device_dir: Path) -> Path:
+    """`<device_dir>/datasets`; the device itself must be there already."""
+    if not device_dir.is_dir():
+        check_usable(device_dir.parent, 0)
+    try:
+        for folder in (device_dir, device_dir / "datasets"):
+            make_folder(folder)
+    except OSError as error:
+        raise DeviceUnusable(f"{device_dir}: {error.strerror}") from error
+    return device_dir / "datasets"
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that the server's user can enter, if it is not there."""
+    try:
+        folder.mkdir()
+    except FileExistsError:  # perhaps only since a moment ago: others make it too
+        if not folder.is_dir():
+            raise
+    else:
+        folder.chmod(0o755)  # whatever our umask is
+
+
+@contextlib.contextmanager
+def locked(
+    datasets: Path, key: str, progress: ProgressCallback, should_stop: Callable[[], bool]
+) -> Iterator[None]:
+    """Hold the lock of a key, waiting for it; raises RunFailed(CANCELLED)."""
+    # The file stays: to delete it would let two loaders hold locks on two files of one name.
+    with (datasets / f"{key}.lock").open("a") as file:
+        while not try_lock(file.fileno()):
+            if should_stop():
+                raise cancelled()
+            progress(LoadProgress(0.0, 0, WAITING, None))
+            time.sleep(POLL_S)
+        yield
+
+
+def try_lock(descriptor: int) -> bool:
+    """Take the lock of an open file, or see at once that another has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def leftovers(datasets: Path) -> list[Path]:
+    """What is being made or deleted, by the living or the dead."""
+    return [path for mark in (LOADING, REMOVING) for path in datasets.glob(f"*{mark}*")]
+
+
+def sweep(datasets: Path, held: str | None = None) -> None:
+    """Delete what dead loaders left, of every key whose lock is free or held by us."""
+    for leftover in leftovers(datasets):
+        key = leftover.name.split(LOADING)[0].split(REMOVING)[0]
+        if key == held:
+            remove(leftover)
+            continue
+        with (datasets / f"{key}.lock").open("a") as file:
+            if try_lock(file.fileno()) and leftover.exists():
+                remove(leftover)
+
+
+def remove(path: Path) -> None:
+    """Delete a directory so that no moment shows a part of it under a name that means whole."""
+    doomed = path
+    if REMOVING not in path.name:
+        key = path.name.split(LOADING)[0]
+        doomed = path.with_name(f"{key}{REMOVING}{secrets.token_hex(4)}")
+        path.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Write a file that is on the disk, under its name, when this returns."""
+    with path.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Bring the names in a directory to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,110 @@
+"""An empty data directory per server and page size, made once and copied for every trial start.
+
+`<device_dir>/datasets/<key>/data`, beside the golden copies and made as they are: it gets its name
+when it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, PAGE_SIZES
+from benchmarks.datasets.options import page_size_options
+from benchmarks.datasets.places import (
+    FULL,
+    LOADING,
+    locked,
+    make_folder,
+    make_folders,
+    remove,
+    sweep,
+    sync_directory,
+    write_durably,
+)
+from benchmarks.datasets.progress import ignore, never
+from benchmarks.devices import check_usable
+from benchmarks.errors import DeviceUnusable, RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.datadir import create_data_dir
+from benchmarks.servers.registry import reap
+
+READY = "pristine.json"
+#: Raised whenever what is made here changes.
+LAYOUT = 1
+_NEEDED_BYTES = 400_000_000
+_SMALLEST_REDO = 8 * 1024**2
+
+
+def pristine_key(binary: ServerBinary, page_size: int = DEFAULT_PAGE_SIZE) -> str:
+    """The folder's name: different for all that must not mix."""
+    version = ".".join(map(str, binary.version))
+    return f"{binary.flavour}-{version}-{binary.digest[:12]}-empty-p{page_size // 1024}k-v{LAYOUT}"
+
+
+def ensure_pristine(
+    binary: ServerBinary,
+    device_dir: Path,
+    registry: Path,
+    *,
+    page_size: int = DEFAULT_PAGE_SIZE,
+    should_stop: Callable[[], bool] = never,
+) -> Path:
+    """The empty data directory in `device_dir` (our folder on a device), made there at need.
+
+    Never start a server on it: `benchmarks.servers.trial` copies it. Takes some seconds the first
+    time; callers at the same time wait for each other. Raises DeviceUnusable, NotAServer and
+    RunFailed: CANCELLED, DISK_FULL, NO_START, TIMED_OUT. Nothing half-made is left behind.
+    """
+    if page_size not in PAGE_SIZES:
+        raise ValueError(f"page_size must be one of {PAGE_SIZES}, not {page_size}")
+    datasets = make_folders(device_dir.absolute())
+    key = pristine_key(binary, page_size)
+    place = datasets / key
+    if (place / READY).is_file():
+        return place / "data"
+    with locked(datasets, key, ignore, should_stop):
+        reap(registry)
+        sweep(datasets, key)
+        if not (place / READY).is_file():
+            if place.exists():
+                remove(place)
+            check_usable(datasets, _NEEDED_BYTES)
+            _make(binary, place, page_size)
+    return place / "data"
+
+
+def _make(binary: ServerBinary, place: Path, page_size: int) -> None:
+    making = place.with_name(f"{place.name}{LOADING}{os.getpid()}")
+    start = time.monotonic()
+    try:
+        make_folder(making)
+        create_data_dir(binary, making / "data", options=_options(binary, page_size))
+        ready = {
+            "server_digest": binary.digest,
+            "server_version": binary.version_text,
+            "page_size": page_size,
+            "seconds": round(time.monotonic() - start, 3),
+        }
+        write_durably(making / READY, json.dumps(ready, indent=2) + "\n")
+        making.rename(place)
+        sync_directory(place.parent)
+    except OSError as error:
+        if error.errno in FULL:
+            raise RunFailed(Outcome.DISK_FULL, f"{place.parent}: {error.strerror}") from error
+        raise DeviceUnusable(f"{place.parent}: {error}") from error
+    finally:
+        if making.exists():
+            remove(making)
+
+
+def _options(binary: ServerBinary, page_size: int) -> dict[str, str]:
+    options = page_size_options(page_size)
+    if binary.flavour is not Flavour.MARIADB and binary.version >= (8, 0, 30):
+        # Every trial copies the redo log, and the server makes it as large as it is told to.
+        options["innodb_redo_log_capacity"] = str(_SMALLEST_REDO)
+    return options
