@@ -38,6 +38,15 @@ def read_port(name: str, default: int) -> int:
     return int(port)
 
 
+def read_limit(name: str, default: float, kind: type[float] | type[int] = float) -> Any:
+    """A number that is not negative, nor infinite or NaN."""
+    cast = env.int if kind is int else env.float
+    value = read(cast, name, default)
+    if not (0 <= value < float("inf")):
+        raise ImproperlyConfigured(f"{name}={value} is not usable: expected 0 or more")
+    return value
+
+
 def read_database(name: str, default: str) -> dict[str, Any]:
     """A Django database entry from a URL; only schemes that Django can talk to are taken."""
     url = env.str(name, default=default)

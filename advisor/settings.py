@@ -16,6 +16,7 @@ from advisor.env import (
     read,
     read_broker,
     read_database,
+    read_limit,
     read_port,
     socket_path,
 )
@@ -48,6 +49,13 @@ HEARTBEAT_SECONDS = 1.0
 LOST_AFTER_SECONDS = 20
 SWEEP_SECONDS = 3.0
 LOST_RUN_RETRIES = 1
+DISTURBED_RUN_RETRIES = read_limit("ADVISOR_DISTURBED_RETRIES", 2, kind=int)
+# What others on this host may take from a run before it is void; 0 switches a check off.
+STEAL_LIMIT_PCT = read_limit("ADVISOR_STEAL_LIMIT_PCT", 5.0)
+FOREIGN_CPU_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_CPU_LIMIT_PCT", 10.0)
+FOREIGN_IO_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_IO_LIMIT_PCT", 10.0)
+STALL_LIMIT_PCT = read_limit("ADVISOR_STALL_LIMIT_PCT", 2.0)
+SWAP_LIMIT_MB_S = read_limit("ADVISOR_SWAP_LIMIT_MB_S", 1.0)
 
 # --- Django ----------------------------------------------------------------------------------
 INSTALLED_APPS = [

@@ -20,20 +20,35 @@ from benchmarks.drivers.protocol import Driver, DriverResult, Load, Phase, Targe
 from benchmarks.errors import RunFailed
 from benchmarks.fingerprint import comparability_key, host_fingerprint
 from benchmarks.layout import DeviceLayout
-from benchmarks.metrics import Metrics, compute_metrics, mean_cpu_hz
+from benchmarks.metrics import Metrics, compute_metrics, interval_mismatch, mean_cpu_hz
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.failures import explain_death, find_trouble
 from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.telemetry.conditions import conditions_between
 from benchmarks.telemetry.cpu import logical_cpus
+from benchmarks.telemetry.disturbance import (
+    Disturbance,
+    Kind,
+    Limits,
+    conditions_document,
+    find_disturbances,
+    host_changed,
+    reason,
+)
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.series import Second, merge_new_orders
 from benchmarks.telemetry.snapshot import Snapshot
+from benchmarks.telemetry.trend import find_trend
+
+SampleRow = dict[str, float | int | None]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All that one run needs to know. `options` are the candidate's knobs."""
+    """All that one run needs to know. `options` are the candidate's knobs, `limits` what the run
+    may meet before it is void.
+    """
 
     name: str
     binary: ServerBinary
@@ -42,14 +57,21 @@ class Plan:
     options: Mapping[str, str | None]
     layout: DeviceLayout
     registry: Path
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one successful run found. `step_seconds` is the wall time of each step."""
+    """What one successful run found.
+
+    `step_seconds` is the wall time of each step. `conditions` is what the host did beside the
+    run, as `conditions_document` gives it. `trend_pct` is how much throughput changed over the
+    measured interval, None where it is too short to tell; `still_warming` when that is more than
+    chance and more than a few percent.
+    """
 
     metrics: Metrics
-    samples: list[dict[str, float | int | None]]
+    samples: list[SampleRow]
     variables: dict[str, str]
     fingerprint: dict[str, str]
     comparability_key: str
@@ -57,6 +79,31 @@ class Measurement:
     driver_cpu_ms_per_new_order: float
     step_seconds: dict[str, float]
     log_tail: str
+    conditions: dict[str, object] = field(default_factory=dict)
+    trend_pct: float | None = None
+    still_warming: bool = False
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is kept of a disturbed run: all that was seen, and no figure that could be ranked."""
+
+    disturbances: list[Disturbance]
+    conditions: dict[str, object]
+    samples: list[SampleRow]
+    variables: dict[str, str]
+    fingerprint: dict[str, str]
+    comparability_key: str
+    driver_version: str
+    step_seconds: dict[str, float]
+
+
+class Disturbed(RunFailed):
+    """The run came to its end, but something else took so much of the host that it is void."""
+
+    def __init__(self, evidence: Evidence, *, log_tail: str = "") -> None:
+        super().__init__(Outcome.DISTURBED, reason(evidence.disturbances), log_tail=log_tail)
+        self.evidence = evidence
 
 
 @dataclass
@@ -118,24 +165,27 @@ def measure(
             )
             stack.callback(steps.enter, "stopping the server")
             variables = server.variables()
+            before = host_fingerprint(data, log)
             sampler = Sampler.of(server.pid, data, log)
             result, start, end = _drive(plan, server, sampler, run_dir, steps, should_stop)
+            fingerprint = host_fingerprint(data, log)
             log_tail = server.error_log_tail()
-    metrics = compute_metrics(
-        result, start, end, cpu_hz=mean_cpu_hz(start, end), logical_cpus=logical_cpus()
-    )
-    fingerprint = host_fingerprint(data, log)
-    return Measurement(
-        metrics=metrics,
+    conditions, disturbances = _look_for_disturbances(plan, sampler, result, start, end)
+    if changed := host_changed(before, fingerprint):
+        disturbances.append(changed)
+    evidence = Evidence(
+        disturbances=disturbances,
+        conditions=conditions,
         samples=_samples(sampler.series(), result),
         variables=variables,
         fingerprint=fingerprint,
         comparability_key=_comparability(plan, dataset, fingerprint, variables),
         driver_version=plan.driver.version,
-        driver_cpu_ms_per_new_order=result.driver_cpu_seconds * 1000 / metrics.new_orders,
         step_seconds=steps.seconds,
-        log_tail=log_tail,
     )
+    if disturbances:
+        raise Disturbed(evidence, log_tail=log_tail)
+    return _measurement(evidence, result, start, end, log_tail)
 
 
 def _devices(layout: DeviceLayout) -> tuple[DeviceIdentity, DeviceIdentity | None]:
@@ -209,6 +259,56 @@ _STEP_OF = {
 }
 
 
+def _look_for_disturbances(
+    plan: Plan, sampler: Sampler, result: DriverResult, start: Snapshot, end: Snapshot
+) -> tuple[dict[str, object], list[Disturbance]]:
+    """The conditions as a document, and every limit that they passed."""
+    disturbances = []
+    seconds = end.t - start.t
+    if mismatch := interval_mismatch(result.measured_seconds, seconds):
+        late = abs(seconds - result.measured_seconds)
+        disturbances.append(Disturbance(Kind.INTERVAL, late, 0.0, "s", mismatch))
+    if seconds < _SHORTEST_S:
+        return {}, disturbances
+    conditions = conditions_between(
+        start,
+        end,
+        times=sampler.times(),
+        period_s=sampler.period_s,
+        census=sampler.census(),
+        driver_cpu_s=result.driver_cpu_seconds,
+    )
+    disturbances += find_disturbances(conditions, plan.limits)
+    return conditions_document(conditions, plan.limits), disturbances
+
+
+# The kernel counts CPU time in hundredths of a second: shares of less than this mean nothing.
+_SHORTEST_S = 0.5
+
+
+def _measurement(
+    evidence: Evidence, result: DriverResult, start: Snapshot, end: Snapshot, log_tail: str
+) -> Measurement:
+    metrics = compute_metrics(
+        result, start, end, cpu_hz=mean_cpu_hz(start, end), logical_cpus=logical_cpus()
+    )
+    trend = find_trend(result.new_orders_per_second)
+    return Measurement(
+        metrics=metrics,
+        samples=evidence.samples,
+        variables=evidence.variables,
+        fingerprint=evidence.fingerprint,
+        comparability_key=evidence.comparability_key,
+        driver_version=evidence.driver_version,
+        driver_cpu_ms_per_new_order=result.driver_cpu_seconds * 1000 / metrics.new_orders,
+        step_seconds=evidence.step_seconds,
+        log_tail=log_tail,
+        conditions=evidence.conditions,
+        trend_pct=trend.pct if trend else None,
+        still_warming=trend is not None and not trend.is_steady,
+    )
+
+
 def _target(server: ServerInstance) -> Target:
     account = server.driver_account
     return Target(
@@ -220,7 +320,7 @@ def _target(server: ServerInstance) -> Target:
     )
 
 
-def _samples(series: list[Second], result: DriverResult) -> list[dict[str, float | int | None]]:
+def _samples(series: list[Second], result: DriverResult) -> list[SampleRow]:
     merged = merge_new_orders(series, result.new_orders_per_second)
     return [second.as_row() for second in merged]
 

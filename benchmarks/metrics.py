@@ -105,7 +105,8 @@ def compute_metrics(
         )
     _check_result(result)
     telemetry_seconds = end.t - start.t
-    _check_window(result.measured_seconds, telemetry_seconds)
+    if mismatch := interval_mismatch(result.measured_seconds, telemetry_seconds):
+        raise RunFailed(Outcome.DISTURBED, mismatch)
     usage = usage_between(start, end)
     per_second = new_orders / result.measured_seconds
     written, source = _bytes_written_per_second(start, end)
@@ -166,14 +167,15 @@ def _check_result(result: DriverResult) -> None:
         )
 
 
-def _check_window(measured_seconds: float, telemetry_seconds: float) -> None:
+def interval_mismatch(measured_seconds: float, telemetry_seconds: float) -> str:
+    """Why the snapshots are not of the driver's interval, one line; "" where they are."""
     allowed = min(1.0 + 0.01 * measured_seconds, 0.5 * measured_seconds)
-    if abs(telemetry_seconds - measured_seconds) > allowed:
-        raise RunFailed(
-            Outcome.DISTURBED,
-            f"telemetry covers {telemetry_seconds:.1f} s of a measured interval of "
-            f"{measured_seconds:.1f} s",
-        )
+    if abs(telemetry_seconds - measured_seconds) <= allowed:
+        return ""
+    return (
+        f"telemetry covers {telemetry_seconds:.1f} s of a measured interval of "
+        f"{measured_seconds:.1f} s"
+    )
 
 
 def _server_path_length(usage: Usage, cpu_hz: float | None, per_second: float) -> float | None:

@@ -182,6 +182,17 @@ class Run(models.Model):
     measured_seconds = models.FloatField(null=True, blank=True)
     driver_cpu_ms_per_new_order = models.FloatField(null=True, blank=True)
 
+    disturbances = models.JSONField(
+        default=list, blank=True, help_text="why it is void: [{kind, value, limit, unit, text}]"
+    )
+    conditions = models.JSONField(
+        default=dict, blank=True, help_text="what others took from it; benchmarks.telemetry"
+    )
+    trend_pct = models.FloatField(
+        null=True, blank=True, help_text="change of throughput over the measured interval"
+    )
+    still_warming = models.BooleanField(default=False)
+
     driver_version = models.CharField(max_length=64, blank=True)
     code_commit = models.CharField(max_length=64, blank=True)
     comparability_key = models.CharField(max_length=64, blank=True, db_index=True)

@@ -17,7 +17,7 @@ from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.layout import DeviceLayout
-from benchmarks.measure import Measurement, Plan, measure
+from benchmarks.measure import Disturbed, Evidence, Measurement, Plan, SampleRow, measure
 from benchmarks.metrics import Metrics
 from benchmarks.models import Run, RunState, Sample
 from benchmarks.outcomes import Outcome
@@ -26,6 +26,7 @@ from benchmarks.services import heartbeat
 from benchmarks.services.claims import claimant, host_lock
 from benchmarks.services.heartbeat import Heartbeat
 from benchmarks.services.provenance import code_commit
+from benchmarks.telemetry.disturbance import Limits
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +82,8 @@ def _execute_claimed(run: Run, measure: Measure) -> None:
         try:
             plan = plan_for(run)
             measurement = measure(plan, report=report, should_stop=pulse.should_stop)
+        except Disturbed as void:
+            _store_void(run, void)
         except RunFailed as failure:
             outcome, reason = failure.outcome, str(failure)
             if pulse.stop_request:
@@ -131,6 +134,13 @@ def plan_for(run: Run) -> Plan:
             log_dir=Path(device.log_dir) if device.log_dir else None,
         ),
         registry=settings.INSTANCE_REGISTRY,
+        limits=Limits(
+            steal_pct=settings.STEAL_LIMIT_PCT,
+            foreign_cpu_pct=settings.FOREIGN_CPU_LIMIT_PCT,
+            foreign_io_pct=settings.FOREIGN_IO_LIMIT_PCT,
+            stall_pct=settings.STALL_LIMIT_PCT,
+            swap_mb_s=settings.SWAP_LIMIT_MB_S,
+        ),
     )
 
 
@@ -146,17 +156,42 @@ def _store(run: Run, measurement: Measurement) -> None:
         if hasattr(Run, field.name)
     }
     values.update(
+        _provenance(measurement),
         state=Outcome.OK.value,
         driver_cpu_ms_per_new_order=measurement.driver_cpu_ms_per_new_order,
-        driver_version=measurement.driver_version,
-        code_commit=code_commit(),
-        comparability_key=measurement.comparability_key,
-        fingerprint=measurement.fingerprint,
-        variables=measurement.variables,
-        step_seconds=measurement.step_seconds,
+        trend_pct=measurement.trend_pct,
+        still_warming=measurement.still_warming,
         log_tail=measurement.log_tail,
     )
-    samples = [Sample(run=run, **sample) for sample in measurement.samples]
+    _finish_with_samples(run, values, measurement.samples)
+
+
+def _store_void(run: Run, void: Disturbed) -> None:
+    """A disturbed run keeps all that was seen and gets no figure that could be ranked."""
+    values = {
+        **_provenance(void.evidence),
+        "state": Outcome.DISTURBED.value,
+        "reason": str(void),
+        "disturbances": [found.as_document() for found in void.evidence.disturbances],
+        "log_tail": void.log_tail,
+    }
+    _finish_with_samples(run, values, void.evidence.samples)
+
+
+def _provenance(found: Measurement | Evidence) -> dict[str, Any]:
+    return {
+        "driver_version": found.driver_version,
+        "code_commit": code_commit(),
+        "comparability_key": found.comparability_key,
+        "fingerprint": found.fingerprint,
+        "variables": found.variables,
+        "step_seconds": found.step_seconds,
+        "conditions": found.conditions,
+    }
+
+
+def _finish_with_samples(run: Run, values: dict[str, Any], rows: list[SampleRow]) -> None:
+    samples = [Sample(run=run, **row) for row in rows]
     with transaction.atomic():
         if _finish(run, values):
             Sample.objects.bulk_create(samples)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 from types import TracebackType
 from typing import Protocol, Self
 
 from benchmarks.devices import DeviceIdentity
+from benchmarks.telemetry.census import Census, CensusTaker, Counter
 from benchmarks.telemetry.series import Second, build_series
 from benchmarks.telemetry.snapshot import Probe, Snapshot
 
@@ -22,7 +24,7 @@ class Source(Protocol):
     @property
     def server_alive(self) -> bool: ...
 
-    def read(self, *, with_frequency: bool = False) -> Snapshot: ...
+    def read(self, *, marked: bool = False) -> Snapshot: ...
 
 
 class Sampler:
@@ -33,8 +35,11 @@ class Sampler:
     passed while the host stood still are not made up for; `series` shows them as a gap.
     """
 
-    def __init__(self, source: Source, *, period_s: float = 1.0) -> None:
+    def __init__(
+        self, source: Source, *, period_s: float = 1.0, census: CensusTaker | None = None
+    ) -> None:
         self._source = source
+        self._census = census
         self._period_s = period_s
         self._changed = threading.Condition()
         self._stopping = False
@@ -50,9 +55,12 @@ class Sampler:
     @classmethod
     def of(cls, server_pid: int, data: DeviceIdentity, log: DeviceIdentity | None = None) -> Self:
         """For a running mysqld; `log` only where its logs have a directory elsewhere."""
-        return cls(Probe(server_pid, data, log))
+        counter = Counter(roots=frozenset({os.getpid(), server_pid}))
+        return cls(Probe(server_pid, data, log), census=CensusTaker(counter))
 
     def __enter__(self) -> Self:
+        if self._census is not None:
+            self._census.__enter__()
         with self._changed:
             self._start_grid(self._take())
         self._thread.start()
@@ -68,6 +76,13 @@ class Sampler:
             self._stopping = True
             self._changed.notify()
         self._thread.join()
+        if self._census is not None:
+            self._census.__exit__(kind, error, trace)
+
+    @property
+    def period_s(self) -> float:
+        """Seconds from one sample to the next when nothing holds the host up."""
+        return self._period_s
 
     @property
     def server_gone_at(self) -> float | None:
@@ -80,18 +95,23 @@ class Sampler:
         return self._cpu_seconds
 
     def mark(self, name: str) -> Snapshot:
-        """Take a snapshot now (with the CPU clock rate), name it and start the seconds from it.
+        """Take a snapshot now (with what is read at marks only), name it and start the seconds
+        from it.
 
-        MEASURE_START and MEASURE_END belong to the driver's change of phase; ValueError when a
-        name comes twice.
+        MEASURE_START and MEASURE_END belong to the driver's change of phase, between them the
+        processes of the host are counted; ValueError when a name comes twice.
         """
         with self._changed:
             if name in self._marks:
                 raise ValueError(f"{name} has been marked already")
-            snapshot = self._take(with_frequency=True)
+            snapshot = self._take(marked=True)
             self._marks[name] = snapshot
             self._start_grid(snapshot)  # later than what the thread waits for: no need to wake it
-            return snapshot
+        if self._census is not None and name == MEASURE_START:
+            self._census.begin()
+        if self._census is not None and name == MEASURE_END:
+            self._census.end()
+        return snapshot
 
     def series(self) -> list[Second]:
         """The seconds so far, up to MEASURE_END where that is marked.
@@ -112,8 +132,24 @@ class Sampler:
             snapshots = [s for s in snapshots if s.t <= marks[MEASURE_END].t]
         return build_series(snapshots, origin, period_s=self._period_s)
 
-    def _take(self, *, with_frequency: bool = False) -> Snapshot:
-        snapshot = self._source.read(with_frequency=with_frequency)
+    def census(self) -> Census | None:
+        """Who else used the host between the marks; None when nothing was counted."""
+        return self._census.census() if self._census is not None else None
+
+    def times(self) -> list[float]:
+        """`time.monotonic()` of each sample so far from MEASURE_START to MEASURE_END."""
+        with self._changed:
+            start, end = self._marks.get(MEASURE_START), self._marks.get(MEASURE_END)
+            return [
+                snapshot.t
+                for snapshot in self._snapshots
+                if start is not None
+                and snapshot.t >= start.t
+                and (end is None or snapshot.t <= end.t)
+            ]
+
+    def _take(self, *, marked: bool = False) -> Snapshot:
+        snapshot = self._source.read(marked=marked)
         self._snapshots.append(snapshot)
         if self._server_gone_at is None and not self._source.server_alive:
             self._server_gone_at = snapshot.t

@@ -9,16 +9,22 @@ import psutil
 
 from benchmarks.devices import DeviceIdentity
 from benchmarks.telemetry.cpu import cpu_frequency_hz
+from benchmarks.telemetry.host import HostCounters, read_host
 
 
 @dataclass(frozen=True, slots=True)
 class DiskCounters:
-    """One whole disk since boot: requests completed and bytes moved, by everyone on the host."""
+    """One whole disk since boot: requests completed and bytes moved, by everyone on the host.
+
+    `busy_s` is how long it had at least one request under way, None where the kernel keeps no
+    such count.
+    """
 
     read_ios: int
     write_ios: int
     read_bytes: int
     write_bytes: int
+    busy_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +33,13 @@ class Snapshot:
 
     `t` is `time.monotonic()`. `cpu_*_s` are CPU seconds of the whole host since boot: user with
     nice, sys with interrupts, total over all states (it grows by the number of logical CPUs each
-    second); guests' time is in user already. `server_*` belong to mysqld and are None once it is
-    gone; `server_write_bytes` is what it caused to be sent to storage (nothing on tmpfs). `log`
-    is None unless the logs have a block device of their own; `device_write_bytes` sums the
-    distinct block devices of data and logs, None unless each is known. `cpu_hz` is read at marks
-    only, for it is costly on many CPUs.
+    second); guests' time is in user already. `cpu_irq_s` is the part of sys that is interrupts.
+    `own_cpu_s` is what this process used, all its threads. `server_*` belong to mysqld and are
+    None once it is gone; `server_write_bytes` is what it caused to be sent to storage (nothing on
+    tmpfs), `server_read_bytes` what it fetched from there. `log` is None unless the logs have a
+    block device of their own; `device_write_bytes` sums the distinct block devices of data and
+    logs, None unless each is known. `cpu_hz` and `host` are read at marks only, for that is
+    costly on many CPUs.
     """
 
     t: float
@@ -47,11 +55,28 @@ class Snapshot:
     log: DiskCounters | None = None
     device_write_bytes: int | None = None
     cpu_hz: float | None = None
+    cpu_irq_s: float = 0.0
+    own_cpu_s: float = 0.0
+    server_read_bytes: int | None = None
+    host: HostCounters | None = None
 
 
 # Counters read this much later than the time they are filed under would belong to another second.
 _SLOW_READ_S = 0.1
 _ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _ServerCounters:
+    """What mysqld used since it started, None each once it is gone."""
+
+    cpu_s: float | None
+    read_bytes: int | None
+    write_bytes: int | None
+    rss_bytes: int | None
+
+
+_GONE = _ServerCounters(None, None, None, None)
 
 
 class Probe:
@@ -77,21 +102,24 @@ class Probe:
         """Whether the server was there at the last snapshot."""
         return self._server is not None
 
-    def read(self, *, with_frequency: bool = False) -> Snapshot:
+    def read(self, *, marked: bool = False) -> Snapshot:
         """All counters now. Never fails because the server or a device has gone.
 
-        Reads again when the host stood still in the middle of it.
+        Reads again when the host stood still in the middle of it. `marked` also reads what is
+        too costly for every second.
         """
         for _ in range(_ATTEMPTS):
             snapshot = self._read()
             if time.monotonic() - snapshot.t < _SLOW_READ_S:
                 break
-        return replace(snapshot, cpu_hz=cpu_frequency_hz()) if with_frequency else snapshot
+        if not marked:
+            return snapshot
+        return replace(snapshot, cpu_hz=cpu_frequency_hz(), host=read_host())
 
     def _read(self) -> Snapshot:
         t = time.monotonic()
         cpu = psutil.cpu_times()
-        server_cpu_s, server_write_bytes, server_rss_bytes = self._read_server()
+        server = self._read_server()
         data, log = self._read_disks()
         written = None
         if self._every_device_known and data is not None:
@@ -107,18 +135,20 @@ class Probe:
             # not sum(cpu): the kernel counts guest time in user and nice already
             cpu_total_s=(cpu.user + cpu.nice + cpu.system + cpu.irq + cpu.softirq)
             + (cpu.idle + cpu.iowait + cpu.steal),
-            server_cpu_s=server_cpu_s,
-            server_write_bytes=server_write_bytes,
-            server_rss_bytes=server_rss_bytes,
+            cpu_irq_s=cpu.irq + cpu.softirq,
+            own_cpu_s=time.process_time(),
+            server_cpu_s=server.cpu_s,
+            server_read_bytes=server.read_bytes,
+            server_write_bytes=server.write_bytes,
+            server_rss_bytes=server.rss_bytes,
             data=data,
             log=log,
             device_write_bytes=written,
         )
 
-    def _read_server(self) -> tuple[float | None, int | None, int | None]:
-        """CPU seconds, bytes written and resident bytes of mysqld, None each once it is gone."""
+    def _read_server(self) -> _ServerCounters:
         if self._server is None:
-            return None, None, None
+            return _GONE
         try:
             # is_running compares start times: the pid may be another's by now
             if not self._server.is_running():
@@ -129,18 +159,19 @@ class Probe:
                     raise psutil.ZombieProcess(self._server.pid)
                 times = self._server.cpu_times()
                 rss_bytes = self._server.memory_info().rss
-                write_bytes = self._read_server_writes(self._server)
+                read_bytes, write_bytes = self._read_server_io(self._server)
         except psutil.NoSuchProcess:  # ZombieProcess is one
             self._server = None
-            return None, None, None
-        return times.user + times.system, write_bytes, rss_bytes
+            return _GONE
+        return _ServerCounters(times.user + times.system, read_bytes, write_bytes, rss_bytes)
 
     @staticmethod
-    def _read_server_writes(server: psutil.Process) -> int | None:
+    def _read_server_io(server: psutil.Process) -> tuple[int | None, int | None]:
         try:
-            return server.io_counters().write_bytes
+            counters = server.io_counters()
         except psutil.AccessDenied:
-            return None  # another user's process: its I/O is not ours to see
+            return None, None  # another user's process: its I/O is not ours to see
+        return counters.read_bytes, counters.write_bytes
 
     def _read_disks(self) -> tuple[DiskCounters | None, DiskCounters | None]:
         """The counters of the data and of the log device."""
@@ -155,7 +186,11 @@ class Probe:
             if disk is None:
                 return None
             return DiskCounters(
-                disk.read_count, disk.write_count, disk.read_bytes, disk.write_bytes
+                read_ios=disk.read_count,
+                write_ios=disk.write_count,
+                read_bytes=disk.read_bytes,
+                write_bytes=disk.write_bytes,
+                busy_s=disk.busy_time / 1000,
             )
 
         return counters(self._data), counters(self._log)

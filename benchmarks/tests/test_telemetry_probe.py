@@ -141,7 +141,7 @@ def test_counters_are_read_again_when_the_host_stood_still_in_between(
 def test_only_marks_carry_the_clock_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "cpu_freq", lambda percpu: [SimpleNamespace(current=2600.0)])
     probe = Probe(os.getpid(), NOWHERE, None)
-    assert probe.read(with_frequency=True).cpu_hz == 2.6e9
+    assert probe.read(marked=True).cpu_hz == 2.6e9
     assert probe.read().cpu_hz is None
 
 
@@ -150,7 +150,9 @@ def fake_disks(monkeypatch: pytest.MonkeyPatch, **written: int) -> None:
 
     def counters(perdisk: bool, nowrap: bool) -> dict[str, SimpleNamespace]:
         return {
-            name: SimpleNamespace(read_count=1, write_count=2, read_bytes=3, write_bytes=count)
+            name: SimpleNamespace(
+                read_count=1, write_count=2, read_bytes=3, write_bytes=count, busy_time=5
+            )
             for name, count in written.items()
         }
 

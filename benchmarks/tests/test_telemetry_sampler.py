@@ -24,14 +24,14 @@ class FakeHost:
         self.broken = False
         self.times: list[float] = []
 
-    def read(self, *, with_frequency: bool = False) -> Snapshot:
+    def read(self, *, marked: bool = False) -> Snapshot:
         if self.broken:
             raise ZeroDivisionError("made to fail")
         t = time.monotonic()
         self.times.append(t)
         stall, self.stall_s = self.stall_s, 0.0
         time.sleep(self.read_s + stall)
-        return Snapshot(t, t, 0.0, 0.0, 0.0, t, cpu_hz=2e9 if with_frequency else None)
+        return Snapshot(t, t, 0.0, 0.0, 0.0, t, cpu_hz=2e9 if marked else None)
 
 
 def test_lateness_does_not_add_up() -> None:

@@ -1,0 +1,256 @@
+"""Who else uses this host while a run is measured: CPU and I/O of every process, ours told apart.
+
+The host's own counters say how much was used, but not by whom, and they charge a run's own kernel
+threads (write-back, the file system's journal) to nobody. So the processes are counted now and
+then, seldom enough to cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from types import TracebackType
+from typing import Self
+
+from benchmarks.telemetry.host import PROC, fastest_cpu_hz
+
+_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+_PF_KTHREAD = 0x00200000
+# A count takes some 20 us per process. It is made this often, but never takes more than this
+# share of one CPU's time.
+_PERIOD_S = 5.0
+_MOST_OF_A_CPU = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """What one foreign program used: all processes of one name together."""
+
+    name: str
+    cpu_s: float
+    io_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """From the first count to the last.
+
+    `own_*_bytes` came from and went to storage for this process and all that descends from it,
+    mysqld and the driver among them. `foreign` are the programs that have nothing to do with the
+    run, the busiest first; `kernel_cpu_s` is the time of the kernel's own threads, which work for
+    everybody. `sees_all` is whether the whole host can be seen (not from inside of most
+    containers), `sees_io` whether the I/O of nearly every process can (as a rule by root only).
+    `clock_ratio` is the fastest CPU's clock rate in
+    the second half by that in the first, None where the host does not tell or too few counts
+    were made.
+    """
+
+    seconds: float
+    foreign: tuple[Neighbour, ...] = ()
+    kernel_cpu_s: float = 0.0
+    own_read_bytes: int = 0
+    own_write_bytes: int = 0
+    sees_all: bool = False
+    sees_io: bool = False
+    clock_ratio: float | None = None
+
+
+@dataclass(slots=True)
+class _Process:
+    """CPU seconds and bytes to and from storage: when first counted, and last."""
+
+    name: str
+    kernel: bool
+    ours: bool
+    first: _Use
+    last: _Use
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    cpu_s: float = 0.0
+    read_bytes: int = 0
+    write_bytes: int = 0
+
+
+# Even root may be kept from looking at a few, init in some virtual machines.
+_FEW_HIDDEN = 0.05
+# Fewer in either half could all have met one moment of the governor's.
+_CLOCKS_IN_A_HALF = 5
+
+# pid and start time: a pid alone may be given out again.
+_Key = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Counter:
+    """Counts the processes again and again; ours are `roots` and all that descend from them."""
+
+    proc_root: Path = PROC
+    roots: frozenset[int] = field(default_factory=lambda: frozenset({os.getpid()}))
+    _known: dict[_Key, _Process] = field(default_factory=dict)
+    _clocks: list[float] = field(default_factory=list)
+    _first_at: float | None = None
+    _last_at: float = 0.0
+    _hidden: set[_Key] = field(default_factory=set)
+
+    def count(self) -> None:
+        """One count; what ended since the one before keeps what it had used then."""
+        self._last_at = time.monotonic()
+        first = self._first_at is None
+        if self._first_at is None:
+            self._first_at = self._last_at
+        stats = dict(self._read_stats())
+        parents = {pid: int(stat[1]) for pid, (_, stat) in stats.items()}
+        for pid, (name, stat) in stats.items():
+            self._see(pid, name, stat, parents, first=first)
+        if (clock := fastest_cpu_hz()) is not None:
+            self._clocks.append(clock)
+
+    def census(self) -> Census | None:
+        """What was found so far; None before the first count."""
+        if self._first_at is None:
+            return None
+        programs: dict[str, list[_Process]] = {}
+        for process in self._known.values():
+            if not process.kernel and not process.ours:
+                programs.setdefault(process.name, []).append(process)
+        foreign = [
+            Neighbour(
+                name,
+                sum(p.last.cpu_s - p.first.cpu_s for p in found),
+                sum(_read(p) + _written(p) for p in found),
+            )
+            for name, found in programs.items()
+        ]
+        kernel = [p for p in self._known.values() if p.kernel]
+        ours = [p for p in self._known.values() if p.ours]
+        return Census(
+            seconds=self._last_at - self._first_at,
+            foreign=tuple(sorted(foreign, key=lambda n: -n.cpu_s)),
+            kernel_cpu_s=sum(p.last.cpu_s - p.first.cpu_s for p in kernel),
+            own_read_bytes=sum(map(_read, ours)),
+            own_write_bytes=sum(map(_written, ours)),
+            sees_all=bool(kernel),
+            sees_io=bool(kernel) and len(self._hidden) <= _FEW_HIDDEN * len(self._known),
+            clock_ratio=_clock_ratio(self._clocks),
+        )
+
+    def _read_stats(self) -> Iterator[tuple[int, tuple[str, list[str]]]]:
+        for entry in os.scandir(self.proc_root):
+            if entry.name.isdigit():
+                try:
+                    text = Path(entry.path, "stat").read_text(errors="replace")
+                except OSError:
+                    continue  # it ended meanwhile
+                name, _, rest = text.partition("(")[2].rpartition(")")
+                yield int(entry.name), (name, rest.split())
+
+    def _see(
+        self, pid: int, name: str, stat: list[str], parents: dict[int, int], *, first: bool
+    ) -> None:
+        # Fields of proc(5) from the state on, so field n is stat[n - 3].
+        key = (pid, int(stat[19]))
+        kernel = bool(int(stat[6]) & _PF_KTHREAD)
+        read, written = (0, 0) if kernel else self._io(key)
+        use = _Use((int(stat[11]) + int(stat[12])) * _TICK_S, read, written)
+        process = self._known.get(key)
+        if process is None:
+            # Of one that was born since the first count all it used counts.
+            self._known[key] = _Process(
+                name, kernel, self._is_ours(pid, parents), use if first else _Use(), use
+            )
+        else:
+            # The name changes when a program is executed in place of another.
+            process.name, process.last = name, use
+
+    def _is_ours(self, pid: int, parents: dict[int, int]) -> bool:
+        seen: set[int] = set()
+        while pid and pid not in seen:
+            if pid in self.roots:
+                return True
+            seen.add(pid)
+            pid = parents.get(pid, 0)
+        return False
+
+    def _io(self, key: _Key) -> tuple[int, int]:
+        """Bytes fetched from and sent to storage; zeros where they are not ours to see."""
+        try:
+            text = (self.proc_root / str(key[0]) / "io").read_text()
+        except PermissionError:
+            self._hidden.add(key)
+            return 0, 0
+        except OSError:
+            return 0, 0
+        counters = dict(line.split(": ") for line in text.splitlines())
+        return int(counters.get("read_bytes", 0)), int(counters.get("write_bytes", 0))
+
+
+def _read(process: _Process) -> int:
+    return max(0, process.last.read_bytes - process.first.read_bytes)
+
+
+def _written(process: _Process) -> int:
+    return max(0, process.last.write_bytes - process.first.write_bytes)
+
+
+def _clock_ratio(clocks: list[float]) -> float | None:
+    half = len(clocks) // 2
+    if half < _CLOCKS_IN_A_HALF:
+        return None
+    return median(clocks[-half:]) / median(clocks[:half])
+
+
+class CensusTaker:
+    """Context manager: counts from `begin` on in a thread of its own until `end`."""
+
+    def __init__(self, counter: Counter | None = None, *, period_s: float = _PERIOD_S) -> None:
+        self._counter = counter or Counter()
+        self._period_s = period_s
+        self._ended = threading.Event()
+        self._begun = threading.Event()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="census", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._begun.set()
+        self._thread.join()
+
+    def begin(self) -> None:
+        """Make the first count, in the other thread."""
+        self._begun.set()
+
+    def end(self) -> None:
+        """Make the last count, here and now."""
+        self._ended.set()
+        with self._lock:
+            self._counter.count()
+
+    def census(self) -> Census | None:
+        """What was found so far; None before the first count."""
+        return self._counter.census()
+
+    def _run(self) -> None:
+        self._begun.wait()
+        pause = 0.0
+        while not self._ended.wait(pause):
+            began = time.thread_time()
+            with self._lock:
+                if not self._ended.is_set():
+                    self._counter.count()
+            pause = max(self._period_s, (time.thread_time() - began) / _MOST_OF_A_CPU)

@@ -1,0 +1,182 @@
+"""Under which conditions a run was measured: what others took from it, in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from benchmarks.telemetry.census import Census
+from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
+from benchmarks.telemetry.usage import rate, usage_between
+
+_MB = 1_000_000
+# A sample this much later than its time is a moment in which nothing ran. Less happens to a
+# sleeping thread on a busy host.
+_LATE_S = 0.5
+# Where other processes' I/O can't be seen, this much more than mysqld wrote is put down to the
+# file system's journal for mysqld's own small synced writes.
+_JOURNAL = 2.0
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Means over the measured interval; None where the host does not tell.
+
+    steal_pct: share of the host's CPU time that the hypervisor gave to others.
+    foreign_cpu_pct: share of the host's CPU time used by other programs than mysqld, the driver,
+        the advisor's worker and the kernel's own threads (which mostly work for mysqld).
+    foreign_io_pct: share of the time in which the disk of data or logs was busy for others: its
+        busy time by the share of others in the bytes moved. foreign_io_mb_s: those bytes, 10^6.
+    stalled_s: seconds in which nothing on the host ran. asleep_s: in which it was suspended.
+    swap_mb_s: 10^6 bytes per second to and from swap.
+    slower_clock_pct: how much lower the fastest CPU's clock was in the second half.
+    throttled_pct: share of the time in which a CPU was throttled for its heat.
+    cpu_wait_pct, io_wait_pct, memory_wait_pct: Linux' pressure stall information, shown only: a
+        server that does its best also waits.
+    by_cpu, by_io: the foreign programs that used most, (name, same unit as the sum).
+    """
+
+    seconds: float
+    steal_pct: float
+    foreign_cpu_pct: float | None
+    foreign_io_pct: float | None
+    foreign_io_mb_s: float | None
+    stalled_s: float
+    asleep_s: float | None
+    swap_mb_s: float | None
+    slower_clock_pct: float | None
+    throttled_pct: float | None
+    cpu_wait_pct: float | None
+    io_wait_pct: float | None
+    memory_wait_pct: float | None
+    by_cpu: tuple[tuple[str, float], ...] = ()
+    by_io: tuple[tuple[str, float], ...] = ()
+
+
+def conditions_between(
+    start: Snapshot,
+    end: Snapshot,
+    *,
+    times: Sequence[float],
+    period_s: float,
+    census: Census | None,
+    driver_cpu_s: float,
+) -> Conditions:
+    """What the marks, the sampler's `times` and the count of processes tell.
+
+    `driver_cpu_s` is the driver's CPU time between the marks; ValueError when no time passed.
+    """
+    elapsed = end.t - start.t
+    total_s = end.cpu_total_s - start.cpu_total_s
+    usage = usage_between(start, end)
+    foreign_bytes, share = _foreign_io(start, end, census)
+    foreign = census.foreign if census is not None else ()
+    return Conditions(
+        seconds=elapsed,
+        steal_pct=usage.cpu_steal_pct,
+        foreign_cpu_pct=_foreign_cpu_pct(start, end, census, driver_cpu_s),
+        foreign_io_pct=share,
+        foreign_io_mb_s=None if foreign_bytes is None else foreign_bytes / _MB / elapsed,
+        stalled_s=_stalled_s(times, period_s),
+        asleep_s=_grown(start, end, "asleep_s"),
+        swap_mb_s=_per_second(_grown(start, end, "swap_bytes"), elapsed * _MB),
+        slower_clock_pct=_slower_pct(census),
+        throttled_pct=_share(_grown(start, end, "throttled_s"), elapsed),
+        cpu_wait_pct=_share(_grown(start, end, "cpu_wait_s"), elapsed),
+        io_wait_pct=_share(_grown(start, end, "io_wait_s"), elapsed),
+        memory_wait_pct=_share(_grown(start, end, "memory_wait_s"), elapsed),
+        by_cpu=_most((n.name, 100.0 * n.cpu_s / total_s) for n in foreign),
+        by_io=_most((n.name, n.io_bytes / _MB / elapsed) for n in foreign),
+    )
+
+
+def _foreign_cpu_pct(
+    start: Snapshot, end: Snapshot, census: Census | None, driver_cpu_s: float
+) -> float | None:
+    """The larger of two that each miss something.
+
+    What was used less what is known to be ours sees a compiler's hundreds of short-lived
+    processes, but interrupts have to be left out of it: some kernels charge them to the process
+    that they met as well, ours mostly. The sum over the foreign processes that were counted has
+    no such error, but nobody counted the short-lived ones.
+    """
+    if start.server_cpu_s is None or end.server_cpu_s is None:
+        return None
+    elapsed = end.t - start.t
+    used = _busy_s(end) - _busy_s(start)
+    ours = (end.server_cpu_s - start.server_cpu_s) + (end.own_cpu_s - start.own_cpu_s)
+    kernel = counted = 0.0
+    if census is not None and census.seconds > 0:
+        kernel = census.kernel_cpu_s * elapsed / census.seconds
+        counted = sum(n.cpu_s for n in census.foreign) * elapsed / census.seconds
+    total_s = end.cpu_total_s - start.cpu_total_s
+    return 100.0 * max(0.0, counted, used - ours - driver_cpu_s - kernel) / total_s
+
+
+def _busy_s(snapshot: Snapshot) -> float:
+    return snapshot.cpu_user_s + snapshot.cpu_sys_s - snapshot.cpu_irq_s
+
+
+def _foreign_io(
+    start: Snapshot, end: Snapshot, census: Census | None
+) -> tuple[float | None, float | None]:
+    """Bytes that others moved on the disks of data and logs, and their share of the time in %."""
+    disks = [(start.data, end.data), (start.log, end.log)]
+    pairs = [(a, b) for a, b in disks if a is not None and b is not None]
+    if not pairs or census is None:
+        return None, None
+    read = sum(max(0, b.read_bytes - a.read_bytes) for a, b in pairs)
+    written = sum(max(0, b.write_bytes - a.write_bytes) for a, b in pairs)
+    if census.sees_io:
+        # mysqld's buffered writes reach the disk later, and the journal's are nobody's: what no
+        # foreign process moved is not foreign.
+        unexplained = max(0, read + written - census.own_read_bytes - census.own_write_bytes)
+        foreign = min(unexplained, sum(n.io_bytes for n in census.foreign))
+    else:
+        journal = _JOURNAL * census.own_write_bytes
+        foreign = max(0, read - census.own_read_bytes) + max(
+            0, round(written - census.own_write_bytes - journal)
+        )
+    if not foreign:
+        return 0.0, 0.0
+    busy = max(_busy_share(a, b, end.t - start.t) for a, b in pairs)
+    return float(foreign), 100.0 * busy * foreign / (read + written)
+
+
+def _busy_share(start: DiskCounters, end: DiskCounters, elapsed: float) -> float:
+    """0..1; 1 where the kernel does not count it, as for md before Linux 5.10."""
+    busy = rate(start.busy_s, end.busy_s, elapsed)
+    return min(1.0, busy) if busy else 1.0
+
+
+def _stalled_s(times: Sequence[float], period_s: float) -> float:
+    late = (after - before - period_s for before, after in pairwise(times))
+    return sum(seconds for seconds in late if seconds > _LATE_S)
+
+
+def _slower_pct(census: Census | None) -> float | None:
+    if census is None or census.clock_ratio is None:
+        return None
+    return 100.0 * max(0.0, 1.0 - census.clock_ratio)
+
+
+def _grown(start: Snapshot, end: Snapshot, name: str) -> float | None:
+    if start.host is None or end.host is None:
+        return None
+    before, after = getattr(start.host, name), getattr(end.host, name)
+    return None if before is None or after is None else max(0.0, after - before)
+
+
+def _per_second(amount: float | None, divisor: float) -> float | None:
+    return None if amount is None else amount / divisor
+
+
+def _share(seconds: float | None, elapsed: float) -> float | None:
+    return None if seconds is None else min(100.0, 100.0 * seconds / elapsed)
+
+
+def _most(named: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    """The three that used most, without those that used next to nothing."""
+    found = sorted(named, key=lambda pair: -pair[1])[:3]
+    return tuple(pair for pair in found if pair[1] >= 0.1)

@@ -1,0 +1,208 @@
+"""Whether a run was disturbed: the conditions it was measured under against stated limits.
+
+The limits are set so that runs on a quiet host pass: there the foreign CPU share was below 3 %
+and the foreign I/O share below 2 %, with one idle-looping process on 2 CPUs it was 33 % and with
+one `dd` beside it 27 to 80 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from benchmarks.telemetry.conditions import Conditions
+
+
+class Kind(StrEnum):
+    """What took something from a run that its config could have used."""
+
+    STEAL = "steal"
+    FOREIGN_CPU = "foreign_cpu"
+    FOREIGN_IO = "foreign_io"
+    STALL = "stall"
+    SUSPENDED = "suspended"
+    SWAP = "swap"
+    SLOWER_CLOCK = "slower_clock"
+    THROTTLED = "throttled"
+    # The host's settings were not the same after the run.
+    HOST_CHANGED = "host_changed"
+    # The driver's interval is not the one that telemetry saw.
+    INTERVAL = "interval"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that a run may meet before it is void; 0 switches a check off.
+
+    `*_pct` are percent as in Conditions. `stall_pct` is of the measured interval, and less than
+    MIN_STALL_S never counts. `swap_mb_s` is 10^6 bytes per second.
+    """
+
+    steal_pct: float = 5.0
+    foreign_cpu_pct: float = 10.0
+    foreign_io_pct: float = 10.0
+    stall_pct: float = 2.0
+    swap_mb_s: float = 1.0
+    slower_clock_pct: float = 15.0
+    throttled_pct: float = 1.0
+
+
+MIN_STALL_S = 1.0
+# A disk that is busy all the time with few small requests: others with less than this do not
+# make the difference, whatever their share.
+MIN_FOREIGN_IO_MB_S = 1.0
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """One limit that was passed. `text` is one line: what, how much, the limit, and by whom."""
+
+    kind: Kind
+    value: float
+    limit: float
+    unit: str
+    text: str
+
+    def as_document(self) -> dict[str, str | float]:
+        """Ready for JSON."""
+        return {**asdict(self), "kind": self.kind.value, "value": round(self.value, 2)}
+
+
+def find_disturbances(conditions: Conditions, limits: Limits) -> list[Disturbance]:
+    """Every limit that was passed, the heaviest kind of disturbance first."""
+    checks = (
+        _suspended(conditions, limits),
+        _stall(conditions, limits),
+        _check(Kind.STEAL, conditions.steal_pct, limits.steal_pct, "%", _STEAL),
+        _foreign_cpu(conditions, limits),
+        _foreign_io(conditions, limits),
+        _check(Kind.SWAP, conditions.swap_mb_s, limits.swap_mb_s, "MB/s", _SWAP),
+        _check(Kind.THROTTLED, conditions.throttled_pct, limits.throttled_pct, "%", _THROTTLED),
+        _check(
+            Kind.SLOWER_CLOCK, conditions.slower_clock_pct, limits.slower_clock_pct, "%", _SLOWER
+        ),
+    )
+    return [found for found in checks if found is not None]
+
+
+def host_changed(before: Mapping[str, str], after: Mapping[str, str]) -> Disturbance | None:
+    """A change of what belongs to the host's fingerprint while a run was measured."""
+    names = sorted(
+        name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+    )
+    if not names:
+        return None
+    changes = ", ".join(f"{n} {before.get(n, 'none')} -> {after.get(n, 'none')}" for n in names)
+    return Disturbance(
+        Kind.HOST_CHANGED, len(names), 0, "", f"the host changed while measuring: {changes}"
+    )
+
+
+def reason(disturbances: Iterable[Disturbance]) -> str:
+    """One line for all of them."""
+    return "; ".join(disturbance.text for disturbance in disturbances)
+
+
+def unwatched(conditions: Conditions, limits: Limits) -> list[str]:
+    """What could not or should not be watched, one line each: a quiet run says what it means."""
+    figures = {
+        "steal": (limits.steal_pct, conditions.steal_pct),
+        "foreign CPU": (limits.foreign_cpu_pct, conditions.foreign_cpu_pct),
+        "foreign I/O": (limits.foreign_io_pct, conditions.foreign_io_pct),
+        "stalls": (limits.stall_pct, conditions.stalled_s),
+        "swapping": (limits.swap_mb_s, conditions.swap_mb_s),
+        "a falling clock": (limits.slower_clock_pct, conditions.slower_clock_pct),
+        "throttling": (limits.throttled_pct, conditions.throttled_pct),
+    }
+    lines = []
+    for name, (limit, value) in figures.items():
+        if not limit:
+            lines.append(f"{name}: switched off")
+        elif value is None:
+            lines.append(f"{name}: this host does not tell")
+    return lines
+
+
+def conditions_document(conditions: Conditions, limits: Limits) -> dict[str, object]:
+    """The conditions with the limits they were held against, ready for JSON."""
+    figures: dict[str, object] = {
+        name: round(value, 3) if isinstance(value, float) else value
+        for name, value in asdict(conditions).items()
+    }
+    for name in ("by_cpu", "by_io"):
+        most: tuple[tuple[str, float], ...] = getattr(conditions, name)
+        figures[name] = [[program, round(amount, 2)] for program, amount in most]
+    return {
+        **figures,
+        "limits": asdict(limits),
+        "unwatched": unwatched(conditions, limits),
+    }
+
+
+_STEAL = "the hypervisor kept {value:.1f} % of the CPU time from this machine"
+_SWAP = "the host swapped {value:.1f} MB/s"
+_THROTTLED = "a CPU was throttled for its heat {value:.1f} % of the time"
+_SLOWER = "the CPUs' clock fell by {value:.0f} %"
+
+
+def _check(
+    kind: Kind,
+    value: float | None,
+    limit: float,
+    unit: str,
+    text: str,
+    *,
+    tail: Callable[[], str] = str,
+) -> Disturbance | None:
+    if not limit or value is None or value <= limit:
+        return None
+    line = f"{text.format(value=value)} (limit {limit:g} {unit}){tail()}"
+    return Disturbance(kind, value, limit, unit, line)
+
+
+def _suspended(conditions: Conditions, limits: Limits) -> Disturbance | None:
+    limit = MIN_STALL_S if limits.stall_pct else 0.0
+    text = "the machine was suspended for {value:.1f} s"
+    return _check(Kind.SUSPENDED, conditions.asleep_s, limit, "s", text)
+
+
+def _stall(conditions: Conditions, limits: Limits) -> Disturbance | None:
+    if not limits.stall_pct:
+        return None
+    limit = max(MIN_STALL_S, limits.stall_pct / 100 * conditions.seconds)
+    text = f"the host stood still for {{value:.1f}} of {conditions.seconds:.0f} s"
+    return _check(Kind.STALL, conditions.stalled_s, round(limit, 1), "s", text)
+
+
+def _foreign_cpu(conditions: Conditions, limits: Limits) -> Disturbance | None:
+    return _check(
+        Kind.FOREIGN_CPU,
+        conditions.foreign_cpu_pct,
+        limits.foreign_cpu_pct,
+        "%",
+        "other programs used {value:.1f} % of the host's CPU time",
+        tail=lambda: _by(conditions.by_cpu, "%"),
+    )
+
+
+def _foreign_io(conditions: Conditions, limits: Limits) -> Disturbance | None:
+    if (conditions.foreign_io_mb_s or 0.0) < MIN_FOREIGN_IO_MB_S:
+        return None
+    return _check(
+        Kind.FOREIGN_IO,
+        conditions.foreign_io_pct,
+        limits.foreign_io_pct,
+        "%",
+        f"other programs moved {conditions.foreign_io_mb_s:.0f} MB/s, which kept the disk busy "
+        "{value:.0f} % of the time",
+        tail=lambda: _by(conditions.by_io, "MB/s"),
+    )
+
+
+def _by(most: tuple[tuple[str, float], ...], unit: str) -> str:
+    """The heaviest program by name, if it made a good part of it."""
+    if not most:
+        return ""
+    name, amount = most[0]
+    return f", most by {name} ({amount:.1f} {unit})"

@@ -1,0 +1,93 @@
+"""Counters of the host that tell of trouble: swapping, waiting, throttling, being suspended."""
+
+from __future__ import annotations
+
+import re
+import resource
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+PROC = Path("/proc")
+SYS = Path("/sys")
+
+_PAGE_BYTES = resource.getpagesize()
+
+
+@dataclass(frozen=True, slots=True)
+class HostCounters:
+    """Since boot; None where the host does not tell.
+
+    `swap_bytes` went to and came from swap. `*_wait_s` is pressure stall time (Linux' PSI): CPU
+    while some process waited for one, I/O and memory while all that could have worked waited.
+    `throttled_s` is how long the CPU that was throttled most for its heat was so. `asleep_s` is
+    the time in which the machine was suspended.
+    """
+
+    swap_bytes: int | None = None
+    cpu_wait_s: float | None = None
+    io_wait_s: float | None = None
+    memory_wait_s: float | None = None
+    throttled_s: float | None = None
+    asleep_s: float | None = None
+
+
+def read_host(proc_root: Path = PROC, sys_root: Path = SYS) -> HostCounters:
+    """All counters now. Source: /proc/vmstat, /proc/pressure, thermal_throttle in /sys."""
+    return HostCounters(
+        swap_bytes=_swap_bytes(_text(proc_root / "vmstat")),
+        cpu_wait_s=_pressure(proc_root, "cpu", "some"),
+        io_wait_s=_pressure(proc_root, "io", "full"),
+        memory_wait_s=_pressure(proc_root, "memory", "full"),
+        throttled_s=_throttled_s(sys_root),
+        asleep_s=time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic(),
+    )
+
+
+def fastest_cpu_hz() -> float | None:
+    """Clock rate of the CPU that runs fastest now, in Hz; None where the host does not tell.
+
+    A mean over all CPUs moves with how many of them idle; the fastest one falls when the host is
+    throttled or its governor changed.
+    """
+    try:
+        rates = [cpu.current for cpu in psutil.cpu_freq(percpu=True)]
+    except (AttributeError, NotImplementedError, OSError):
+        return None
+    return max(rates) * 1e6 if rates and max(rates) > 0 else None
+
+
+def _swap_bytes(vmstat: str) -> int | None:
+    pages = re.findall(r"^pswp(?:in|out) (\d+)$", vmstat, re.MULTILINE)
+    return sum(map(int, pages)) * _PAGE_BYTES if pages else None
+
+
+def _pressure(proc_root: Path, what: str, share: str) -> float | None:
+    """Seconds; the kernel counts microseconds."""
+    text = _text(proc_root / "pressure" / what)
+    total = re.search(rf"^{share} .*\btotal=(\d+)", text, re.MULTILINE)
+    return int(total[1]) / 1e6 if total else None
+
+
+def _throttled_s(sys_root: Path) -> float | None:
+    cpus = (sys_root / "devices/system/cpu").glob("cpu[0-9]*/thermal_throttle")
+    return _largest(
+        _text(directory / name)
+        for directory in cpus
+        for name in ("core_throttle_total_time_ms", "package_throttle_total_time_ms")
+    )
+
+
+def _largest(milliseconds: Iterable[str]) -> float | None:
+    known = [int(text) / 1000 for text in milliseconds if text.isdigit()]
+    return max(known) if known else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""  # an older kernel, a container, or pressure stall information is switched off

@@ -1,0 +1,68 @@
+"""Whether throughput was steady while it was measured, or the server was still warming up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Less than this over the whole interval is no reason to distrust a figure.
+MIN_TREND_PCT = 10.0
+# Mann-Kendall's test: so seldom is a steady run flagged.
+_MOST_CHANCE = 0.01
+# Neighbouring seconds are alike (checkpoints, flushing), which the test takes for a trend: it
+# looks at this many stretches at most. With fewer seconds than the minimum nothing can be said.
+_MOST_STRETCHES = 20
+_FEWEST = 8
+
+
+@dataclass(frozen=True)
+class Trend:
+    """`pct`: change of the throughput over the whole interval, in percent of its median, by the
+    Theil-Sen line. `chance`: how likely a steady run shows as much (two-sided Mann-Kendall).
+    """
+
+    pct: float
+    chance: float
+
+    @property
+    def is_steady(self) -> bool:
+        return abs(self.pct) < MIN_TREND_PCT or self.chance > _MOST_CHANCE
+
+
+def find_trend(per_second: Sequence[int]) -> Trend | None:
+    """The trend of the New-Orders of each measured second; None where they are too few."""
+    values = _stretches(np.asarray(per_second, dtype=np.float64))
+    middle = float(np.median(values)) if values.size else 0.0
+    if values.size < _FEWEST or middle <= 0:
+        return None
+    first, second = np.triu_indices(values.size, k=1)
+    differences = values[second] - values[first]
+    slope = float(np.median(differences / (second - first)))
+    return Trend(
+        pct=100.0 * slope * values.size / middle,
+        chance=_chance(int(np.sign(differences).sum()), values),
+    )
+
+
+def _stretches(values: np.ndarray) -> np.ndarray:
+    """Means over at most _MOST_STRETCHES stretches of equal length; what is left over at the
+    beginning is dropped.
+    """
+    length = math.ceil(values.size / _MOST_STRETCHES) or 1
+    count = values.size // length
+    means: np.ndarray = values[values.size - count * length :].reshape(count, length).mean(axis=1)
+    return means
+
+
+def _chance(score: int, values: np.ndarray) -> float:
+    """Two-sided, by the normal approximation with its corrections for ties and continuity."""
+    n = values.size
+    _, ties = np.unique(values, return_counts=True)
+    spread = n * (n - 1) * (2 * n + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())
+    if spread <= 0 or score == 0:
+        return 1.0
+    z = (abs(score) - 1) / math.sqrt(spread / 18)
+    return math.erfc(z / math.sqrt(2))
