@@ -41,7 +41,7 @@ def knob(name: str) -> Knob:
 
 
 def test_the_data_file_meets_its_schema() -> None:
-    assert len(read_data_file(DATA_FILE, SCHEMA_FILE)["knobs"]) == 127
+    assert len(read_data_file(DATA_FILE, SCHEMA_FILE)["knobs"]) == 135
 
 
 @pytest.mark.parametrize(
