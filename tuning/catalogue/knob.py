@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.timeline import Timeline, reached
+from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits, Version
 
 
@@ -65,6 +66,41 @@ class Limits:
 
     low: float
     high: float
+
+
+class Of(StrEnum):
+    """What a figure is a factor of, where people think of it that way."""
+
+    MEMORY = "memory"
+    CORES = "cores"
+    DATA = "data"
+
+
+@dataclass(frozen=True)
+class WorthTesting:
+    """The part of a range, or the words, that `source` gives a reason to try.
+
+    `low` and `high` are values, or factors of `of`; words leave both None.
+    """
+
+    source: str
+    of: Of | None = None
+    low: float | None = None
+    high: float | None = None
+    values: tuple[str, ...] = ()
+
+    def bounds(self, resources: HostResources) -> tuple[float, float] | None:
+        """Smallest and largest value on that host, not yet held to any server's limits."""
+        if self.low is None or self.high is None:
+            return None
+        unit: float = 1
+        if self.of is not None:
+            unit = {
+                Of.MEMORY: resources.memory_bytes,
+                Of.CORES: resources.logical_cpus,
+                Of.DATA: resources.data_bytes,
+            }[self.of]
+        return self.low * unit, self.high * unit
 
 
 @dataclass(frozen=True)
@@ -128,7 +164,9 @@ class Knob:
     set_by: SetBy | None = None
     pattern: str = ""
     new_data_dir: bool = False
+    worth_testing: tuple[WorthTesting, ...] = ()
     durability: tuple[DurabilityRule, ...] = ()
+    durability_evidence: str = ""
     notes: tuple[str, ...] = ()
     flavours: Mapping[Flavour, Facts] = field(default_factory=dict)
 

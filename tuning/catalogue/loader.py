@@ -21,7 +21,9 @@ from tuning.catalogue.knob import (
     Kind,
     Knob,
     Limits,
+    Of,
     SetBy,
+    WorthTesting,
 )
 from tuning.catalogue.timeline import Timeline
 from tuning.configs.target import ServerTraits, Version, parse_version
@@ -79,9 +81,21 @@ def _knob(name: str, entry: Mapping[str, Any]) -> Knob:
         set_by=SetBy(entry["set_by"]) if "set_by" in entry else None,
         pattern=entry.get("pattern", ""),
         new_data_dir=entry.get("new_data_dir", False),
+        worth_testing=tuple(_worth_testing(part) for part in entry.get("worth_testing", ())),
         durability=tuple(_durability(rule) for rule in entry.get("durability", ())),
+        durability_evidence=entry.get("durability_evidence", ""),
         notes=tuple(entry.get("notes", ())),
         flavours=MappingProxyType(flavours),
+    )
+
+
+def _worth_testing(part: Mapping[str, Any]) -> WorthTesting:
+    return WorthTesting(
+        source=part["source"],
+        of=Of(part["of"]) if "of" in part else None,
+        low=part.get("from"),
+        high=part.get("to"),
+        values=tuple(part.get("values", ())),
     )
 
 
@@ -101,7 +115,9 @@ def _facts(entry: Mapping[str, Any], kind: Kind, mysql: Facts | None) -> Facts:
     if "as" in entry:
         if mysql is None:
             raise ValueError("`as: mysql` without facts of MySQL")
-        base = mysql
+        # What was seen on MySQL's program is for Percona's only what the source says.
+        evidence = {group: "S" if e == "B" else e for group, e in mysql.evidence.items()}
+        base = replace(mysql, evidence=MappingProxyType(evidence))
     found: dict[str, Any] = {}
     for name in ("added", "deprecated", "ignored", "removed"):
         if name in entry:

@@ -13,6 +13,7 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Computed, Durability, Dynamic, Kind, Knob, SetBy
 from tuning.catalogue.loader import DATA_FILE, SCHEMA_FILE, load_catalogue
 from tuning.catalogue.timeline import Timeline, reached
+from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits, parse_version
 from tuning.datafiles import read_data_file
 from tuning.errors import InvalidDataFile
@@ -52,6 +53,8 @@ def test_the_data_file_meets_its_schema() -> None:
         (lambda c: c["knobs"]["sync_binlog"]["mysql"].update(dynamic={"5.7": "yes"}), "dynamic"),
         (lambda c: c["knobs"]["sync_binlog"]["mysql"].update(default={"v5": 1}), "default"),
         (lambda c: c["knobs"]["sync_binlog"]["durability"].append({"class": "D3"}), "durability"),
+        (lambda c: c["knobs"]["back_log"]["worth_testing"][0].pop("source"), "worth_testing"),
+        (lambda c: c["knobs"]["back_log"]["worth_testing"][0].pop("to"), "worth_testing"),
     ],
 )
 def test_the_schema_refuses_what_breaks_it(break_it: Any, place: str, tmp_path: Path) -> None:
@@ -186,7 +189,13 @@ def test_mariadb_alone_takes_3_for_flush_log_at_trx_commit() -> None:
         ("innodb_log_checksums", "OFF", Durability.D2),
         ("innodb_flush_method", "O_DIRECT_NO_FSYNC", Durability.D2),
         ("innodb_flush_method", "nosync", Durability.D2),
+        ("innodb_flush_method", "littlesync", Durability.D2),
+        ("innodb_checksum_algorithm", "strict_none", Durability.D2),
+        ("innodb_doublewrite", "fast", Durability.D2),
+        ("innodb_checksums", "OFF", Durability.D2),
         ("innodb_corrupt_table_action", "warn", Durability.D2),
+        ("innodb_corrupt_table_action", "salvage", Durability.D2),
+        ("innodb_use_global_flush_log_at_trx_commit", "OFF", Durability.D1),
     ],
 )
 def test_unsafe_values_have_their_class(name: str, value: str, durability: Durability) -> None:
@@ -271,3 +280,56 @@ def test_a_slip_is_recognised() -> None:
     assert catalogue.closest("innodb_bufer_pool_size", target) == "innodb_buffer_pool_size"
     assert catalogue.closest("SYNC_BINLOG", target) == "sync_binlog"
     assert catalogue.closest("wait_timeout", target) is None
+
+
+@pytest.mark.parametrize("entry", load_catalogue().knobs.values(), ids=lambda knob: knob.name)
+def test_every_group_of_facts_has_its_source(entry: Knob) -> None:
+    for flavour, facts in entry.flavours.items():
+        lifecycle = (facts.added, facts.deprecated, facts.ignored, facts.removed, facts.successor)
+        stated = {
+            "lifecycle": any(lifecycle) or facts.tolerated,
+            "default": bool(facts.default),
+            "range": bool(facts.limits),
+            "values": bool(facts.values),
+            "dynamic": bool(facts.dynamic),
+        }
+        assert {group for group, there in stated.items() if there} == facts.evidence.keys(), (
+            flavour
+        )
+        assert bool(facts.default) == bool(facts.dynamic), flavour
+    assert bool(entry.durability) == bool(entry.durability_evidence)
+
+
+def test_what_was_seen_on_mysql_was_not_seen_on_percona_server() -> None:
+    facts = knob("innodb_io_capacity").flavours
+    assert facts[Flavour.MYSQL].evidence["default"] == "B"
+    assert facts[Flavour.PERCONA].evidence["default"] == "S"
+
+
+@pytest.mark.parametrize("entry", load_catalogue().knobs.values(), ids=lambda knob: knob.name)
+def test_what_is_worth_testing_is_within_what_servers_take(entry: Knob) -> None:
+    spellings = {word for target in TARGETS.values() for word in entry.values(target)}
+    for part in entry.worth_testing:
+        if part.values and entry.kind in (Kind.ENUM, Kind.BOOL):
+            assert set(part.values) <= (spellings or {"ON", "OFF"})
+        if part.low is None or part.high is None:
+            continue
+        assert part.low <= part.high
+        if part.of is None:
+            assert any(
+                limits.low <= part.low and part.high <= limits.high
+                for target in TARGETS.values()
+                if (limits := entry.limits(target))
+            )
+
+
+def test_what_is_worth_testing_depends_on_the_host() -> None:
+    host = HostResources(memory_bytes=64 * 1024**3, logical_cpus=32, data_bytes=50 * 1024**3)
+    of_data, of_memory = knob("innodb_buffer_pool_size").worth_testing
+    assert of_data.bounds(host) == pytest.approx((3 * 1024**3, 12 * 1024**3))
+    assert of_memory.bounds(host) == (32 * 1024**3, 48 * 1024**3)
+    of_cores, absolute = knob("innodb_buffer_pool_instances").worth_testing
+    assert of_cores.bounds(host) == (8, 32)
+    assert absolute.bounds(host) == (8, 32)
+    [words] = knob("innodb_flush_method").worth_testing
+    assert (words.bounds(host), words.values) == (None, ("fsync", "O_DIRECT"))
