@@ -9,6 +9,7 @@ from benchmarks.models import Device, RunState
 from tuning.errors import TuningError
 from tuning.models import Candidate, DurabilityClass, Recommendation, Study
 from tuning.services.results import Board, Row, boards
+from tuning.services.trust import baseline_is_disturbed, trust_of
 
 FAULTS_OF_A_CONFIG = frozenset(
     {
@@ -47,6 +48,8 @@ def _store(
     ratios = _ratios(its_boards)
     baseline = next(c for c in ratios if c.is_baseline) if _has_baseline(ratios) else None
     if baseline is None:
+        if disturbed := baseline_is_disturbed(study, device):
+            raise NothingToRecommend("disturbed", disturbed)
         raise NothingToRecommend(
             "no_baseline",
             f"the baseline has no successful run on {device}, so nothing can be compared",
@@ -58,6 +61,8 @@ def _store(
     if failed := _failed(its_boards):
         names = ", ".join(candidate.name for candidate in failed)
         verdict += f" Not considered, because runs of it failed: {names}."
+    if doubts := trust_of(study).sentences():
+        verdict += f" {doubts}"
     Recommendation.objects.update_or_create(
         study=study,
         device=device,

@@ -7,7 +7,7 @@ that may not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.models import Device, Run, RunState, Workload
@@ -70,7 +70,7 @@ def _board(slots: list[Slot], durability: DurabilityClass) -> Board:
     in_order = sorted((slot.candidate for slot in slots), key=lambda c: c.position)
     candidates = {candidate.name: candidate for candidate in in_order}
     baseline = next(c.name for c in candidates.values() if c.is_baseline)
-    key = _comparable_key(slot.run for slot in slots)
+    key = _comparable_key(slots)
     ended = [slot for slot in slots if slot.run.is_finished]
     ranked_slots = [slot for slot in ended if not _is_excluded(slot.run, key)]
     ranked = rank(
@@ -88,10 +88,24 @@ def _board(slots: list[Slot], durability: DurabilityClass) -> Board:
     )
 
 
-def _comparable_key(runs: Iterable[Run]) -> str:
-    """The comparability key that most OK runs share."""
-    counts = Counter(run.comparability_key for run in runs if run.state == RunState.OK)
-    return counts.most_common(1)[0][0] if counts else ""
+def _comparable_key(slots: Sequence[Slot]) -> str:
+    """The comparability key by which most runs can be ranked; of equals that of the newest run.
+
+    A run can be ranked where the baseline of its block has the same key: what most runs share is
+    of no use while the baseline is of another kind.
+    """
+    ok = [slot for slot in slots if slot.run.state == RunState.OK]
+    baselines = {
+        (slot.block, slot.run.comparability_key) for slot in ok if slot.candidate.is_baseline
+    }
+    keys = [slot.run.comparability_key for slot in sorted(ok, key=lambda slot: slot.order)]
+    rankable = Counter(
+        slot.run.comparability_key
+        for slot in ok
+        if (slot.block, slot.run.comparability_key) in baselines
+    )
+    last = {key: place for place, key in enumerate(keys)}
+    return max(last, key=lambda key: (rankable[key], keys.count(key), last[key]), default="")
 
 
 def _is_excluded(run: Run, key: str) -> bool:

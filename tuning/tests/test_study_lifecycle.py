@@ -33,8 +33,8 @@ from tuning.services.dispatch import EXECUTE, PREPARE, advance_host
 from tuning.services.exports import my_cnf_of
 from tuning.services.prepare import prepare_study
 from tuning.services.progress import study_progress
-from tuning.services.results import boards
 from tuning.services.requests import BadRequest, StudyRequest
+from tuning.services.results import boards
 from tuning.services.studies import cancel_study, create_study
 from tuning.services.sweep import request_stop, sweep_host
 
@@ -191,7 +191,8 @@ def test_a_failed_run_keeps_its_reason_and_the_study_goes_on(study: Study) -> No
     assert verdict.startswith("Nothing could be compared with server-default")
 
 
-def test_the_evidence_counts_the_blocks_that_gave_a_ratio(study: Study) -> None:
+def test_the_evidence_counts_the_blocks_that_gave_a_ratio(study: Study, settings: Any) -> None:
+    settings.DISTURBED_RUN_RETRIES = 0
     outcomes = iter([Outcome.DISTURBED, Outcome.OK])
 
     def measure(plan: Plan, **_: Any) -> Measurement:

@@ -1,0 +1,212 @@
+"""Disturbed runs: void, measured again within bounds, counted, and no reason to lose a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import tuning.tests.test_study_lifecycle as lifecycle
+from benchmarks.measure import Disturbed, Evidence, Measurement, Plan
+from benchmarks.models import Run, RunState
+from benchmarks.services.runs import execute_run, plan_for
+from benchmarks.telemetry.disturbance import Disturbance, Kind
+from tuning.models import Study, StudyState
+from tuning.services.dispatch import advance_host
+from tuning.services.prepare import prepare_study
+from tuning.services.requests import StudyRequest
+from tuning.services.results import boards
+from tuning.services.studies import cancel_study, create_study
+from tuning.services.trust import trust_of
+from tuning.tests.test_study_lifecycle import measure_by_config, measurement, run_to_the_end
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+sent = lifecycle.sent
+host_of_fakes = lifecycle.host_of_fakes
+study = lifecycle.study
+
+TEXT = "other programs used 34.0 % of the host's CPU time (limit 10 %), most by make (30.0 %)"
+CONDITIONS = {"foreign_cpu_pct": 34.0, "unwatched": ["throttling: this host does not tell"]}
+
+
+def disturbed() -> Disturbed:
+    evidence = Evidence(
+        disturbances=[Disturbance(Kind.FOREIGN_CPU, 34.0, 10.0, "%", TEXT)],
+        conditions=CONDITIONS,
+        samples=[{"second": 0, "new_orders": 50}, {"second": 1, "new_orders": 20}],
+        variables={"innodb_io_capacity": "5000"},
+        fingerprint={"cpu_model": "any"},
+        comparability_key="k",
+        driver_version="1",
+        step_seconds={"measuring": 1.0},
+    )
+    return Disturbed(evidence)
+
+
+def disturb(when: Callable[[Plan], bool]) -> Callable[..., Measurement]:
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        if when(plan):
+            raise disturbed()
+        return measure_by_config(plan)
+
+    return measure
+
+
+def first(count: int) -> Callable[[Plan], bool]:
+    """True for the first `count` runs of the candidate."""
+    left: Iterator[int] = iter(range(count))
+    return lambda plan: bool(plan.options) and next(left, None) is not None
+
+
+def test_a_disturbed_run_keeps_what_was_seen_and_gets_no_figure(study: Study) -> None:
+    prepare_study(study.pk)
+    run = study.slots.order_by("order")[0].run
+    execute_run(run.pk, measure=disturb(lambda _: True))
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.DISTURBED, TEXT)
+    assert run.disturbances == [
+        {"kind": "foreign_cpu", "value": 34.0, "limit": 10.0, "unit": "%", "text": TEXT}
+    ]
+    assert run.conditions["foreign_cpu_pct"] == 34.0
+    assert [sample.new_orders for sample in run.samples.all()] == [50, 20]
+    assert run.variables == {"innodb_io_capacity": "5000"}
+    assert (run.tpmP, run.p95_ms, run.server_path_length, run.new_orders) == (None,) * 4
+
+
+def test_it_is_measured_again_in_its_place_of_the_block(study: Study) -> None:
+    prepare_study(study.pk)
+    slot = study.slots.order_by("order")[0]
+    execute_run(slot.run_id, measure=disturb(lambda _: True))
+    advance_host(study.host_id)
+    advance_host(study.host_id)  # safe to repeat
+    retry = slot.run.retries.get()
+    slot.refresh_from_db()
+    assert (slot.run, retry.state, retry.config) == (retry, RunState.QUEUED, slot.run.config)
+
+
+def test_the_count_is_shown_and_named_in_the_verdict(study: Study) -> None:
+    run_to_the_end(study, disturb(first(2)))
+    assert study.state == StudyState.FINISHED
+    (board,) = boards(study)
+    assert [row.ranked.runs for row in board.rows] == [2, 2]
+    trust = trust_of(study)
+    assert (trust.disturbed, trust.without_figure, trust.kinds) == (2, 0, {"foreign_cpu": 2})
+    verdict = study.recommendations.get().verdict
+    assert "20.0 %" in verdict
+    assert "2 runs were disturbed by other programs' CPU use; 2 measured again." in verdict
+
+
+def test_it_is_measured_again_at_most_twice_and_the_study_goes_on(study: Study) -> None:
+    run_to_the_end(study, disturb(first(3)))
+    assert study.state == StudyState.FINISHED
+    assert Run.objects.filter(state=RunState.DISTURBED).count() == 3
+    trust = trust_of(study)
+    assert (trust.disturbed, trust.without_figure) == (3, 1)
+    verdict = study.recommendations.get().verdict
+    assert "2 measured again and 1 left out for good." in verdict
+    (board,) = boards(study)
+    assert sorted(row.ranked.runs for row in board.rows) == [1, 2]
+
+
+def test_the_bound_of_disturbed_runs_is_their_own(study: Study, settings: Any) -> None:
+    settings.DISTURBED_RUN_RETRIES = 1
+    prepare_study(study.pk)
+    run = study.slots.order_by("order")[0].run
+    for state in (RunState.LOST, RunState.DISTURBED, RunState.CANCELLED):
+        Run.objects.filter(pk=run.pk).update(state=state)
+        advance_host(study.host_id)
+        run = run.retries.get()
+    Run.objects.filter(pk=run.pk).update(state=RunState.DISTURBED)
+    advance_host(study.host_id)
+    assert not run.retries.exists()
+
+
+def test_a_study_whose_baseline_was_always_disturbed_says_by_what(study: Study) -> None:
+    run_to_the_end(study, disturb(lambda plan: not plan.options))
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "disturbed")
+    assert TEXT in study.reason
+    assert "docs/settings.md" in study.reason
+
+
+def test_a_host_that_is_never_quiet_does_not_take_three_times_as_long(study: Study) -> None:
+    run_to_the_end(study, disturb(lambda _: True))
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "disturbed")
+    # 3 of the first slot and of the second, then one of each other slot
+    assert Run.objects.filter(state=RunState.DISTURBED).count() == 3 + 3 + 1 + 1
+
+
+def test_a_cancelled_study_measures_nothing_again(study: Study) -> None:
+    prepare_study(study.pk)
+    slot = study.slots.order_by("order")[0]
+    execute_run(slot.run_id, measure=disturb(lambda _: True))
+    cancel_study(study)
+    advance_host(study.host_id)
+    assert not slot.run.retries.exists()
+
+
+def test_runs_that_were_still_warming_count_and_are_named(study: Study) -> None:
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        found = measure_by_config(plan)
+        object.__setattr__(found, "trend_pct", 31.5)
+        object.__setattr__(found, "still_warming", bool(plan.options))
+        return found
+
+    run_to_the_end(study, measure)
+    assert trust_of(study).still_warming == 2
+    assert "2 runs were still warming up." in study.recommendations.get().verdict
+    assert Run.objects.filter(still_warming=True, trend_pct=31.5).count() == 2
+
+
+def test_checks_that_are_off_are_said(study: Study, settings: Any) -> None:
+    settings.STEAL_LIMIT_PCT = 0.0
+    assert plan_for(study.slots.all()[0].run).limits.steal_pct == 0
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        found = measure_by_config(plan)
+        found.conditions["unwatched"] = ["steal: switched off", "throttling: does not tell"]
+        return found
+
+    run_to_the_end(study, measure)
+    verdict = study.recommendations.get().verdict
+    assert verdict.endswith("Not watched, because switched off: steal.")
+
+
+def test_the_ranking_is_of_the_kind_of_runs_that_has_a_baseline(study: Study) -> None:
+    """Of 4 runs 3 share a key, but in no block with the baseline."""
+    keys = {False: iter("xy"), True: iter("yx")}
+    found: list[str] = []
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        key = next(keys[bool(plan.options)])
+        found.append(key)
+        return measurement(7200.0 if plan.options else 6000.0, key=key)
+
+    run_to_the_end(study, measure)
+    (board,) = boards(study)
+    assert sorted(found) == ["x", "x", "y", "y"]
+    assert board.excluded_runs == 2
+    # Nothing was compared: the runs of a block were never of one kind.
+    assert [row.ranked.ratio_to_baseline for row in board.rows if row.ranked.blocks] == [1.0]
+
+
+def test_a_majority_without_a_baseline_does_not_take_the_ranking(
+    host_of_fakes: None, sent: list[Any]
+) -> None:
+    other = ("other", b"[mysqld]\ninnodb_io_capacity = 6000\n")
+    request = StudyRequest(template="compare", configs=[lifecycle.MINE, other], blocks=2)
+    study = create_study(request)
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        return measurement(key="binlog off" if plan.options else "binlog on")
+
+    run_to_the_end(study, measure)
+    assert study.state == StudyState.FINISHED
+    (board,) = boards(study)
+    assert board.excluded_runs == 4
+    assert {row.candidate.name: row.ranked.runs for row in board.rows} == {
+        "server-default": 2,
+        "mine": 0,
+        "other": 0,
+    }
