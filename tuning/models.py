@@ -95,6 +95,11 @@ class Candidate(models.Model):
     durability = models.CharField(
         max_length=2, choices=DurabilityClass, default=DurabilityClass.D0
     )
+    lines = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="a file's import: [{line, name, given, action, became, detail}]",
+    )
     checks = models.JSONField(
         default=list, blank=True, help_text="the gate's stages: tuning.services.gatekeeping"
     )

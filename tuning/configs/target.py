@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from benchmarks.servers.binary import Flavour, ServerBinary
 
 Version = tuple[int, int, int]
+_NEWEST_PATCH = 99
+_TRAITS = re.compile(r"([a-z]+)(?: server)?[\s-]+([0-9]+(?:\.[0-9]+){0,2})")
 
 FLAVOUR_NAMES = {
     Flavour.MYSQL: "MySQL",
@@ -22,6 +25,23 @@ def parse_version(text: str) -> Version:
         raise ValueError(f"not a version: {text!r}")
     major, minor, patch = (*parts, 0, 0)[:3]
     return major, minor, patch
+
+
+def parse_traits(text: str) -> ServerTraits:
+    """Read "mysql 5.7", "MariaDB 10.11.8" or "percona-8.0"; raises ValueError with what is known.
+
+    A version without its last number means the newest of that series.
+    """
+    match = re.fullmatch(
+        r"\s*([a-z]+)(?: server)?[\s-]+([0-9]+(?:\.[0-9]+){0,2})\s*", text.lower()
+    )
+    if match is None or match[1] not in set(Flavour):
+        known = ", ".join(Flavour)
+        raise ValueError(f"not a server: {text!r}; write one of {known} and a version: mysql 5.7")
+    version = parse_version(match[2])
+    if match[2].count(".") < 2:
+        version = (version[0], version[1], _NEWEST_PATCH)
+    return ServerTraits(Flavour(match[1]), version)
 
 
 @dataclass(frozen=True)

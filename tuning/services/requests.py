@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tuning.catalogue.knob import Durability
+from tuning.configs.settled import ANY_VERSION, Origin
+from tuning.configs.target import parse_traits
 from tuning.errors import TuningError
 from tuning.study_templates import StudyTemplate
 
@@ -16,6 +18,7 @@ LARGEST = {
     "measure_s": 86_400,
     "blocks": 1_000,
 }
+OLDER = "older"
 SMALLEST = {"warmup_s": 0}
 
 
@@ -30,7 +33,9 @@ class BadRequest(TuningError):
 class StudyRequest:
     """What a user asks for; None means the template's or the host's own value.
 
-    `durability` is the least safe class that candidates may have.
+    `durability` is the least safe class that candidates may have. `translate_from` is the server
+    that the files were written for ("mysql 5.7"), "older" when nobody knows, "" to take them as
+    they are. `keeps_duplicates` measures candidates with the same effective values apart.
     """
 
     template: str = "quick"
@@ -46,6 +51,8 @@ class StudyRequest:
     blocks: int | None = None
     seed: int | None = None
     durability: Durability = Durability.D0
+    translate_from: str = ""
+    keeps_duplicates: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,18 @@ def sizes_of(request: StudyRequest, template: StudyTemplate) -> Sizes:
     if len(set(sizes.connections)) != len(sizes.connections):
         raise BadRequest("connections names the same number twice")
     return sizes
+
+
+def origin_of(translate_from: str) -> Origin | None:
+    """What `StudyRequest.translate_from` says; raises BadRequest."""
+    if not translate_from:
+        return None
+    if translate_from == OLDER:
+        return ANY_VERSION
+    try:
+        return parse_traits(translate_from)
+    except ValueError as error:
+        raise BadRequest(f"translate_from is {error}") from None
 
 
 def _or(asked: int | None, otherwise: int) -> int:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 from typing import Any
 
-import psutil
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
-from benchmarks.datasets.rules import estimated_bytes, estimated_directory_bytes
+from benchmarks.datasets.rules import estimated_directory_bytes
 from benchmarks.devices import DeviceIdentity, check_usable, identify_device
 from benchmarks.drivers.select import find_driver
 from benchmarks.layout import DeviceLayout
@@ -22,12 +20,13 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
 from benchmarks.services import heartbeat
 from tuning.configs.candidates import plan_candidates
-from tuning.configs.footprint import check_memory, redo_bytes
-from tuning.configs.resources import HostResources
+from tuning.configs.footprint import redo_bytes
+from tuning.configs.settled import ANY_VERSION
 from tuning.configs.target import ServerTraits
 from tuning.models import ACTIVE_STUDY_STATES, Study
+from tuning.services.circumstances import circumstances_here, resources_here
 from tuning.services.dispatch import advance_host
-from tuning.services.requests import BadRequest, StudyRequest, sizes_of
+from tuning.services.requests import BadRequest, StudyRequest, origin_of, sizes_of
 from tuning.services.study_rows import (
     candidate_row,
     device_row,
@@ -55,16 +54,18 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     identity = _usable_device(request.device)
     needed = _needed_bytes(binary, identity.path, sizes.warehouses)
     check_usable(identity.path, needed)
+    origin = origin_of(request.translate_from)
     planned = plan_candidates(
         template,
         request.configs,
         ServerTraits.of(binary),
-        resources=_resources(sizes.warehouses),
+        resources=resources_here(sizes.warehouses),
         durability=request.durability,
+        circumstances=circumstances_here(max(sizes.connections)),
+        translate=origin is ANY_VERSION or origin or False,
     )
     if len(planned) < 2:
         raise BadRequest(f"template {template.name!r} needs a config of yours to compare with")
-    check_memory(planned, psutil.virtual_memory().total)
     check_usable(identity.path, needed + redo_bytes(planned))
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
@@ -76,6 +77,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             blocks=sizes.blocks,
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
             durability=request.durability,
+            keeps_duplicates=request.keeps_duplicates,
             created_by=user,
         )
         device = device_row(host, identity)
@@ -122,12 +124,3 @@ def _needed_bytes(binary: ServerBinary, device: Path, warehouses: int) -> int:
     is_loaded = (DeviceLayout(device).root / "datasets" / key).exists()
     copies = COPIES_ON_DEVICE - 1 if is_loaded else COPIES_ON_DEVICE
     return int(estimated_directory_bytes(warehouses) * copies)
-
-
-def _resources(warehouses: int) -> HostResources:
-    """This host's, with the CPUs that this process may use: what a container is given."""
-    return HostResources(
-        memory_bytes=psutil.virtual_memory().total,
-        logical_cpus=len(os.sched_getaffinity(0)),
-        data_bytes=estimated_bytes(warehouses),
-    )

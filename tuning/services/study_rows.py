@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from benchmarks.devices import DeviceIdentity
 from benchmarks.models import Config, Device, Host, Run, Server, Workload
 from benchmarks.servers.binary import ServerBinary
@@ -70,6 +72,7 @@ def candidate_row(study: Study, position: int, plan: PlannedCandidate) -> Candid
             {"name": note.name, "action": str(note.action), "detail": note.detail}
             for note in plan.notes
         ],
+        lines=[asdict(line) for line in plan.report.lines] if plan.report else [],
     )
 
 

@@ -1,0 +1,71 @@
+"""Checks a my.cnf without a study: the first two stages of the gate, nothing is stored.
+
+The last two need the server to start, which would disturb what is being measured on this host;
+they come at the beginning of a study (`tuning.services.gatekeeping`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from benchmarks.servers.discovery import find_server
+from tuning.catalogue.knob import Durability
+from tuning.configs.circumstances import UNKNOWN, Circumstances
+from tuning.configs.imports import ImportReport, import_cnf
+from tuning.configs.knobs import render_cnf
+from tuning.configs.settled import RELEASES
+from tuning.configs.target import ServerTraits
+from tuning.services.circumstances import circumstances_here
+from tuning.services.requests import origin_of
+
+
+@dataclass(frozen=True)
+class CheckedText:
+    """The report line by line, and the my.cnf it comes to; "" when something was refused."""
+
+    report: ImportReport
+    target: ServerTraits
+    cnf: str
+
+
+def known_targets() -> list[ServerTraits]:
+    """One release of every series that configs can be checked and translated for."""
+    return list(RELEASES)
+
+
+def server_here() -> ServerTraits:
+    """The server that a study on this host would use; raises NoServerFound or NotAServer."""
+    return ServerTraits.of(find_server(None, settings.BROUGHT_SERVERS_DIR))
+
+
+def check_text(
+    data: bytes,
+    *,
+    name: str,
+    target: ServerTraits | None = None,
+    translate_from: str = "",
+    durability: Durability = Durability.D0,
+    connections: int | None = None,
+) -> CheckedText:
+    """Check a my.cnf for `target`, by default the server here.
+
+    Rules that need this host are applied for the server here only. Raises BadRequest for a
+    `translate_from` that names no server, NoServerFound or NotAServer.
+    """
+    origin = origin_of(translate_from)
+    if target is None:
+        target = server_here()
+        circumstances = circumstances_here(connections)
+    else:
+        circumstances = Circumstances(connections=connections) if connections else UNKNOWN
+    report = import_cnf(
+        data,
+        name,
+        target,
+        translate_from=origin,
+        durability=durability,
+        circumstances=circumstances,
+    )
+    return CheckedText(report, target, "" if report.problems else render_cnf(report.knobs))
