@@ -156,7 +156,7 @@ class _Parser:
             self._skipped.append((number, self._group))
 
     def _read_option(self, number: int, line: str) -> None:
-        text, closed = _without_comment(line)
+        text, closed = without_comment(line)
         name, equals, value = (part.strip(_BLANKS) for part in text.partition("="))
         if not closed:
             self._problem(number, _shown(name), "a quote is not closed")
@@ -181,7 +181,7 @@ def _shown(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _without_comment(line: str) -> tuple[str, bool]:
+def without_comment(line: str) -> tuple[str, bool]:
     """The line up to a # outside quotes, and whether every quote is closed."""
     quote = ""
     escaped = False

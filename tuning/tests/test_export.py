@@ -1,76 +1,57 @@
-"""The recommended my.cnf says what was measured, what was not, and the server takes it."""
+"""The recommended my.cnf says what was measured and what was not, and sets nothing else."""
 
 from __future__ import annotations
 
 import dataclasses
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.servers.binary import Flavour, ServerBinary
-from tuning.catalogue.knob import Durability
-from tuning.configs.candidates import plan_preset
-from tuning.configs.cnf import parse_cnf
-from tuning.configs.gate import check
+from tuning.configs.candidates import plan_file
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets import preset_names
-from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits
-from tuning.errors import TuningError
-from tuning.export import Effect, ExportFacts, render_my_cnf
+from tuning.export import Effect, render_my_cnf
+from tuning.export.lines import changed_names, default_of
 from tuning.ranking import Interval
-
-MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
-RESOURCES = HostResources(8 * 1024**3, 8, data_bytes=1024**3)
-EFFECT = Effect(
-    workload="tpcc-mysql, 10 warehouses, 8 connections, 5 s warm-up, 12 s measured",
-    ratio=1.4236,
-    runs=3,
-    failures=1,
-    blocks=3,
-    tpmP=12345.6,
-    p95_ms=7.77,
-    baseline_tpmP=8700.0,
-    baseline_p95_ms=12.5,
-)
-FACTS = ExportFacts(
-    study="study 3, http://127.0.0.1:8000/studies/3/",
-    date="2026-11-21",
-    device="/srv/data (nvme, nvme0n1, ext4)",
-    server=MYSQL,
-    candidate="mine",
-    baseline="server-default",
-    knobs={"innodb_io_capacity": "2000", "innodb_flush_method": "O_DIRECT"},
-    effects=[EFFECT],
-    data_bytes=1024**3,
+from tuning.tests.export_cases import (
+    EFFECT,
+    FACTS,
+    MARIADB,
+    MYSQL,
+    MYSQL_8,
+    MYSQL_57,
+    facts,
+    flat,
+    knobs_in,
+    preset_facts,
 )
 
 
 def render(**changes: Any) -> str:
-    return render_my_cnf(dataclasses.replace(FACTS, **changes))
+    return render_my_cnf(facts(**changes))
 
 
-def knobs_in(text: str, target: ServerTraits = MYSQL) -> dict[str, str]:
-    file = parse_cnf(text.encode(), "export", target)
-    return check(file.settings, target).knobs
-
-
-def flat(text: str) -> str:
-    """The text without its comment marks and line breaks."""
-    return " ".join(line.lstrip("# ") for line in text.splitlines())
+def about(text: str, line: str) -> str:
+    """The comment above a line."""
+    lines = text.splitlines()
+    place = lines.index(line)
+    first = place
+    while lines[first - 1].startswith("#"):
+        first -= 1
+    return flat("\n".join(lines[first:place]))
 
 
 def test_the_header_has_the_evidence() -> None:
-    text = flat(render(verdict="It won."))
+    text = flat(render(verdict="It won.", candidate_variables={"log_bin": "ON"}))
     for part in (
-        "study 3, http://127.0.0.1:8000/studies/3/",
+        "3, what is best here",
+        "http://127.0.0.1:8000/studies/3/",
         "2026-11-21",
         "/srv/data (nvme, nvme0n1, ext4)",
-        "MySQL 9.7.4",
+        "MySQL 9.7.4, binary log ON",
         "tpcc-mysql, 10 warehouses, 8 connections",
         "1.424 times the tpmP of server-default (median over 3 blocks; no interval was computed)",
         "12346 tpmP, p95 7.8 ms against 8700 tpmP, p95 12.5 ms; 3 OK runs, 1 failed",
@@ -89,11 +70,59 @@ def test_it_sets_the_knobs_and_nothing_else() -> None:
 
 
 def test_each_line_is_explained() -> None:
-    lines = render().splitlines()
-    place = lines.index("innodb_flush_method = O_DIRECT")
-    about = flat("\n".join(lines[lines.index("innodb_io_capacity = 2000") + 1 : place]))
-    assert "page cache (fsync) or around it" in about
-    assert "[D0; takes a restart]" in about
+    text = render(knobs={"innodb_io_capacity": "2000", "sort_buffer_size": "32768"})
+    capacity = about(text, "innodb_io_capacity = 2000")
+    assert "Writes per second that background flushing may use" in capacity
+    assert (
+        "[D0; dynamic: can be set on the running server (SET GLOBAL); scope: global]" in capacity
+    )
+    assert "scope: global and session" in about(text, "sort_buffer_size = 32768")
+    assert "takes a restart" in about(render(), "innodb_flush_method = O_DIRECT")
+
+
+def test_lines_that_were_measured_together_say_so() -> None:
+    effect = dataclasses.replace(EFFECT, interval=Interval(1.31, 1.52, 0.95))
+    text = render(effects=[effect])
+    said = (
+        "Measured together with 1 other setting: +42.4 % tpmP against server-default "
+        "(95 % interval +31.0 % to +52.0 %)."
+    )
+    assert said in about(text, "innodb_io_capacity = 2000")
+    assert "each line by itself" in flat(text)
+
+
+def test_the_effect_of_a_single_line_is_that_lines() -> None:
+    text = render(knobs={"innodb_io_capacity": "2000", "innodb_flush_neighbors": "0"})
+    said = "Measured by itself: +42.4 % tpmP against server-default (no interval was computed)."
+    assert said in about(text, "innodb_io_capacity = 2000")
+    assert "each line by itself" not in flat(text)
+    assert "innodb_flush_neighbors" in text  # which is the server's default, and left out
+    assert knobs_in(text) == {"innodb_io_capacity": "2000"}
+
+
+def test_a_line_that_the_baseline_has_too_has_no_effect_of_its_own() -> None:
+    text = render(
+        baseline_knobs={"innodb_flush_method": "O_DIRECT"},
+        baseline_variables={"innodb_io_capacity": "10000", "innodb_flush_method": "O_DIRECT"},
+    )
+    assert knobs_in(text) == FACTS.knobs
+    said = "server-default had the same value, so no effect of it was measured."
+    assert said in about(text, "innodb_flush_method = O_DIRECT")
+    assert "Measured by itself" in about(text, "innodb_io_capacity = 2000")
+
+
+def test_what_only_the_baseline_sets_counts_as_a_difference() -> None:
+    given = facts(
+        knobs={"innodb_io_capacity": "2000"}, baseline_knobs={"innodb_thread_concurrency": "64"}
+    )
+    assert changed_names(given) == {"innodb_io_capacity", "innodb_thread_concurrency"}
+
+
+def test_several_workloads_each_have_their_effect() -> None:
+    other = dataclasses.replace(EFFECT, workload="64 connections", ratio=0.9)
+    said = about(render(effects=[EFFECT, other]), "innodb_io_capacity = 2000")
+    assert "+42.4 % tpmP" in said
+    assert "-10.0 % tpmP against server-default (no interval was computed) with 64 conn" in said
 
 
 def test_what_the_server_made_of_a_value_is_what_is_written() -> None:
@@ -104,12 +133,32 @@ def test_what_the_server_made_of_a_value_is_what_is_written() -> None:
     assert "Asked for 8000; the server made it 7995, which was measured." in flat(text)
 
 
-def test_what_the_baseline_has_anyway_is_left_out_and_named() -> None:
+def test_what_the_server_has_anyway_is_left_out_and_named() -> None:
     text = render(
         baseline_variables={"innodb_io_capacity": "2000", "innodb_flush_method": "fsync"}
     )
     assert knobs_in(text) == {"innodb_flush_method": "O_DIRECT"}
-    assert "Left out, because server-default has the same value: innodb_io_capacity." in flat(text)
+    said = "Left out, because the server has the same value by itself: innodb_io_capacity."
+    assert said in flat(text)
+
+
+def test_a_baseline_that_sets_something_does_not_show_the_defaults() -> None:
+    text = render(
+        knobs={"innodb_io_capacity": "2000"},
+        baseline_knobs={"innodb_io_capacity": "2000"},
+        baseline_variables={"innodb_io_capacity": "2000"},
+    )
+    assert knobs_in(text) == {"innodb_io_capacity": "2000"}
+
+
+def test_a_default_that_follows_another_line_is_written() -> None:
+    """Else 8.4 and later would make the ceiling twice the lowered capacity."""
+    knobs = {"innodb_io_capacity": "200", "innodb_io_capacity_max": "20000"}
+    text = render(
+        knobs=knobs,
+        baseline_variables={"innodb_io_capacity": "10000", "innodb_io_capacity_max": "20000"},
+    )
+    assert knobs_in(text) == knobs
 
 
 def test_notes_stand_with_their_line_and_what_was_dropped_at_the_end() -> None:
@@ -119,7 +168,7 @@ def test_notes_stand_with_their_line_and_what_was_dropped_at_the_end() -> None:
     ]
     text = flat(render(notes=notes))
     assert "Set on lines 3 and 7: the last one counts." in text
-    assert "not here: - query_cache_size (dropped): MySQL 9.7.4 does not have it" in text
+    assert "not here: query_cache_size (dropped): MySQL 9.7.4 does not have it" in text
 
 
 def test_a_pool_comes_with_the_warning_that_it_was_sized_to_the_tested_data() -> None:
@@ -148,33 +197,18 @@ def test_figures_that_are_missing_are_not_invented() -> None:
     text = flat(render(effects=[effect]))
     assert "no ratio to server-default" in text
     assert "no tpmP against no tpmP; 0 OK runs, 3 failed" in text
-
-
-@pytest.mark.parametrize(
-    ("knobs", "needed", "warning"),
-    [
-        ({"sync_binlog": "0"}, Durability.D1, "the last commits can be lost in a crash"),
-        ({"innodb_doublewrite": "OFF"}, Durability.D2, "a crash can corrupt the database"),
-    ],
-)
-def test_unsafe_configs_need_an_acknowledgement_and_carry_a_warning(
-    knobs: dict[str, str], needed: Durability, warning: str
-) -> None:
-    facts = dataclasses.replace(FACTS, knobs=knobs)
-    with pytest.raises(TuningError, match="must be acknowledged") as refused:
-        render_my_cnf(facts)
-    assert refused.value.code == "durability_not_acknowledged"
-    text = flat(render_my_cnf(facts, acknowledged=needed))
-    assert f"{needed}: WARNING" in text
-    assert warning in text
+    assert "no figure against server-default" in text
 
 
 @given(st.text(max_size=300))
 def test_no_text_from_outside_becomes_an_option(text: str) -> None:
     rendered = render(
         study=text,
+        study_url=text,
+        date=text,
         device=f"{text}\n[mysqld]\nport = 1",
         candidate=text,
+        baseline=text,
         verdict=text,
         source=text,
         effects=[dataclasses.replace(EFFECT, workload=text)],
@@ -184,39 +218,20 @@ def test_no_text_from_outside_becomes_an_option(text: str) -> None:
     assert knobs_in(rendered) == FACTS.knobs
 
 
-@pytest.mark.parametrize("name", preset_names())
-def test_a_presets_export_reads_back_as_the_preset(name: str) -> None:
-    for target in (MYSQL, ServerTraits(Flavour.MARIADB, (10, 11, 19))):
-        candidate = plan_preset(name, target, resources=RESOURCES)
-        text = render(server=target, knobs=candidate.knobs, notes=candidate.notes)
-        assert knobs_in(text, target) == candidate.knobs
+def test_a_word_longer_than_the_servers_buffer_stays_a_comment() -> None:
+    """The server reads pieces of 4 KiB, and the second one would not begin with a #."""
+    text = render(verdict="x" * 4094 + "port=1")
+    assert max(len(line.encode()) for line in text.splitlines()) < 4095
+    assert knobs_in(text) == FACTS.knobs
 
 
-@pytest.mark.server
+@pytest.mark.parametrize("target", [MYSQL, MYSQL_8, MYSQL_57, MARIADB], ids=str)
 @pytest.mark.parametrize("name", preset_names())
-def test_the_server_accepts_the_file(
-    name: str, any_server: ServerBinary, server_tmp: Path
-) -> None:
-    target = ServerTraits.of(any_server)
-    candidate = plan_preset(name, target, resources=RESOURCES)
-    config = server_tmp / "my.cnf"
-    config.write_text(render(server=target, knobs=candidate.knobs, notes=candidate.notes))
-    # MySQL's packaged default for that directory exists only where its package is installed.
-    ask = ["--validate-config", "--secure-file-priv=NULL"]
-    if target.mariadb:
-        ask = ["--verbose", "--help"]
-    finished = subprocess.run(
-        [
-            any_server.path,
-            f"--defaults-file={config}",
-            f"--datadir={server_tmp}",
-            "--user=root",
-            *ask,
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert finished.returncode == 0, finished.stderr[-2000:]
-    assert "[ERROR]" not in finished.stderr
+def test_a_presets_export_reads_back_as_the_preset(name: str, target: ServerTraits) -> None:
+    given = preset_facts(name, target)
+    if not given.knobs:
+        return
+    again = dict(plan_file("my.cnf", render_my_cnf(given).encode(), target).knobs)
+    left_out = {n: default_of(n, given) for n in given.knobs if n not in again}
+    assert {**again, **left_out} == given.knobs
+    assert all(value is not None for value in left_out.values())

@@ -1,0 +1,175 @@
+"""The SQL of one variable: what can be set on a running server, how it is written, in what order.
+
+Facts seen on MySQL 9.7.4 and MariaDB 10.11.19, and in the manuals' lists of variables that
+cannot be persisted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tuning.catalogue.knob import Dynamic, Kind, Knob
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.target import ServerTraits
+from tuning.export.facts import ExportFacts
+
+# A ceiling has to move out of the way before what is below it, whichever way the two go.
+CEILINGS = {
+    "innodb_io_capacity": "innodb_io_capacity_max",
+    "innodb_max_dirty_pages_pct_lwm": "innodb_max_dirty_pages_pct",
+}
+#: Refused by SET PERSIST and SET PERSIST_ONLY ("is a non persistent variable").
+NEVER_PERSISTED = frozenset(
+    {
+        "innodb_dedicated_server",
+        "innodb_doublewrite",
+        "innodb_page_size",
+        "innodb_undo_tablespaces",
+    }
+)
+_GTID_STEPS = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
+_GTID = ("gtid_mode", "enforce_gtid_consistency")
+_MIB = 1024**2
+_DEFAULT_CHUNK = 128 * _MIB
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+class How(StrEnum):
+    """What it takes to change a variable to a value."""
+
+    NOW = "now"
+    RESTART = "restart"
+    FILE = "file"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A variable and its new value; `why` says what stands against setting it now."""
+
+    knob: Knob
+    value: str
+    how: How
+    why: str = ""
+
+
+def persists(server: ServerTraits) -> bool:
+    """Whether the server has SET PERSIST."""
+    return not server.mariadb and server.version >= (8, 0, 0)
+
+
+def literal(knob: Knob, value: str) -> str:
+    """The value in SQL; raises ValueError for what no value of that kind can be."""
+    if knob.kind in (Kind.INT, Kind.BYTES, Kind.FLOAT):
+        if not _NUMBER.fullmatch(value):
+            raise ValueError(f"{knob.name}: not a number: {value!r}")
+        return value
+    if knob.kind is Kind.BOOL and value in ("ON", "OFF"):
+        return value
+    if not value.isprintable() or "\\" in value:
+        raise ValueError(f"{knob.name}: cannot be written in SQL: {value!r}")
+    quoted = value.replace("'", "''")
+    return f"'{quoted}'"
+
+
+def assign(knob: Knob, value: str, before: str | None, facts: ExportFacts) -> Assignment:
+    """How the value gets into a running server that has `before`."""
+    server = facts.server
+    dynamic = knob.dynamic(server)
+    if dynamic is Dynamic.NO_EFFECT:
+        return Assignment(knob, value, How.NOTHING, "has no effect on this server")
+    persisted = persists(server)
+    if persisted and knob.name in NEVER_PERSISTED:
+        return Assignment(knob, value, How.FILE, "the server does not persist it")
+    if dynamic not in (Dynamic.GLOBAL, Dynamic.SESSION):
+        return Assignment(knob, value, How.RESTART, "takes a restart")
+    if knob.name == "innodb_buffer_pool_size" and not _whole_chunks(int(value), facts):
+        why = "no multiple of the running server's chunks, to which it would be rounded"
+        return Assignment(knob, value, How.RESTART, why)
+    if knob.name == "query_cache_type" and not server.mariadb and before in (None, "OFF"):
+        why = "a server that was started without query cache takes a restart"
+        return Assignment(knob, value, How.RESTART, why)
+    if knob.name == "gtid_mode" and before not in _GTID_STEPS:
+        return Assignment(knob, value, How.FILE, "changes in steps from a mode nobody knows here")
+    return Assignment(knob, value, How.NOW)
+
+
+def with_ceilings(names: Mapping[str, str], facts: ExportFacts) -> dict[str, str]:
+    """The values with what a server would work out at its start, but not when it is running."""
+    found = dict(names)
+    capacity = found.get("innodb_io_capacity")
+    if capacity is not None and "innodb_io_capacity_max" not in found:
+        shown = facts.candidate_variables.get("innodb_io_capacity_max")
+        found["innodb_io_capacity_max"] = shown or default_ceiling(capacity, facts.server)
+    return found
+
+
+def default_ceiling(capacity: str, server: ServerTraits) -> str:
+    """innodb_io_capacity_max where nobody sets it (catalogue: innodb_io_capacity_max)."""
+    twice = 2 * int(capacity)
+    newer = not server.mariadb and server.version >= (8, 4, 0)
+    return f"{twice if newer else max(2000, twice)}"
+
+
+def in_order(assignments: Iterable[Assignment], before: Mapping[str, str]) -> list[Assignment]:
+    """An order in which the server takes every value; `before` is what it has, where known."""
+    found = {one.knob.name: one for one in assignments}
+    for floor, ceiling in CEILINGS.items():
+        if floor in found and ceiling in found:
+            _put_first(found, *_way(floor, ceiling, found, before))
+    if set(_GTID) <= found.keys():
+        mode, consistency = _GTID
+        turned_on = found[mode].value.startswith("ON")
+        _put_first(found, *((consistency, mode) if turned_on else (mode, consistency)))
+    return list(found.values())
+
+
+def statements(
+    one: Assignment, verb: str, before: str | None, server: ServerTraits
+) -> Iterator[str]:
+    """The statements of one variable: one, but for gtid_mode, which moves step by step.
+
+    `verb` is GLOBAL, PERSIST or PERSIST_ONLY. The variable's name may not be the option's.
+    """
+    if one.knob.name == "gtid_mode" and before in _GTID_STEPS and one.value in _GTID_STEPS:
+        start, end = _GTID_STEPS.index(before), _GTID_STEPS.index(one.value)
+        step = 1 if end > start else -1
+        for place in range(start + step, end, step):
+            yield f"SET GLOBAL gtid_mode = '{_GTID_STEPS[place]}';"
+    yield f"SET {verb} {one.knob.variable(server)} = {literal(one.knob, one.value)};"
+
+
+def _way(
+    floor: str, ceiling: str, found: Mapping[str, Assignment], before: Mapping[str, str]
+) -> tuple[str, str]:
+    """Which of the two goes first: the floor only where the new ceiling is below the old floor."""
+    old = before.get(floor)
+    lowered = old is not None and float(found[ceiling].value) < float(old)
+    return (floor, ceiling) if lowered else (ceiling, floor)
+
+
+def _put_first(found: dict[str, Assignment], first: str, second: str) -> None:
+    """Bring two entries into order: the second is moved behind the first."""
+    names = list(found)
+    if names.index(first) > names.index(second):
+        place = names.index(second)
+        names.remove(first)
+        names.insert(place, first)
+        entries = {name: found[name] for name in names}
+        found.clear()
+        found.update(entries)
+
+
+def _whole_chunks(size: int, facts: ExportFacts) -> bool:
+    """Whether a running server takes that pool as it is."""
+    known = facts.baseline_variables if not facts.baseline_knobs else {}
+    name = "innodb_buffer_pool_chunk_size"
+    chunk_knob = load_catalogue().get(name)
+    default = chunk_knob.default(facts.server) if chunk_knob else None
+    text = known.get(name) or (default if isinstance(default, str) else None)
+    chunk = int(text) if text is not None else _DEFAULT_CHUNK
+    instances = int(known.get("innodb_buffer_pool_instances", "1"))
+    return size % ((chunk or _MIB) * max(1, instances)) == 0

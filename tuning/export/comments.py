@@ -1,0 +1,39 @@
+"""Text from outside as comments, which it cannot leave in any format."""
+
+from __future__ import annotations
+
+import textwrap
+
+WIDTH = 96
+CNF = "#"
+SQL = "--"  # with a blank behind it, without which MySQL reads two minus signs
+# The server reads an option file in pieces of 4 KiB: a longer word would go on as an option.
+_LONGEST_WORD = 400
+
+
+def comment(text: str, *, mark: str = CNF, first: str = "", rest: str = "") -> list[str]:
+    """Comment lines with `text`; `first` and `rest` are our own words before its lines."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    words = [
+        word[start : start + _LONGEST_WORD]
+        for word in plain.split()
+        for start in range(0, len(word), _LONGEST_WORD)
+    ]
+    return textwrap.wrap(
+        " ".join(words),
+        WIDTH,
+        initial_indent=f"{mark} {first}",
+        subsequent_indent=f"{mark} {rest}",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def labelled(name: str, text: str, *, mark: str = CNF) -> list[str]:
+    """A line of a header: "Device:     nvme ..."."""
+    return comment(text, mark=mark, first=f"{name + ':':<12}", rest=" " * 12)
+
+
+def item(text: str, *, mark: str = CNF) -> list[str]:
+    """An entry of a list."""
+    return comment(text, mark=mark, first="  - ", rest="    ")

@@ -1,0 +1,59 @@
+"""The user's current my.cnf: what it sets of the recommended knobs, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuning.catalogue.knob import Knob
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.cnf import Setting, parse_cnf
+from tuning.configs.refusals import other_name
+from tuning.configs.target import ServerTraits
+from tuning.configs.values import BadValue, normalise
+
+SOURCE = "current my.cnf"
+_SWITCH = re.compile(r"(skip|disable|enable)_(.+)")
+
+
+@dataclass(frozen=True)
+class CurrentLine:
+    """A setting of the file that means `knob`; `value` is normalised, None where it is none."""
+
+    knob: Knob
+    setting: Setting
+    value: str | None
+
+    @property
+    def text(self) -> str | None:
+        """The value to restore: normalised, else as it stands in the file."""
+        return self.value if self.value is not None else self.setting.value
+
+
+def current_lines(current: bytes, server: ServerTraits) -> dict[str, CurrentLine]:
+    """What the file sets of the catalogue's knobs, the last line of each; raises InvalidConfig.
+
+    Nothing is refused that a server takes: paths, ports and options nobody knows are the user's.
+    """
+    file = parse_cnf(current, SOURCE, server)
+    return {line.knob.name: line for line in _meant(file.settings, server)}
+
+
+def _meant(settings: tuple[Setting, ...], server: ServerTraits) -> Iterator[CurrentLine]:
+    for setting in settings:
+        name, text = setting.name, setting.value
+        knob = load_catalogue().get(name) or load_catalogue().get(other_name(name) or "")
+        switch = _SWITCH.fullmatch(name)
+        if knob is None and switch is not None:
+            knob = load_catalogue().get(switch[2])
+            text = "ON" if switch[1] == "enable" else "OFF"
+        if knob is not None and knob.set_by is None:
+            yield CurrentLine(knob, setting, _normalised(knob, text, server))
+
+
+def _normalised(knob: Knob, text: str | None, server: ServerTraits) -> str | None:
+    try:
+        return normalise(knob, text, server)
+    except BadValue:
+        return None

@@ -1,0 +1,159 @@
+"""The user's own my.cnf with the recommendation in it, and the way there as a patch."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tuning.catalogue.knob import Durability
+from tuning.configs.cnf import without_comment
+from tuning.configs.knobs import render_line, render_value
+from tuning.configs.readback import effective_values
+from tuning.configs.safety import losses
+from tuning.export.comments import CNF, comment, item
+from tuning.export.current import CurrentLine, current_lines
+from tuning.export.facts import ExportFacts
+from tuning.export.header import header, left_behind
+from tuning.export.lines import Line, default_of, lines_of
+from tuning.export.safety import require_acknowledged
+from tuning.export.words import effect_of, traits
+
+FILE_NAME = "my.cnf"
+
+
+def render_diff(
+    facts: ExportFacts, current: bytes, *, acknowledged: Durability = Durability.D0
+) -> str:
+    """A unified diff from `current` to `patched_cnf`, with comments before it that `patch` skips.
+
+    Without a hunk there is nothing to change. Raises TuningError for what was not acknowledged,
+    InvalidConfig when the file cannot be read, is no UTF-8 or includes others.
+    """
+    require_acknowledged(facts, acknowledged)
+    had = current_lines(current, facts.server)
+    old, new = _lines(current.decode()), _lines(_patched(facts, current, had))
+    text = [*header(facts, "Changes to your my.cnf recommended")]
+    if kept := list(_kept(facts, had)):
+        text += [CNF, *comment("Left as it is in your file, though it was measured otherwise:")]
+        text += [line for note in kept for line in item(note)]
+    if left := left_behind(facts):
+        text += [CNF, *comment("In the config as it was given, but not here:"), *left]
+    hunks = list(difflib.unified_diff(old, new, FILE_NAME, FILE_NAME))
+    if not hunks:
+        text += [CNF, *comment("Your file has all of it: nothing to change.")]
+    return "\n".join(text) + "\n" + "".join(_whole(hunk) for hunk in hunks)
+
+
+def patched_cnf(
+    facts: ExportFacts, current: bytes, *, acknowledged: Durability = Durability.D0
+) -> bytes:
+    """`current` with the recommended values: changed where they stand, else added to [mysqld].
+
+    Everything else stays as it is, byte by byte. Raises like `render_diff`.
+    """
+    require_acknowledged(facts, acknowledged)
+    return _patched(facts, current, current_lines(current, facts.server)).encode()
+
+
+@dataclass
+class _Edits:
+    """New lines by the place (from 0) of the one they replace, and those to be added."""
+
+    changed: dict[int, list[str]] = field(default_factory=dict)
+    added: list[str] = field(default_factory=list)
+
+
+def _patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) -> str:
+    lines = _lines(current.decode())
+    edits = _Edits()
+    for line in lines_of(facts):
+        found = had.get(line.name)
+        if found is not None and found.value != line.value:
+            place = found.setting.line - 1
+            was = f"Was {found.setting.value}." if found.setting.value is not None else ""
+            said = comment(f"{was} {_about(line, facts)}")
+            edits.changed[place] = [*said, _rewritten(lines[place], found, line)]
+        elif found is None and line.written:
+            edits.added += [*comment(_about(line, facts)), render_line(line.name, line.value)]
+    return "".join(_applied(lines, edits, facts))
+
+
+def _applied(lines: list[str], edits: _Edits, facts: ExportFacts) -> Iterator[str]:
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    added = edits.added and [
+        *comment(f"Added by the MySQL OLTP tuning advisor, study {facts.study}, {facts.date}"),
+        *edits.added,
+    ]
+    place_to_add = _end_of_group(lines)
+    for place, line in enumerate(lines):
+        ending = line[len(line.rstrip("\r\n")) :]
+        for new in edits.changed.get(place, [])[:-1]:
+            yield new + end
+        yield edits.changed[place][-1] + ending if place in edits.changed else line
+        if added and place == place_to_add:
+            yield "" if ending else end
+            yield from (new + end for new in added)
+    if added and place_to_add is None:
+        if lines:
+            yield end if lines[-1].endswith("\n") else end + end
+        yield from (new + end for new in ("[mysqld]", *added))
+
+
+def _end_of_group(lines: list[str]) -> int | None:
+    """The place of the last option (or of the header) in the last [mysqld]; None without one."""
+    found: int | None = None
+    inside = False
+    for place, line in enumerate(lines):
+        text = line.removeprefix("\ufeff").strip()
+        if text.startswith("["):
+            inside = text[1:].partition("]")[0].strip() == "mysqld"
+        if inside and text and text[0] not in "#;":
+            found = place
+    return found
+
+
+def _rewritten(old: str, found: CurrentLine, line: Line) -> str:
+    """The line with the new value: same indent, spelling of the name and comment behind it."""
+    whole = old.rstrip("\r\n")
+    body, _ = without_comment(whole)
+    rest = whole[len(body) :]
+    value = render_value(line.value)
+    tail = body[len(body.rstrip()) :] + rest
+    if found.setting.name != line.name or found.setting.value is None:
+        indent = body[: len(body) - len(body.lstrip())]
+        return f"{indent}{line.name} = {value}{tail}"
+    name, _, behind = body.partition("=")
+    gap = behind[: len(behind) - len(behind.lstrip())] if behind.strip() else " "
+    return f"{name}={gap}{value}{tail if behind.strip() else rest}"
+
+
+def _kept(facts: ExportFacts, had: dict[str, CurrentLine]) -> Iterator[str]:
+    """What the file sets beside the recommendation, other than the measured server had it."""
+    names = {name: "" for name in had if name not in facts.knobs}
+    shown = effective_values(names, facts.candidate_variables, facts.server)
+    unsafe = losses({name: line.value for name, line in had.items() if line.value is not None})
+    for name in names:
+        measured = shown.get(name) or default_of(name, facts)
+        value = had[name].value or had[name].setting.value
+        if measured is not None and measured == value:
+            continue
+        was = f"measured with {measured}" if measured else "measured with the server's default"
+        given, loses = unsafe.get(name, (None, ""))
+        warning = f"; WARNING: it gives up {loses} ({given})" if given else ""
+        yield f"{name} = {value} ({was}){warning}"
+
+
+def _about(line: Line, facts: ExportFacts) -> str:
+    return " ".join([traits(line), *effect_of(line, facts)])
+
+
+def _lines(text: str) -> list[str]:
+    """The lines as the server and `patch` see them, each with its end."""
+    parts = text.split("\n")
+    return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def _whole(line: str) -> str:
+    """A line of a diff; `patch` is told where a file does not end with one."""
+    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -1,0 +1,72 @@
+"""All that an export says: the recommended knobs and the evidence for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tuning.configs.notes import Note
+from tuning.configs.target import ServerTraits
+from tuning.ranking import Interval
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What was measured with one workload; None is "no figure".
+
+    `ratio` is the median of tpmP / the baseline's tpmP over `blocks` blocks, `workload` text for
+    people.
+    """
+
+    workload: str
+    ratio: float | None
+    runs: int
+    failures: int
+    blocks: int
+    tpmP: float | None = None
+    p95_ms: float | None = None
+    baseline_tpmP: float | None = None
+    baseline_p95_ms: float | None = None
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class ExportFacts:
+    """A recommendation and its evidence, as text and plain values.
+
+    `knobs` are normalised and passed the gate for `server`. `candidate_variables` and
+    `baseline_variables` are SHOW GLOBAL VARIABLES (lower-case names) of an OK run of each, empty
+    where there is none. `baseline_knobs` are what the baseline set: only one that set nothing
+    shows the server's defaults. `date` is that of the study's end. `not_tested` adds to what is
+    always said. `translated_from` are the facts as they were measured, when `server` is another
+    one (`tuning.export.retarget`).
+    """
+
+    study: str
+    date: str
+    device: str
+    server: ServerTraits
+    candidate: str
+    baseline: str
+    knobs: Mapping[str, str]
+    effects: Sequence[Effect]
+    source: str = ""
+    verdict: str = ""
+    data_bytes: int | None = None
+    notes: Sequence[Note] = ()
+    candidate_variables: Mapping[str, str] = field(default_factory=dict)
+    baseline_variables: Mapping[str, str] = field(default_factory=dict)
+    not_tested: Sequence[str] = ()
+    study_url: str = ""
+    baseline_knobs: Mapping[str, str] = field(default_factory=dict)
+    translated_from: ExportFacts | None = None
+
+    @property
+    def measured_on(self) -> ServerTraits:
+        """The server that the figures come from."""
+        return self.translated_from.server if self.translated_from else self.server
+
+    @property
+    def keeps_baseline(self) -> bool:
+        """Whether the recommendation is to change nothing."""
+        return self.candidate == self.baseline

@@ -1,0 +1,117 @@
+"""Every format by name: what the pages and the API offer, each behind the same request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tuning.catalogue.knob import Durability
+from tuning.configs.target import ServerTraits
+from tuning.errors import TuningError
+from tuning.export.diff import render_diff
+from tuning.export.document import render_document
+from tuning.export.facts import ExportFacts
+from tuning.export.my_cnf import render_my_cnf
+from tuning.export.persist import render_set_persist
+from tuning.export.retarget import retarget
+from tuning.export.rollback import render_rollback_cnf, render_rollback_sql
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What a user asks for.
+
+    `format` is a name of FORMATS, `target` another server than the measured one, `acknowledged`
+    the least safe durability class the user agreed to, `current` the bytes of the user's my.cnf
+    (needed for the diff, used by the ways back).
+    """
+
+    format: str = "cnf"
+    target: ServerTraits | None = None
+    acknowledged: Durability = Durability.D0
+    current: bytes | None = None
+
+
+Renderer = Callable[[ExportFacts, ExportRequest], str]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: its file's name and type, a word for people and what makes its text.
+
+    `needs_current` says that there is none without the user's my.cnf.
+    """
+
+    file_name: str
+    content_type: str
+    title: str
+    render: Renderer
+    needs_current: bool = False
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file to hand out; its text is UTF-8."""
+
+    file_name: str
+    content_type: str
+    text: str
+
+
+def _cnf(facts: ExportFacts, request: ExportRequest) -> str:
+    return render_my_cnf(facts, acknowledged=request.acknowledged)
+
+
+def _sql(facts: ExportFacts, request: ExportRequest) -> str:
+    return render_set_persist(facts, acknowledged=request.acknowledged)
+
+
+def _rollback_cnf(facts: ExportFacts, request: ExportRequest) -> str:
+    return render_rollback_cnf(facts, acknowledged=request.acknowledged, current=request.current)
+
+
+def _rollback_sql(facts: ExportFacts, request: ExportRequest) -> str:
+    return render_rollback_sql(facts, acknowledged=request.acknowledged, current=request.current)
+
+
+def _diff(facts: ExportFacts, request: ExportRequest) -> str:
+    if request.current is None:
+        raise TuningError(
+            "current_config_needed", "a diff needs the my.cnf that the server has now"
+        )
+    return render_diff(facts, request.current, acknowledged=request.acknowledged)
+
+
+def _json(facts: ExportFacts, request: ExportRequest) -> str:
+    return render_document(facts, acknowledged=request.acknowledged)
+
+
+_CNF = "text/plain; charset=utf-8"
+_SQL = "application/sql; charset=utf-8"
+FORMATS: dict[str, Format] = {
+    "cnf": Format("my.cnf", _CNF, "my.cnf", _cnf),
+    "sql": Format("set-persist.sql", _SQL, "SQL for the running server", _sql),
+    "rollback-cnf": Format("rollback.cnf", _CNF, "Way back: my.cnf", _rollback_cnf),
+    "rollback-sql": Format("rollback.sql", _SQL, "Way back: SQL", _rollback_sql),
+    "diff": Format(
+        "my.cnf.diff", "text/x-diff; charset=utf-8", "Diff against your my.cnf", _diff, True
+    ),
+    "json": Format("recommendation.json", "application/json", "JSON", _json),
+}
+
+
+def export(facts: ExportFacts, request: ExportRequest) -> Exported:
+    """The file that was asked for.
+
+    Raises TuningError (unknown_format, durability_not_acknowledged, current_config_needed) and
+    InvalidConfig, for a `current` that cannot be read or a `target` that cannot have the values.
+    """
+    wanted = FORMATS.get(request.format)
+    if wanted is None:
+        known = ", ".join(FORMATS)
+        raise TuningError(
+            "unknown_format", f"there is no format {request.format!r}; there are: {known}"
+        )
+    if request.target is not None:
+        facts = retarget(facts, request.target)
+    return Exported(wanted.file_name, wanted.content_type, wanted.render(facts, request))

@@ -1,0 +1,84 @@
+"""The head of every file: where the figures come from, and what was not tested."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tuning.configs.notes import Action, Note
+from tuning.export.comments import CNF, comment, item, labelled
+from tuning.export.facts import ExportFacts
+from tuning.export.safety import WARNINGS, durability_of_export, warnings
+from tuning.export.words import TPMP, measured, not_tested
+
+
+def header(
+    facts: ExportFacts, title: str, *, mark: str = CNF, undo: bool = False
+) -> Iterator[str]:
+    """The lines of the head, all of them comments; `undo` for a file without the new values."""
+    yield from comment(f"{title} by the MySQL OLTP tuning advisor", mark=mark)
+    yield mark
+    for warning in () if undo else warnings(facts):
+        yield from comment(warning, mark=mark)
+    if facts.translated_from is not None:
+        yield from comment(
+            f"WARNING: translated for {facts.server}, where nothing was measured. All figures "
+            f"are from {facts.measured_on}.",
+            mark=mark,
+        )
+        yield from comment(_translated(facts), mark=mark)
+        yield mark
+    yield from labelled("Study", facts.study, mark=mark)
+    if facts.study_url:
+        yield from labelled("Link", facts.study_url, mark=mark)
+    yield from labelled("Date", facts.date, mark=mark)
+    yield from labelled("Device", facts.device, mark=mark)
+    yield from labelled("Server", _server(facts), mark=mark)
+    yield from labelled("Candidate", facts.candidate, mark=mark)
+    if facts.source:
+        yield from labelled("Origin", facts.source, mark=mark)
+    for effect in facts.effects:
+        yield from labelled("Workload", effect.workload, mark=mark)
+        yield from labelled("Measured", measured(effect, facts), mark=mark)
+    if facts.verdict:
+        yield from labelled("Verdict", facts.verdict, mark=mark)
+    if undo:
+        return
+    yield from labelled("Durability", WARNINGS[durability_of_export(facts)], mark=mark)
+    yield mark
+    yield from comment(TPMP, mark=mark)
+    yield mark
+    yield from comment("Not tested:", mark=mark)
+    for untested in not_tested(facts):
+        yield from item(untested, mark=mark)
+
+
+def left_behind(facts: ExportFacts, *, mark: str = CNF) -> list[str]:
+    """What the config had where it comes from and this file has not, as a list."""
+    return [
+        line
+        for note in facts.notes
+        if note.name not in facts.knobs
+        for line in item(f"{note.name} ({note.action}): {note.detail}", mark=mark)
+    ]
+
+
+def _server(facts: ExportFacts) -> str:
+    log = (facts.translated_from or facts).candidate_variables.get("log_bin", "")
+    state = f", binary log {log}" if log in ("ON", "OFF") else ""
+    return f"{facts.measured_on}{state}"
+
+
+def _translated(facts: ExportFacts) -> str:
+    """Which knobs were dropped, renamed and so on, in one sentence; details stand below."""
+    measured = facts.translated_from or facts
+    names: dict[Action, list[str]] = defaultdict(list)
+    for note in new_notes(facts, measured):
+        names[note.action].append(note.name)
+    said = [f"{action}: {', '.join(dict.fromkeys(found))}" for action, found in names.items()]
+    return f"In the translation - {'; '.join(said)}." if said else "Every line was kept."
+
+
+def new_notes(facts: ExportFacts, measured: ExportFacts) -> list[Note]:
+    """The notes that translation added."""
+    return list(facts.notes[len(measured.notes) :])

@@ -1,0 +1,157 @@
+"""The recommended lines: what each is set to, what the server has by itself, what it costs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tuning.catalogue.knob import Computed, Durability, Dynamic, Knob
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.readback import effective_values
+from tuning.configs.safety import losses
+from tuning.configs.target import ServerTraits
+from tuning.configs.values import BadValue, normalise
+from tuning.export.facts import ExportFacts
+
+
+@dataclass(frozen=True)
+class Line:
+    """One knob of the recommendation.
+
+    `value` is to be written: the effective one where the server showed one that can be written,
+    else the requested one. `default` is what the server has by itself, None where nobody knows.
+    `changed` says whether the measured candidate differed here from the baseline, `written`
+    whether it must stand in a my.cnf.
+    """
+
+    name: str
+    requested: str
+    value: str
+    effective: str | None
+    default: str | None
+    written: bool
+    changed: bool
+    durability: Durability
+    loses: str
+    knob: Knob | None
+    dynamic: Dynamic | None
+
+    @property
+    def scope(self) -> str:
+        """ "session" where every connection has its own value, else "global"."""
+        return "session" if self.dynamic is Dynamic.SESSION else "global"
+
+
+def lines_of(facts: ExportFacts) -> list[Line]:
+    """Every knob of the recommendation, in its order."""
+    effective = effective_values(facts.knobs, facts.candidate_variables, facts.server)
+    values = {
+        name: usable(load_catalogue().get(name), effective.get(name), facts.server) or asked
+        for name, asked in facts.knobs.items()
+    }
+    given_up = {**losses(facts.knobs), **losses(values)}
+    differing = changed_names(facts)
+    found = []
+    for name, asked in facts.knobs.items():
+        knob, value, default = load_catalogue().get(name), values[name], default_of(name, facts)
+        durability, loses = given_up.get(name, (Durability.D0, ""))
+        by_itself = default is not None and default.lower() == value.lower()
+        found.append(
+            Line(
+                name=name,
+                requested=asked,
+                value=value,
+                effective=effective.get(name),
+                default=default,
+                written=not by_itself or _follows_others(knob, facts),
+                changed=name in differing,
+                durability=durability,
+                loses=loses,
+                knob=knob,
+                dynamic=knob.dynamic(facts.server) if knob else None,
+            )
+        )
+    return found
+
+
+def written_lines(facts: ExportFacts) -> list[Line]:
+    """The lines of the my.cnf: what the server would not do by itself."""
+    return [line for line in lines_of(facts) if line.written]
+
+
+def changed_names(facts: ExportFacts) -> set[str]:
+    """The knobs in which the candidate, as it was measured, differed from the baseline.
+
+    A translation's knobs count as different unless the measured one of that name did not differ.
+    """
+    measured = facts.translated_from
+    if measured is not None:
+        same = measured.knobs.keys() - changed_names(measured)
+        return set(facts.knobs) - same
+    names = {**facts.knobs, **facts.baseline_knobs}
+    here = _running(facts, facts.candidate_variables, facts.knobs, names)
+    there = _running(facts, facts.baseline_variables, facts.baseline_knobs, names)
+    return {
+        name
+        for name in names
+        if name not in here or name not in there or here[name].lower() != there[name].lower()
+    }
+
+
+def default_of(name: str, facts: ExportFacts) -> str | None:
+    """What the server has when it is told nothing, None where that is not known.
+
+    Read back from the baseline where that set nothing, else a fixed value of the catalogue.
+    """
+    knob = load_catalogue().get(name)
+    if knob is None:
+        return None
+    if not facts.baseline_knobs:
+        shown = effective_values({name: ""}, facts.baseline_variables, facts.server).get(name)
+        if shown:
+            return shown
+    return fixed_default(knob, facts.server)
+
+
+def fixed_default(knob: Knob, server: ServerTraits) -> str | None:
+    """The catalogue's default, None where it is unset or worked out by the server."""
+    default = knob.default(server) if knob.exists_in(server) else None
+    return default if isinstance(default, str) else None
+
+
+def usable(knob: Knob | None, effective: str | None, server: ServerTraits) -> str | None:
+    """The effective value where it can be written in an option file."""
+    if knob is None or not effective:
+        return None
+    try:
+        return normalise(knob, effective, server)
+    except BadValue:
+        return None
+
+
+def _running(
+    facts: ExportFacts,
+    variables: Mapping[str, str],
+    knobs: Mapping[str, str],
+    names: Mapping[str, str],
+) -> dict[str, str]:
+    """What a run had: read back, else as it was asked, else the default."""
+    found = {name: text for name in names if (text := default_of(name, facts)) is not None}
+    shown = effective_values(names, variables, facts.server)
+    return {**found, **knobs, **{name: text for name, text in shown.items() if text}}
+
+
+def _follows_others(knob: Knob | None, facts: ExportFacts) -> bool:
+    """Whether the server works this default out from knobs that the config sets.
+
+    Then the same value as the baseline's is no reason to leave the line out: beside the other
+    lines the server would come to another one (innodb_io_capacity_max to twice the capacity).
+    """
+    default = knob.default(facts.server) if knob else None
+    if knob is None or not isinstance(default, Computed):
+        return False
+    words = set(re.findall(r"[a-z_]+", default.rule))
+    if words & {"pool", "chunk_size"}:
+        words |= {"innodb_buffer_pool_size", "innodb_buffer_pool_chunk_size"}
+    return bool(words & (facts.knobs.keys() | facts.baseline_knobs.keys()) - {knob.name})

@@ -1,0 +1,120 @@
+"""SQL that brings the recommendation to a running server, as far as it goes without a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.knobs import render_line
+from tuning.export.assignments import (
+    Assignment,
+    How,
+    assign,
+    in_order,
+    persists,
+    statements,
+    with_ceilings,
+)
+from tuning.export.comments import SQL, comment, item
+from tuning.export.facts import ExportFacts
+from tuning.export.header import header
+from tuning.export.lines import Line, default_of, written_lines
+from tuning.export.safety import cost_of, require_acknowledged
+from tuning.export.words import effect_of, traits
+
+
+def render_set_persist(facts: ExportFacts, *, acknowledged: Durability = Durability.D0) -> str:
+    """A script for the mysql client or any other: one statement per line, the rest comments.
+
+    MySQL and Percona Server from 8.0 on remember it (SET PERSIST), the others forget it at the
+    next restart (SET GLOBAL). What takes a restart is there as a comment. Raises TuningError when
+    the knobs are below the durability class that was `acknowledged`.
+    """
+    require_acknowledged(facts, acknowledged)
+    planned = planned_assignments(facts)
+    now = [one for one in planned if one.how is How.NOW]
+    lines = {line.name: line for line in written_lines(facts)}
+    text = [*header(facts, "SQL recommended", mark=SQL), SQL, *_how_to_run(facts)]
+    before = defaults_of(now, facts)
+    verb = "PERSIST" if persists(facts.server) else "GLOBAL"
+    for one in in_order(now, before):
+        text += ["", *_about(lines.get(one.knob.name), one, facts)]
+        text += statements(one, verb, before.get(one.knob.name), facts.server)
+    if now:
+        text += ["", *comment("What the server made of it:", mark=SQL), show(now, facts)]
+    else:
+        text += ["", *comment("Nothing can be set on the running server.", mark=SQL)]
+    text += _not_now([one for one in planned if one.how is not How.NOW], lines, facts)
+    return "\n".join(text) + "\n"
+
+
+def planned_assignments(facts: ExportFacts) -> list[Assignment]:
+    """Every written line as an assignment, and the ceilings that have to move with them."""
+    values = {line.name: line.value for line in written_lines(facts) if line.knob is not None}
+    return [
+        assign(load_catalogue().knobs[name], value, default_of(name, facts), facts)
+        for name, value in with_ceilings(values, facts).items()
+    ]
+
+
+def defaults_of(assignments: Iterable[Assignment], facts: ExportFacts) -> dict[str, str]:
+    """What the server has before, where that is known."""
+    found = {one.knob.name: default_of(one.knob.name, facts) for one in assignments}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def show(assignments: Iterable[Assignment], facts: ExportFacts) -> str:
+    """A statement that shows the variables."""
+    names = ", ".join(f"'{one.knob.variable(facts.server)}'" for one in assignments)
+    return f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names});"
+
+
+def _how_to_run(facts: ExportFacts) -> list[str]:
+    if persists(facts.server):
+        said = (
+            "SET PERSIST changes the running server and writes mysqld-auto.cnf in its data "
+            "directory, which counts more than any my.cnf. It takes the privilege "
+            "SYSTEM_VARIABLES_ADMIN."
+        )
+    else:
+        said = (
+            f"{facts.server} has no SET PERSIST: what follows is lost at the next restart, so "
+            "write the lines into my.cnf as well."
+        )
+    return comment(said, mark=SQL)
+
+
+def _about(line: Line | None, one: Assignment, facts: ExportFacts) -> Iterator[str]:
+    if line is None:
+        said = "Goes with innodb_io_capacity: a running server does not move it by itself."
+        yield from comment(said, mark=SQL)
+    else:
+        yield from comment(" ".join([traits(line), *effect_of(line, facts)]), mark=SQL)
+
+
+def _not_now(
+    assignments: list[Assignment], lines: Mapping[str, Line], facts: ExportFacts
+) -> list[str]:
+    if not assignments:
+        return []
+    text = ["", *comment("Not set by this script:", mark=SQL)]
+    for one in assignments:
+        line = lines.get(one.knob.name)
+        warning = ""
+        if line is not None and line.durability > Durability.D0:
+            warning = f". WARNING: {cost_of(line)}"
+        text += item(f"{render_line(one.knob.name, one.value)}: {one.why}{warning}", mark=SQL)
+    later = [one for one in assignments if one.how is How.RESTART]
+    if persists(facts.server) and later:
+        said = (
+            "Either write these lines into my.cnf, or take the two dashes away here: then the "
+            "server has them from its next restart on (privilege PERSIST_RO_VARIABLES_ADMIN)."
+        )
+        text += [SQL, *comment(said, mark=SQL)]
+        for one in later:
+            for statement in statements(one, "PERSIST_ONLY", None, facts.server):
+                text.append(f"{SQL} {statement}")
+    elif any(one.how in (How.RESTART, How.FILE) for one in assignments):
+        text += [SQL, *comment("Write these lines into my.cnf and restart.", mark=SQL)]
+    return text

@@ -1,0 +1,94 @@
+"""The recommendation for another server than the one it was measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from tuning.catalogue.knob import Durability, Knob
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.gate import check_knobs
+from tuning.configs.notes import Action, Note
+from tuning.configs.safety import losses
+from tuning.configs.target import ServerTraits
+from tuning.configs.translate import translate_knobs
+from tuning.configs.values import BadValue, normalise
+from tuning.export.facts import ExportFacts
+from tuning.export.lines import default_of, fixed_default, lines_of
+from tuning.export.safety import durability_of_export
+
+
+def retarget(facts: ExportFacts, target: ServerTraits) -> ExportFacts:
+    """The facts with the measured values translated for `target`, a note for every change.
+
+    Nothing that the measured server did by itself gets less durable: where the target's default
+    is less safe, the safe value is written. Raises InvalidConfig when the target cannot have what
+    comes out.
+    """
+    measured = facts.translated_from or facts
+    if target == measured.server:
+        return measured
+    values = {line.name: line.value for line in lines_of(measured)}
+    allowed = durability_of_export(measured)
+    translation = translate_knobs(values, measured.server, target, durability=allowed)
+    pinned = dict(_pinned(translation.knobs, measured, target))
+    checked = check_knobs(
+        {**translation.knobs, **{name: value for name, (value, _) in pinned.items()}},
+        target,
+        source=measured.candidate,
+        durability=allowed,
+    )
+    notes = [
+        *translation.notes,
+        *(Note(name, Action.ADJUSTED, why) for name, (_, why) in pinned.items()),
+        *checked.notes,
+    ]
+    differing = ", ".join(_other_defaults(checked.knobs, measured, target))
+    other = f"what differs by default (there; here): {differing}"
+    return replace(
+        measured,
+        server=target,
+        knobs=checked.knobs,
+        notes=(*measured.notes, *notes),
+        candidate_variables={},
+        baseline_variables={},
+        baseline_knobs={},
+        not_tested=(*measured.not_tested, *([other] if differing else [])),
+        translated_from=measured,
+    )
+
+
+def _pinned(
+    knobs: Mapping[str, str], measured: ExportFacts, target: ServerTraits
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Knobs that must be written for the target to lose no more than the measured server did."""
+    for knob in load_catalogue().tunable(target):
+        there, here = _had(knob, measured), fixed_default(knob, target)
+        if not knob.durability or knob.name in knobs or there is None or here is None:
+            continue
+        given = losses({**knobs, knob.name: here}).get(knob.name)
+        before = losses({**measured.knobs, knob.name: there}).get(knob.name, (Durability.D0, ""))
+        if given is None or given[0] <= before[0]:
+            continue
+        try:
+            value = normalise(knob, there, target)
+        except BadValue:
+            continue
+        why = f"written out, because {here}, the default of {target}, gives up {given[1]}"
+        yield knob.name, (value, why)
+
+
+def _other_defaults(
+    knobs: Mapping[str, str], measured: ExportFacts, target: ServerTraits
+) -> Iterator[str]:
+    """The fixed defaults that are not those of the measured server and that no line sets."""
+    for knob in load_catalogue().tunable(target):
+        there, here = fixed_default(knob, measured.server), fixed_default(knob, target)
+        if knob.name not in knobs and None not in (there, here) and there != here:
+            yield f"{knob.name} ({there}; {here})"
+
+
+def _had(knob: Knob, measured: ExportFacts) -> str | None:
+    """What the measured candidate ran with where it set nothing."""
+    shown = measured.candidate_variables.get(knob.variable(measured.server))
+    return shown or default_of(knob.name, measured)

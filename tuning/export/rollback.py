@@ -1,0 +1,164 @@
+"""The way back: a my.cnf fragment and SQL that restore what was there before.
+
+The recommendation has to be acknowledged for them as for every format. What the user's own file
+had below D0 comes back with a warning and takes nothing further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.knobs import render_line
+from tuning.configs.safety import losses
+from tuning.export.assignments import (
+    Assignment,
+    How,
+    assign,
+    default_ceiling,
+    in_order,
+    persists,
+    statements,
+)
+from tuning.export.comments import CNF, SQL, comment, item
+from tuning.export.current import CurrentLine, current_lines
+from tuning.export.facts import ExportFacts
+from tuning.export.header import header
+from tuning.export.lines import default_of, fixed_default, lines_of
+from tuning.export.persist import planned_assignments, show
+from tuning.export.safety import require_acknowledged
+
+_CEILING = "innodb_io_capacity_max"
+
+
+def render_rollback_cnf(
+    facts: ExportFacts,
+    *,
+    acknowledged: Durability = Durability.D0,
+    current: bytes | None = None,
+) -> str:
+    """The lines to put in the place of the recommended ones: those of `current`, else defaults.
+
+    Raises TuningError for what was not acknowledged, InvalidConfig when `current` cannot be read.
+    """
+    require_acknowledged(facts, acknowledged)
+    had = current_lines(current, facts.server) if current is not None else {}
+    names = [
+        line.name
+        for line in lines_of(facts)
+        if line.written or (line.name in had and had[line.name].value != line.value)
+    ]
+    old = {name: _old_text(name, had, facts) for name in names}
+    source = "the server by itself" if current is None else "your my.cnf, else of the server"
+    said = (
+        "Put these lines in the place of the recommended ones and restart. The values are those "
+        f"of {source}."
+    )
+    text = [*header(facts, "Way back from the my.cnf recommended", undo=True), CNF, *comment(said)]
+    unsafe = _warnings({name: value for name, value in old.items() if value is not None})
+    for warning in unsafe.values():
+        text += comment(warning)
+    text += ["", "[mysqld]"]
+    for name, value in old.items():
+        text += ["", *comment(unsafe.get(name, ""))]
+        if value is not None or name in had:
+            text.append(render_line(name, value))
+        else:
+            shown = default_of(name, facts)
+            seen = f"; {facts.baseline} had {shown} where it was measured" if shown else ""
+            said = f"{name}: delete the line, the server works it out by itself{seen}."
+            text += comment(said)
+    if not names:
+        text += comment("Nothing was recommended to be set, so there is nothing to undo.")
+    return "\n".join(text) + "\n"
+
+
+def render_rollback_sql(
+    facts: ExportFacts,
+    *,
+    acknowledged: Durability = Durability.D0,
+    current: bytes | None = None,
+) -> str:
+    """SQL that undoes `render_set_persist`: one statement per line, the rest comments.
+
+    The old values are those of `current`, else the ones that the baseline's run read back, else
+    the fixed defaults of the catalogue. Raises like `render_rollback_cnf`.
+    """
+    require_acknowledged(facts, acknowledged)
+    had = current_lines(current, facts.server) if current is not None else {}
+    planned = [one for one in planned_assignments(facts) if one.how is not How.NOTHING]
+    old = _old_values(planned, had, facts)
+    unsafe = _warnings(old)
+    text = [*header(facts, "SQL to undo what was recommended", mark=SQL, undo=True)]
+    for warning in unsafe.values():
+        text += comment(warning, mark=SQL)
+    text += _forget(planned, facts)
+    back, later = [], []
+    for one in planned:
+        name, value = one.knob.name, old.get(one.knob.name)
+        undo = None if value is None else assign(one.knob, value, one.value, facts)
+        if one.how is How.NOW and undo is not None and undo.how is How.NOW:
+            back.append(undo)
+        else:
+            later.append(name)
+    if back:
+        text += ["", *comment("The values from before, on the running server:", mark=SQL)]
+    now = {one.knob.name: one.value for one in planned}
+    for one in in_order(back, now):
+        text += comment(unsafe.get(one.knob.name, ""), mark=SQL)
+        text += statements(one, "GLOBAL", now[one.knob.name], facts.server)
+    if back:
+        text.append(show(back, facts))
+    if later:
+        text += ["", *comment("Undone only by the old my.cnf and a restart:", mark=SQL)]
+        text += [line for name in later for line in item(name, mark=SQL)]
+    if not planned:
+        text += ["", *comment("Nothing was recommended to be set.", mark=SQL)]
+    return "\n".join(text) + "\n"
+
+
+def _forget(planned: list[Assignment], facts: ExportFacts) -> Iterator[str]:
+    names = [
+        one.knob.variable(facts.server) for one in planned if one.how in (How.NOW, How.RESTART)
+    ]
+    if names and persists(facts.server):
+        said = (
+            "Forget what was persisted. Whoever had persisted one of these before has to do so "
+            "again."
+        )
+        yield from ("", *comment(said, mark=SQL))
+        yield from (f"RESET PERSIST IF EXISTS {name};" for name in names)
+
+
+def _old_text(name: str, had: Mapping[str, CurrentLine], facts: ExportFacts) -> str | None:
+    """What stood in the file or stands for the default; None where no line may stand."""
+    if name in had:
+        return had[name].text
+    knob = load_catalogue().get(name)
+    if knob is None or fixed_default(knob, facts.server) is None:
+        return None
+    return default_of(name, facts)
+
+
+def _old_values(
+    planned: list[Assignment], had: Mapping[str, CurrentLine], facts: ExportFacts
+) -> dict[str, str]:
+    """What a running server had of these, where it is known."""
+    found: dict[str, str] = {}
+    for name in (one.knob.name for one in planned):
+        old = had[name].value if name in had else default_of(name, facts)
+        if old:
+            found[name] = old
+    if _CEILING in (one.knob.name for one in planned) and _CEILING not in had:
+        follows = "innodb_io_capacity" in had or _CEILING not in found
+        if follows and "innodb_io_capacity" in found:
+            found[_CEILING] = default_ceiling(found["innodb_io_capacity"], facts.server)
+    return found
+
+
+def _warnings(values: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: f"WARNING: {name} = {values[name]}, as it was before, gives up {loses} ({given})."
+        for name, (given, loses) in losses(values).items()
+    }

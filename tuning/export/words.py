@@ -1,0 +1,126 @@
+"""What the files say of the measurement and of each line, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuning.catalogue.knob import Durability, Dynamic
+from tuning.export.facts import Effect, ExportFacts
+from tuning.export.lines import Line, changed_names
+from tuning.export.safety import cost_of
+
+_CHANGE = {
+    Dynamic.RESTART: "takes a restart",
+    Dynamic.GLOBAL: "dynamic: can be set on the running server (SET GLOBAL)",
+    Dynamic.SESSION: "dynamic: can be set on the running server (SET GLOBAL), for new connections",
+    Dynamic.PARTLY: "some changes take a restart",
+    Dynamic.NO_EFFECT: "has no effect on this server",
+}
+TPMP = (
+    "tpmP is the number of New-Order transactions per minute that the driver completed. It is not "
+    "tpmC, a word that is reserved for audited TPC results."
+)
+
+
+def measured(effect: Effect, facts: ExportFacts) -> str:
+    """The figures of one workload, for the header."""
+    figures = f"{effect.runs} OK run{_s(effect.runs)}, {effect.failures} failed"
+    now = _figures(effect.tpmP, effect.p95_ms)
+    if facts.keeps_baseline:
+        return f"{now}: median of {figures}; the others were compared with this baseline"
+    ratio = "no ratio to" if effect.ratio is None else f"{effect.ratio:.3f} times the tpmP of"
+    if effect.interval is None:
+        spread = "no interval was computed"
+    else:
+        low, high = effect.interval.low, effect.interval.high
+        spread = f"{effect.interval.confidence:.0%} interval {low:.3f} to {high:.3f}"
+    before = _figures(effect.baseline_tpmP, effect.baseline_p95_ms)
+    return (
+        f"{ratio} {facts.baseline} (median over {effect.blocks} block{_s(effect.blocks)}; "
+        f"{spread}); {now} against {before}; {figures}"
+    )
+
+
+def not_tested(facts: ExportFacts) -> Iterator[str]:
+    """What the study says nothing about."""
+    if facts.translated_from is not None:
+        yield f"{facts.server}: every figure is from {facts.measured_on}"
+    yield "any other device, server version, host or workload than the ones above"
+    size = f" ({facts.data_bytes / 1024**3:.1f} GiB)" if facts.data_bytes else ""
+    yield f"more data than this{size}, other numbers of connections, think times, longer runs"
+    if len(changed_names(facts)) > 1:
+        yield "each line by itself: the lines were measured together"
+    yield "restart and crash recovery times, replication, backups, schema changes"
+    yield from facts.not_tested
+
+
+def about(line: Line, facts: ExportFacts) -> str:
+    """All that is to say of a line."""
+    remarks = [] if line.knob is None else [line.knob.does]
+    remarks += [traits(line), *effect_of(line, facts)]
+    if line.value.lower() != line.requested.lower():
+        remarks.append(
+            f"Asked for {line.requested}; the server made it {line.value}, which was measured."
+        )
+    remarks += [sentence(note.detail) for note in facts.notes if note.name == line.name]
+    if line.name == "innodb_buffer_pool_size":
+        remarks.append("Sized to the data that was tested: size it to your own data and memory.")
+    return " ".join(remarks)
+
+
+def traits(line: Line) -> str:
+    """Durability class, what a change takes and where it holds: "[D0; takes a restart]"."""
+    parts = [f"{line.durability}"]
+    if line.dynamic is not None:
+        parts.append(_CHANGE[line.dynamic])
+    parts.append("scope: global and session" if line.scope == "session" else "scope: global")
+    warning = f" WARNING: {cost_of(line)}." if line.durability > Durability.D0 else ""
+    return f"[{'; '.join(parts)}]{warning}"
+
+
+def effect_of(line: Line, facts: ExportFacts) -> Iterator[str]:
+    """What was measured of a line: by itself only where nothing else differed."""
+    if facts.keeps_baseline or not facts.effects:
+        return
+    if not line.changed:
+        yield f"{facts.baseline} had the same value, so no effect of it was measured."
+        return
+    others = len(changed_names(facts)) - 1
+    where = f" on {facts.measured_on}" if facts.translated_from else ""
+    alone = f"Measured by itself{where}:"
+    together = f"Measured{where} together with {others} other setting{_s(others)}:"
+    several = len(facts.effects) > 1
+    found = [
+        gain(effect, facts.baseline) + (f" with {effect.workload}" if several else "")
+        for effect in facts.effects
+    ]
+    yield f"{together if others else alone} {'; '.join(found)}."
+
+
+def gain(effect: Effect, baseline: str) -> str:
+    """ "+42.4 % tpmP against server-default (95 % interval +31.0 % to +52.0 %)"."""
+    if effect.ratio is None:
+        return f"no figure against {baseline}"
+    spread = "no interval was computed"
+    if effect.interval is not None:
+        low, high = _percent(effect.interval.low), _percent(effect.interval.high)
+        spread = f"{effect.interval.confidence * 100:.0f} % interval {low} to {high}"
+    return f"{_percent(effect.ratio)} tpmP against {baseline} ({spread})"
+
+
+def sentence(text: str) -> str:
+    """A note's detail with its capital and full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _percent(ratio: float) -> str:
+    return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def _figures(tpmP: float | None, p95_ms: float | None) -> str:
+    throughput = "no tpmP" if tpmP is None else f"{tpmP:.0f} tpmP"
+    return throughput if p95_ms is None else f"{throughput}, p95 {p95_ms:.1f} ms"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

@@ -1,0 +1,75 @@
+"""Facts and helpers that the tests of the export share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.servers.binary import Flavour
+from tuning.configs.candidates import plan_preset
+from tuning.configs.cnf import parse_cnf
+from tuning.configs.gate import check
+from tuning.configs.resources import HostResources
+from tuning.configs.target import ServerTraits
+from tuning.export import Effect, ExportFacts
+
+MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+MYSQL_8 = ServerTraits(Flavour.MYSQL, (8, 0, 36))
+MYSQL_57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
+MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
+HOST = HostResources(memory_bytes=8 * 1024**3, logical_cpus=8, data_bytes=1024**3)
+EFFECT = Effect(
+    workload="tpcc-mysql, 10 warehouses, 8 connections, 5 s warm-up, 12 s measured",
+    ratio=1.4236,
+    runs=3,
+    failures=1,
+    blocks=3,
+    tpmP=12345.6,
+    p95_ms=7.77,
+    baseline_tpmP=8700.0,
+    baseline_p95_ms=12.5,
+)
+FACTS = ExportFacts(
+    study="3, what is best here",
+    study_url="http://127.0.0.1:8000/studies/3/",
+    date="2026-11-21",
+    device="/srv/data (nvme, nvme0n1, ext4)",
+    server=MYSQL,
+    candidate="mine",
+    baseline="server-default",
+    knobs={"innodb_io_capacity": "2000", "innodb_flush_method": "O_DIRECT"},
+    effects=[EFFECT],
+    data_bytes=1024**3,
+)
+
+
+def facts(**changes: Any) -> ExportFacts:
+    return dataclasses.replace(FACTS, **changes)
+
+
+def preset_facts(name: str, target: ServerTraits, **changes: Any) -> ExportFacts:
+    """The facts of a preset that was planned for the target."""
+    planned = plan_preset(name, target, resources=HOST)
+    return facts(
+        server=target, candidate=name, knobs=planned.knobs, notes=planned.notes, **changes
+    )
+
+
+def knobs_in(text: str | bytes, target: ServerTraits = MYSQL) -> Mapping[str, str]:
+    """What a my.cnf sets, through the gate."""
+    data = text if isinstance(text, bytes) else text.encode()
+    return check(parse_cnf(data, "export", target).settings, target).knobs
+
+
+def statements_in(text: str) -> list[str]:
+    """The statements of a script, as a client would send them; every other line is a comment."""
+    lines = [line for line in text.splitlines() if line]
+    found = [line for line in lines if line != "--" and not line.startswith("-- ")]
+    assert all(line.endswith(";") for line in found), found
+    return found
+
+
+def flat(text: str) -> str:
+    """The text without its comment marks and line breaks."""
+    return " ".join(line.lstrip("+#- ") for line in text.splitlines())
