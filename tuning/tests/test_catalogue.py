@@ -53,8 +53,8 @@ def test_the_data_file_meets_its_schema() -> None:
         (lambda c: c["knobs"]["sync_binlog"]["mysql"].update(dynamic={"5.7": "yes"}), "dynamic"),
         (lambda c: c["knobs"]["sync_binlog"]["mysql"].update(default={"v5": 1}), "default"),
         (lambda c: c["knobs"]["sync_binlog"]["durability"].append({"class": "D3"}), "durability"),
-        (lambda c: c["knobs"]["back_log"]["worth_testing"][0].pop("source"), "worth_testing"),
-        (lambda c: c["knobs"]["back_log"]["worth_testing"][0].pop("to"), "worth_testing"),
+        (lambda c: c["knobs"]["back_log"]["worth_testing"][0].pop("source"), "'source' is"),
+        (lambda c: c["knobs"]["back_log"]["worth_testing"][0].pop("to"), "'to' is"),
     ],
 )
 def test_the_schema_refuses_what_breaks_it(break_it: Any, place: str, tmp_path: Path) -> None:
