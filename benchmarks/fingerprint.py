@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.devices import DeviceIdentity
 from benchmarks.telemetry.cpu import logical_cpus
+from benchmarks.telemetry.tunables import host_tunables
 
 PROC = Path("/proc")
 SYS = Path("/sys")
@@ -30,11 +31,11 @@ def host_fingerprint(
 ) -> dict[str, str]:
     """Name -> text of what stays the same from run to run on an unchanged host.
 
-    Keys: cpu_model, logical_cpus, memory_bytes, kernel, machine, virtualisation, cpu_governor and,
-    with the prefixes data_ and log_, kind, block_device, model, scheduler, file_system,
-    mount_options. What the host does not tell is "unknown". `log` is None where the logs live
-    with the data; then there are no log_ keys. Free space, load and the current clock rate are
-    left out on purpose.
+    Keys: cpu_model, logical_cpus, memory_bytes, kernel, machine, virtualisation, those of
+    `host_tunables` and, with the prefixes data_ and log_, kind, block_device, model, scheduler,
+    file_system, mount_options. What the host does not tell is "unknown". `log` is None where the
+    logs live with the data; then there are no log_ keys. Free space, load and the current clock
+    rate are left out on purpose.
     """
     cpuinfo = _text(proc_root / "cpuinfo")
     facts = {
@@ -44,7 +45,7 @@ def host_fingerprint(
         "kernel": _text(proc_root / "sys/kernel/osrelease") or UNKNOWN,
         "machine": platform.machine(),
         "virtualisation": _virtualisation(cpuinfo, sys_root),
-        "cpu_governor": _governor(sys_root),
+        **host_tunables(proc_root, sys_root),
     }
     facts.update(_device_facts("data", data))
     if log is not None:
@@ -66,11 +67,8 @@ def comparability_key(
     `log_bin` is the state read back from the server. `dataset_key` names server, warehouses and
     page size of the golden copy, not its path.
     """
-    host = dict(fingerprint)
-    if host.get("memory_bytes", "").isdigit():
-        host["memory_bytes"] = str(round(int(host["memory_bytes"]) / _MEMORY_STEP))
     parts = {
-        "host": host,
+        "host": comparable_facts(fingerprint),
         "server": server_digest,
         "driver": [driver_name, driver_version],
         "dataset": dataset_key,
@@ -78,6 +76,14 @@ def comparability_key(
     }
     # JSON keeps the parts apart: no two different sets of facts spell the same text.
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def comparable_facts(fingerprint: Mapping[str, str]) -> dict[str, str]:
+    """The fingerprint without what differs a little from one look to the next."""
+    facts = dict(fingerprint)
+    if facts.get("memory_bytes", "").isdigit():
+        facts["memory_bytes"] = str(round(int(facts["memory_bytes"]) / _MEMORY_STEP))
+    return facts
 
 
 def _device_facts(prefix: str, device: DeviceIdentity) -> dict[str, str]:
@@ -118,11 +124,6 @@ def _virtualisation(cpuinfo: str, sys_root: Path) -> str:
     maker = _text(sys_root / "class/dmi/id/sys_vendor")
     product = _text(sys_root / "class/dmi/id/product_name")
     return f"{maker} {product}".strip() or "hypervisor"
-
-
-def _governor(sys_root: Path) -> str:
-    files = (sys_root / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
-    return ",".join(sorted({_text(file) for file in files} - {""})) or UNKNOWN
 
 
 def _text(path: Path) -> str:

@@ -18,7 +18,7 @@ from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, Dataset, ensure_datase
 from benchmarks.devices import DeviceIdentity, check_usable, identify_device
 from benchmarks.drivers.protocol import Driver, DriverResult, Load, Phase, Target
 from benchmarks.errors import RunFailed
-from benchmarks.fingerprint import comparability_key, host_fingerprint
+from benchmarks.fingerprint import comparability_key, comparable_facts, host_fingerprint
 from benchmarks.layout import DeviceLayout
 from benchmarks.metrics import Metrics, compute_metrics, interval_mismatch, mean_cpu_hz
 from benchmarks.outcomes import Outcome
@@ -171,7 +171,7 @@ def measure(
             fingerprint = host_fingerprint(data, log)
             log_tail = server.error_log_tail()
     conditions, disturbances = _look_for_disturbances(plan, sampler, result, start, end)
-    if changed := host_changed(before, fingerprint):
+    if changed := host_changed(comparable_facts(before), comparable_facts(fingerprint)):
         disturbances.append(changed)
     evidence = Evidence(
         disturbances=disturbances,

@@ -125,6 +125,8 @@ def test_what_the_host_does_not_tell_is_unknown_and_not_empty(host: Host) -> Non
     assert facts["cpu_model"] == "ARM implementer 0x41 part 0xd0c"
     assert facts["memory_bytes"] == "unknown"
     assert facts["cpu_governor"] == "unknown"
+    assert facts["transparent_hugepage"] == "unknown"
+    assert (facts["memory_limit"], facts["cpu_limit"]) == ("none", "none")
     assert facts["virtualisation"] == "unknown"
     assert facts["data_block_device"] == "none"
     assert facts["data_model"] == "unknown"
@@ -152,13 +154,59 @@ def test_the_key_stays_when_only_volatile_things_change(host: Host) -> None:
         ("proc/cpuinfo", ARM),
         ("proc/meminfo", "MemTotal:       65011712 kB\n"),
         ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"),
+        ("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
+        ("sys/devices/system/cpu/cpufreq/boost", "0\n"),
+        ("sys/devices/system/cpu/smt/control", "off\n"),
+        ("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n"),
+        ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n"),
+        ("proc/sys/vm/swappiness", "1\n"),
     ],
-    ids=["kernel", "cpu", "memory", "governor"],
+    ids=[
+        *("kernel", "cpu", "memory", "governor", "turbo", "boost"),
+        *("smt", "clock source", "huge pages", "swappiness"),
+    ],
 )
 def test_another_host_has_another_key(host: Host, file: str, text: str) -> None:
     before = host.key()
     host.write(file, text)
     assert host.key() != before
+
+
+def test_the_limits_of_a_control_group_and_of_those_above_it_count(host: Host) -> None:
+    tree = host.proc.parent / "cgroup"
+    host.write("proc/self/mounts", f"cgroup2 {tree} cgroup2 rw,nosuid 0 0\n")
+    host.write("proc/self/cgroup", "0::/system.slice/advisor.service\n")
+    before = host.key()
+    host.write("cgroup/system.slice/advisor.service/memory.max", "max\n")
+    host.write("cgroup/system.slice/advisor.service/cpu.max", "max 100000\n")
+    assert host.key() == before
+    host.write("cgroup/system.slice/memory.max", f"{4 * 2**30}\n")
+    host.write("cgroup/system.slice/advisor.service/cpu.max", "150000 100000\n")
+    facts = host.fingerprint()
+    assert (facts["memory_limit"], facts["cpu_limit"]) == (str(4 * 2**30), "1.50")
+    # another session's group with the same limits is no other host
+    host.write("proc/self/cgroup", "0::/system.slice/other.service\n")
+    host.write("cgroup/system.slice/other.service/cpu.max", "150000 100000\n")
+    assert host.fingerprint() == facts
+
+
+def test_the_limits_of_control_groups_of_the_first_kind_count(host: Host) -> None:
+    tree = host.proc.parent / "cgroup"
+    host.write(
+        "proc/self/mounts",
+        f"cgroup {tree}/memory cgroup rw,memory 0 0\ncgroup {tree}/cpu cgroup rw,cpu 0 0\n",
+    )
+    # a container's view: the path is the host's, what is mounted is the container's own
+    host.write("proc/self/cgroup", "4:memory:/docker/0a1b\n3:cpu,cpuacct:/docker/0a1b\n0::/\n")
+    host.write("cgroup/memory/memory.limit_in_bytes", f"{2**31}\n")
+    host.write("cgroup/cpu/cpu.cfs_quota_us", "50000\n")
+    host.write("cgroup/cpu/cpu.cfs_period_us", "100000\n")
+    facts = host.fingerprint()
+    assert (facts["memory_limit"], facts["cpu_limit"]) == (str(2**31), "0.50")
+    host.write("cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n")
+    host.write("cgroup/cpu/cpu.cfs_quota_us", "-1\n")
+    facts = host.fingerprint()
+    assert (facts["memory_limit"], facts["cpu_limit"]) == ("none", "none")
 
 
 @pytest.mark.parametrize(
