@@ -61,7 +61,7 @@ def launcher(user: ServerUser | None) -> list[str]:
     PR_SET_PDEATHSIG is cleared by a change of user, hence setpriv does both in the right order.
     It follows the parent *thread*: a server must be started by a thread that outlives it.
     """
-    soft = _open_files()
+    soft = open_files()
     command = [_tool("prlimit"), f"--nofile={soft}:{soft}", _tool("setpriv")]
     if user is not None:
         command += [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
@@ -111,7 +111,8 @@ def _may(user: ServerUser, right: str, path: Path) -> bool:
     return subprocess.run(command, cwd="/", check=False).returncode == 0
 
 
-def _open_files() -> int:
+def open_files() -> int:
+    """How many files a server of ours may open: OPEN_FILES, or fewer where that is not allowed."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY or hard >= OPEN_FILES or _may_raise_limits():
         return OPEN_FILES

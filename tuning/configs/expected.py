@@ -21,6 +21,7 @@ CHUNK = "innodb_buffer_pool_chunk_size"
 CLEANERS = "innodb_page_cleaners"
 DEDICATED = "innodb_dedicated_server"
 _ONE_INSTANCE_BELOW = GIB
+_MARIADB_FIXED_CHUNKS = (10, 8, 0)  # from then on they depend on the pool
 _MARIADB_WITHOUT_CHUNKS = (10, 11, 12)
 
 
@@ -107,6 +108,9 @@ class Expected:
 
     def _rounded(self, asked: int) -> int:
         if self.target.mariadb:
+            if self.target.version < _MARIADB_FIXED_CHUNKS and asked > 128 * MIB:
+                unit = self.whole(CHUNK) or 128 * MIB
+                return -(-asked // unit) * unit
             if self.target.version < _MARIADB_WITHOUT_CHUNKS:
                 return asked
             return asked // MIB * MIB
@@ -117,7 +121,8 @@ class Expected:
         if instances is None or not chunk:
             return asked
         if chunk * instances > asked:
-            part = -(-asked // instances)
-            chunk = -(-part // MIB) * MIB
+            chunk = -(-asked // instances)
+            if self.target.version >= (8, 0, 0):
+                chunk = -(-chunk // MIB) * MIB
         unit = chunk * instances
         return -(-asked // unit) * unit

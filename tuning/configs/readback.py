@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -47,6 +49,28 @@ def differences(
         for name, requested in knobs.items()
         if not _same(requested, effective.get(name))
     ]
+
+
+def signature(variables: Mapping[str, str], target: ServerTraits) -> str:
+    """SHA-256 (hex) of all that a config can influence, as the server runs it.
+
+    Two configs with the same signature on one server are the same config, whatever they ask for.
+    `variables` is SHOW GLOBAL VARIABLES with lower-case names. Paths, binary logging and other
+    things that the advisor or the study sets are no part of it, nor is anything that differs from
+    one start to the next.
+    """
+    names = {knob.name: "" for knob in load_catalogue().tunable(target)}
+    effective = effective_values(names, variables, target)
+    plain = sorted((name, _plain(value)) for name, value in effective.items())
+    return hashlib.sha256(json.dumps(plain, separators=(",", ":")).encode()).hexdigest()
+
+
+def _plain(value: str) -> str:
+    """One spelling for values that `_same` takes for the same."""
+    try:
+        return f"{Decimal(value).normalize():f}"
+    except InvalidOperation:
+        return value.lower()
 
 
 def _normalised(knob: Knob, shown: str) -> str:

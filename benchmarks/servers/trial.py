@@ -1,0 +1,262 @@
+"""A trial start: does the server take these options, and what does it make of them?
+
+First the server's own check of its options, then a start on a copy of an empty data directory
+(`benchmarks.datasets.pristine`), from which the variables are read back. Takes a second or three;
+everything of it is gone afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers import errorlog
+from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.confinement import Confinement
+from benchmarks.servers.failures import describe_exit
+from benchmarks.servers.instance import running_server
+from benchmarks.servers.options import InstancePaths, render_config, write_private
+from benchmarks.servers.privileges import clean_environment, give, launcher, server_user
+from benchmarks.servers.process import ProcessId, boot_id, process_id
+
+VALIDATES_SINCE = (8, 0, 16)
+LAZY_REDO_SINCE = (8, 0, 30)
+REDO_FILES = 32  # of which the server makes one and a spare at first
+_CHECK_DEADLINE_S = 30.0
+_SPARE_BYTES = 64 * 1024**2
+_SLOWEST_REDO = 50 * 1024**2  # bytes a second at which a redo log may be written out
+_POLL_S = 0.05
+_COPY_BYTES = 16 << 20
+_FULL_DISK = "no room for a trial start"
+_NAME = re.compile(r"trial-(\d+)-(\d+)-[0-9a-f]{8}")
+_WARNING = re.compile(r"\[Warning\]|\bWARNING:")
+_MOST_WARNINGS = 30
+# What comes of our own options, with every config.
+_OURS = re.compile(
+    r"Failed to initialize TLS|Failed to set up SSL|Insecure configuration for --pid-file"
+    r"|TIMESTAMP with implicit DEFAULT|CA certificate .* is self signed"
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A server that started: SHOW GLOBAL VARIABLES, and what it warned of in `log_tail`.
+
+    `validated` is True when the server has a check of its own and passed it, None where it has
+    none and only read its options (MySQL before 8.0.16, MariaDB).
+    """
+
+    variables: dict[str, str] = field(repr=False)
+    validated: bool | None
+    log_tail: str
+    seconds: float
+
+
+def try_config(
+    binary: ServerBinary,
+    options: Mapping[str, str | None],
+    *,
+    pristine: Path,
+    work_dir: Path,
+    registry: Path,
+    redo_bytes: int = 0,
+    deadline_s: float = 60,
+    should_stop: Callable[[], bool] = lambda: False,
+    confinement: Confinement | None = None,
+) -> Trial:
+    """Start `binary` with `options` on a copy of `pristine`, read its variables and stop it.
+
+    `work_dir` is made; it should be on the device that runs use, for their file system decides
+    what works. `redo_bytes` is the size of the redo log asked for, which older servers write out
+    in full; the deadline grows with it. Raises RunFailed: INVALID_CONFIG when the server's own
+    check refuses the options, NO_START, OUT_OF_MEMORY, TIMED_OUT, DISK_FULL, CRASHED, CANCELLED;
+    DeviceUnusable, NoServerUser; ValueError when `options` reach for what is ours.
+    """
+    start = time.monotonic()
+    redo = _redo_at_start(binary, redo_bytes)
+    with _trial_dir(work_dir) as run_dir:
+        _check_room(work_dir, pristine, redo)
+        data_dir = run_dir / "data"
+        data_dir.mkdir()
+        validated = _own_check(binary, options, run_dir, data_dir, should_stop)
+        _copy(pristine, data_dir, should_stop)
+        with running_server(
+            binary,
+            data_dir=data_dir,
+            run_dir=run_dir,
+            registry=registry,
+            options=options,
+            deadline_s=deadline_s + redo / _SLOWEST_REDO,
+            should_stop=should_stop,
+            confinement=confinement,
+        ) as server:
+            variables = server.variables()
+            warnings = [
+                line
+                for line in server.log_lines()
+                if _WARNING.search(line) and not _OURS.search(line)
+            ]
+    return Trial(
+        variables=variables,
+        validated=validated,
+        log_tail="\n".join(warnings[-_MOST_WARNINGS:]),
+        seconds=time.monotonic() - start,
+    )
+
+
+def sweep_trials(work_dir: Path) -> list[Path]:
+    """Delete what trial starts of dead processes left in `work_dir`; returns what is gone."""
+    gone = []
+    for path in work_dir.glob("trial-*"):
+        match = _NAME.fullmatch(path.name)
+        if match is None or path.is_symlink():
+            continue
+        if not ProcessId(int(match[1]), int(match[2]), boot_id()).alive():
+            shutil.rmtree(path, ignore_errors=True)
+            gone.append(path)
+    return gone
+
+
+@contextlib.contextmanager
+def _trial_dir(work_dir: Path) -> Iterator[Path]:
+    """A folder of this trial, gone afterwards; its name says who made it."""
+    work_dir.mkdir(parents=True, exist_ok=True)
+    sweep_trials(work_dir)
+    me = process_id(os.getpid())
+    if me is None:
+        raise RuntimeError("/proc does not show this process; is it mounted?")
+    folder = work_dir.absolute() / f"trial-{me.pid}-{me.started}-{secrets.token_hex(4)}"
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    except OSError as error:
+        if isinstance(error, RunFailed) or not _is_full(error):
+            raise
+        raise RunFailed(Outcome.DISK_FULL, f"{work_dir}: {_FULL_DISK}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_full(error: OSError) -> bool:
+    return error.errno in (28, 122)  # ENOSPC, EDQUOT
+
+
+def _redo_at_start(binary: ServerBinary, redo_bytes: int) -> int:
+    """How much of the redo log the server makes before it answers."""
+    if binary.flavour is not Flavour.MARIADB and binary.version >= LAZY_REDO_SINCE:
+        return 2 * redo_bytes // REDO_FILES
+    return redo_bytes
+
+
+def _check_room(work_dir: Path, pristine: Path, redo: int) -> None:
+    empty = sum(path.lstat().st_size for path in pristine.rglob("*") if path.is_file())
+    needed = empty + redo + _SPARE_BYTES
+    free = shutil.disk_usage(work_dir).free
+    if free < needed:
+        raise RunFailed(
+            Outcome.DISK_FULL,
+            f"{work_dir}: {_FULL_DISK}, which takes {needed / 1024**3:.1f} GiB with its redo "
+            f"log: {free / 1024**3:.1f} GiB free",
+        )
+
+
+def _own_check(
+    binary: ServerBinary,
+    options: Mapping[str, str | None],
+    run_dir: Path,
+    data_dir: Path,
+    should_stop: Callable[[], bool],
+) -> bool | None:
+    """Let the server read its options without starting."""
+    validates = binary.flavour is not Flavour.MARIADB and binary.version >= VALIDATES_SINCE
+    paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=run_dir / "mysqld.sock")
+    text = render_config(binary, paths, port=1, options=options, fast_shutdown=True)
+    user = server_user()
+    write_private(paths.config, text)
+    paths.tmp_dir.mkdir(exist_ok=True)
+    paths.init_file.touch()
+    give(run_dir, user)
+    command = [*launcher(user), str(binary.path), f"--defaults-file={paths.config}"]
+    command += ["--validate-config"] if validates else ["--verbose", "--help"]
+    with paths.console.open("wb") as console:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=console if validates else subprocess.DEVNULL,  # the help itself
+            stderr=console,
+            env=clean_environment(),
+            cwd=run_dir,
+            start_new_session=True,
+            umask=0o027,
+        )
+        status = _wait(process, should_stop)
+    lines = errorlog.read_tail(paths.console, 200) + errorlog.read_tail(paths.error_log, 200)
+    for path in (paths.console, paths.error_log, paths.init_file):
+        path.unlink(missing_ok=True)
+    if status != 0:
+        what = f"the server refuses the config when asked to check it ({describe_exit(status)})"
+        reason = errorlog.first_error(lines)
+        raise RunFailed(
+            Outcome.INVALID_CONFIG,
+            f"{what}: {reason}" if reason else what,
+            log_tail="\n".join(errorlog.meaningful(lines)),
+        )
+    return True if validates else None
+
+
+def _wait(process: subprocess.Popen[bytes], should_stop: Callable[[], bool]) -> int:
+    deadline = time.monotonic() + _CHECK_DEADLINE_S
+    try:
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.wait(_POLL_S)
+            if should_stop():
+                raise RunFailed(Outcome.CANCELLED, "cancelled while a config was checked")
+            if time.monotonic() > deadline:
+                raise RunFailed(
+                    Outcome.TIMED_OUT,
+                    f"the server did not check its config within {_CHECK_DEADLINE_S:.0f} s",
+                )
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _copy(source: Path, target: Path, should_stop: Callable[[], bool]) -> None:
+    """Copy a tree without waiting for the disk; the file system shares blocks where it can."""
+    for folder, folders, files in os.walk(source):
+        place = target / Path(folder).relative_to(source)
+        for name in folders:
+            (place / name).mkdir(mode=0o750)
+        for name in files:
+            if should_stop():
+                raise RunFailed(Outcome.CANCELLED, "cancelled before the trial start")
+            _copy_file(Path(folder, name), place / name)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    with source.open("rb") as reading, target.open("xb") as writing:
+        left = os.fstat(reading.fileno()).st_size
+        try:
+            while left and (done := os.copy_file_range(reading.fileno(), writing.fileno(), left)):
+                left -= done
+        except OSError as error:
+            if _is_full(error):
+                raise
+            reading.seek(0)
+            writing.seek(0)
+            shutil.copyfileobj(reading, writing, _COPY_BYTES)
+    target.chmod(0o640)
