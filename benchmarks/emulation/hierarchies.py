@@ -25,20 +25,20 @@ class Hierarchy:
     own: Path
 
 
-def find_hierarchy(controller: str, *, proc_root: Path = PROC) -> Hierarchy:
+def find_hierarchy(controller: str) -> Hierarchy:
     """The tree that has the controller IO or MEMORY.
 
     A controller is in one tree only: v2, or one of v1. Raises EmulationUnavailable when this
     kernel or container shows it in none.
     """
     v1_name = _V1_NAMES[controller]
-    for line in _text(proc_root / "self/mounts").splitlines():
+    for line in _text(PROC / "self/mounts").splitlines():
         _, mount_point, file_system, options = line.split(" ")[:4]
         mount = Path(mount_point)
         if file_system == "cgroup2" and controller in _words(mount / "cgroup.controllers"):
-            return Hierarchy(2, mount, _own(mount, "", proc_root))
+            return Hierarchy(2, mount, _own(mount, ""))
         if file_system == "cgroup" and v1_name in options.split(","):
-            return Hierarchy(1, mount, _own(mount, v1_name, proc_root))
+            return Hierarchy(1, mount, _own(mount, v1_name))
     raise EmulationUnavailable(
         f"no cgroup controller for {_WHAT[controller]} here: the kernel or the container shows "
         f"neither {controller} of cgroup v2 nor {v1_name} of v1"
@@ -85,9 +85,9 @@ def _candidates(hierarchy: Hierarchy) -> list[Path]:
     return [hierarchy.own, *above]
 
 
-def _own(mount_point: Path, v1_name: str, proc_root: Path) -> Path:
+def _own(mount_point: Path, v1_name: str) -> Path:
     """The directory of our cgroup in a tree; its top where a container hides what is above."""
-    for line in _text(proc_root / "self/cgroup").splitlines():
+    for line in _text(PROC / "self/cgroup").splitlines():
         _, names, path = line.split(":", 2)
         if v1_name in names.split(","):
             own = mount_point / path.strip("/")

@@ -1,0 +1,330 @@
+"""Which cgroup is made where and with what in it, on made-up trees of both versions."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks.emulation import device, hierarchies, targets
+from benchmarks.emulation.device import emulated_device, why_unavailable
+from benchmarks.emulation.groups import Group
+from benchmarks.emulation.names import new_name
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.emulation.sweep import sweep_cgroups
+from benchmarks.emulation.targets import Disk, disks_behind
+from benchmarks.errors import EmulationUnavailable
+from benchmarks.servers.process import ProcessId, boot_id
+
+HDD = EmulationProfile("hdd", read_iops=200, write_iops=100, memory_bytes=420_000_000)
+DATA = Path("/data")
+
+V1_FILES = {
+    "blkio": [f"blkio.throttle.{way}_{unit}_device" for way in ("read", "write")
+              for unit in ("iops", "bps")],
+    "memory": ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.oom_control"],
+}  # fmt: skip
+V2_FILES = ["io.max", "memory.max", "memory.swap.max", "memory.events", "cgroup.subtree_control"]
+
+
+class Kernel:
+    """Answers mkdir and rmdir below its folder as cgroupfs does, and keeps what was there."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root = root
+        self.last: dict[str, str] = {}  # by name, the files of groups that are gone
+        self._mkdir, self._rmdir = os.mkdir, os.rmdir
+        monkeypatch.setattr(os, "mkdir", self.mkdir)
+        monkeypatch.setattr(os, "rmdir", self.rmdir)
+
+    def mkdir(self, path: str | Path, mode: int = 0o777) -> None:
+        self._mkdir(path, mode)
+        if Path(path).name.startswith("oltp-advisor-"):
+            tree = Path(path).relative_to(self.root).parts[0]
+            for name in (*V1_FILES.get(tree, V2_FILES), "cgroup.procs"):
+                Path(path, name).touch()
+
+    def rmdir(self, path: str | Path) -> None:
+        if Path(path).name.startswith("oltp-advisor-"):
+            for file in Path(path).iterdir():
+                self.last[file.name] = file.read_text()
+                file.unlink()
+        self._rmdir(path)
+
+    def groups(self) -> list[Path]:
+        return sorted(self.root.rglob("oltp-advisor-*"))
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    monkeypatch.setattr(hierarchies, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(device, "disks_behind", lambda _: (Disk("vda", "254:0"),))
+    monkeypatch.delenv("ADVISOR_CGROUP", raising=False)
+    (tmp_path / "proc" / "self").mkdir(parents=True)
+    return Kernel(tmp_path / "cgroup", monkeypatch)
+
+
+def show(kernel: Kernel, mounts: dict[str, str], own: list[str]) -> None:
+    """Mount trees (name -> type and options) and put this process somewhere."""
+    proc = hierarchies.PROC / "self"
+    lines = [f"none {kernel.root / name} {kind} 0 0" for name, kind in mounts.items()]
+    (proc / "mounts").write_text("\n".join(["/dev/vda / ext4 rw,relatime 0 0", *lines]) + "\n")
+    (proc / "cgroup").write_text("\n".join(own) + "\n")
+
+
+@pytest.fixture
+def v1(kernel: Kernel) -> Kernel:
+    """As on a host with two v1 trees, and a v2 tree that has neither controller."""
+    for folder in ("blkio", "memory/jobs/7", "unified"):
+        (kernel.root / folder).mkdir(parents=True)
+    (kernel.root / "unified/cgroup.controllers").write_text("hugetlb\n")
+    show(
+        kernel,
+        {"unified": "cgroup2 rw", "memory": "cgroup rw,memory", "blkio": "cgroup rw,blkio"},
+        ["4:memory:/jobs/7", "7:blkio:/", "0::/"],
+    )
+    return kernel
+
+
+def v2_group(kernel: Kernel, path: str, controllers: str, handed_on: str) -> Path:
+    folder = kernel.root / "v2" / path
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cgroup.controllers").write_text(f"{controllers}\n")
+    (folder / "cgroup.subtree_control").write_text(f"{handed_on}\n")
+    return folder
+
+
+@pytest.fixture
+def v2(kernel: Kernel) -> Kernel:
+    """As with systemd's delegation: unit/worker is ours, unit may hand on."""
+    v2_group(kernel, "", "cpuset cpu io memory pids", "cpu memory pids")
+    v2_group(kernel, "unit", "cpu io memory", "io memory")
+    v2_group(kernel, "unit/worker", "io memory", "")
+    show(kernel, {"v2": "cgroup2 rw,nsdelegate"}, ["0::/unit/worker"])
+    return kernel
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {file.name: file.read_text().strip() for file in folder.iterdir()}
+
+
+def test_v1_gets_a_group_in_both_trees_below_our_own(v1: Kernel) -> None:
+    with emulated_device(HDD, [DATA], run="run-42") as cage:
+        assert cage is not None
+        blkio, memory = v1.groups()
+        assert blkio.parent == v1.root / "blkio"
+        assert memory.parent == v1.root / "memory/jobs/7"
+        assert blkio.name.startswith("oltp-advisor-run-42.")
+        found = texts(blkio)
+        assert found["blkio.throttle.read_iops_device"] == "254:0 200"
+        assert found["blkio.throttle.write_iops_device"] == "254:0 100"
+        assert found["blkio.throttle.read_bps_device"] == ""
+        found = texts(memory)
+        assert found["memory.limit_in_bytes"] == "420000000"
+        assert found["memory.memsw.limit_in_bytes"] == "420000000"
+        assert cage.label == ("emulated hdd (200 IOPS read, 100 IOPS write, 420 MB memory) on vda")
+        assert {str(blkio / "cgroup.procs"), str(memory / "cgroup.procs")} <= set(cage.entry_words)
+    assert v1.groups() == []
+    assert v1.last["blkio.throttle.read_iops_device"] == "254:0 0"  # lifted before the end
+
+
+def test_v2_gets_one_group_where_the_controllers_are_handed_on(v2: Kernel) -> None:
+    profile = EmulationProfile("x", read_iops=200, write_mb_s=50, memory_bytes=420_000_000)
+    with emulated_device(profile, [DATA], run="run-1"):
+        (group,) = v2.groups()
+        assert group.parent == v2.root / "v2/unit"
+        found = texts(group)
+        assert found["io.max"] == "254:0 rbps=max wbps=50000000 riops=200 wiops=max"
+        assert found["memory.max"] == "420000000"
+        assert found["memory.swap.max"] == "0"
+    assert v2.groups() == []
+    assert v2.last["io.max"] == "254:0 rbps=max wbps=max riops=max wiops=max"
+
+
+def test_only_what_is_limited_is_asked_for(v2: Kernel) -> None:
+    memory = EmulationProfile("memory", memory_bytes=420_000_000)
+    v2_group(v2, "unit", "cpu io memory", "memory")
+    with emulated_device(memory, [], run="a") as cage:
+        assert cage is not None
+        assert cage.label == "emulated memory (420 MB memory)"
+        assert texts(v2.groups()[0])["io.max"] == ""
+
+
+def test_no_profile_is_the_device_as_it_is(v1: Kernel) -> None:
+    with emulated_device(None, [DATA], run="a") as cage:
+        assert cage is None
+        assert v1.groups() == []
+
+
+def test_v2_controllers_are_switched_on_where_that_is_allowed(v2: Kernel) -> None:
+    unit = v2_group(v2, "unit", "cpu io memory", "")
+    control = unit / "cgroup.subtree_control"
+    write = Path.write_text
+
+    def kernel_write(path: Path, text: str) -> int:
+        if path.name == "cgroup.subtree_control":
+            if "worker" in str(path):
+                raise OSError(errno.EBUSY, "Device or resource busy")
+            text = text.replace("+", "")
+        return write(path, text)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "write_text", kernel_write)
+        with emulated_device(HDD, [DATA], run="a"):
+            assert v2.groups()[0].parent == unit
+            assert control.read_text() == "io memory"
+
+
+def test_v2_without_delegation_is_refused_with_what_stood_in_the_way(v2: Kernel) -> None:
+    v2_group(v2, "unit", "cpu memory", "memory")
+    v2_group(v2, "unit/worker", "memory", "")
+    v2_group(v2, "", "cpu memory", "memory")
+    with (
+        pytest.raises(EmulationUnavailable, match=r"neither io of cgroup v2 nor blkio of v1"),
+        emulated_device(HDD, [DATA], run="a"),
+    ):
+        pytest.fail("it must not begin")
+    v2_group(v2, "", "cpu io memory", "memory")
+    reason = why_unavailable(HDD, [DATA])
+    assert "unit/worker does not have io itself" in reason
+    assert "did not take them" in reason  # our made-up root does as it is told by no one
+    assert "delegated cgroup" in reason
+    assert v2.groups() == []
+
+
+def test_a_tree_that_cannot_be_written_is_refused(
+    v1: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "this user cannot write in" in why_unavailable(HDD, [DATA])
+
+
+def test_the_named_cgroup_is_the_only_one(v1: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADVISOR_CGROUP", "/mine")
+    assert "there is no cgroup" in why_unavailable(HDD, [DATA])
+    for tree in V1_FILES:
+        (v1.root / tree / "mine").mkdir()
+    with emulated_device(HDD, [DATA], run="a"):
+        assert [group.parent.name for group in v1.groups()] == ["mine", "mine"]
+    monkeypatch.setenv("ADVISOR_CGROUP", "/../..")
+    assert "not a cgroup's path" in why_unavailable(HDD, [DATA])
+
+
+def test_in_a_container_our_own_group_is_the_top_of_what_is_seen(v1: Kernel) -> None:
+    show(
+        v1,
+        {"memory": "cgroup rw,memory", "blkio": "cgroup rw,blkio"},
+        ["4:memory:/docker/abc", "7:blkio:/../outside"],
+    )
+    with emulated_device(HDD, [DATA], run="a"):
+        assert [group.parent for group in v1.groups()] == [v1.root / "blkio", v1.root / "memory"]
+
+
+def test_no_controller_at_all_is_a_reason(kernel: Kernel) -> None:
+    show(kernel, {}, [])
+    assert why_unavailable(HDD, [DATA]).startswith("no cgroup controller for I/O here")
+
+
+@pytest.mark.parametrize("missing", ["blkio.throttle.write_iops_device", "memory.limit_in_bytes"])
+def test_a_kernel_without_the_file_leaves_nothing_behind(
+    v1: Kernel, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    for names in V1_FILES.values():
+        if missing in names:
+            monkeypatch.setitem(V1_FILES, missing.partition(".")[0], [])
+    assert "it has no" in why_unavailable(HDD, [DATA])
+    assert v1.groups() == []
+
+
+def test_an_error_inside_passes_through_and_leaves_nothing(v1: Kernel) -> None:
+    with pytest.raises(SystemExit, match="7"), emulated_device(HDD, [DATA], run="a"):
+        raise SystemExit(7)
+    assert v1.groups() == []
+
+
+def test_only_groups_of_dead_owners_are_swept(v1: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(folder: str, name: str) -> Path:
+        path = v1.root / folder / name
+        path.mkdir(parents=True)
+        return path
+
+    alive = make("blkio", new_name("alive"))
+    run, namespace, pid, started, word = new_name("run-9").rsplit(".", 4)
+    dead = make("memory/jobs/5", f"{run}.{namespace}.{pid}.{int(started) - 1}.{word}")
+    foreign = make("blkio", f"{run}.{int(namespace) + 1}.{pid}.{int(started) - 1}.{word}")
+    stranger = make("blkio", "oltp-advisor-of-a-human")
+    assert ProcessId(int(pid), int(started), boot_id()).alive()
+    assert sweep_cgroups() == [f"removed the cgroup {dead}"]
+    assert v1.groups() == sorted([alive, foreign, stranger])
+
+
+@pytest.fixture
+def fake_sys(tmp_path: Path) -> Callable[[str, bool], Path]:
+    """A /sys in which the device of `tmp_path` is a disk or a partition of this name."""
+
+    def make(name: str, is_partition: bool) -> Path:
+        disk = tmp_path / "sys/devices/pci/block" / ("nvme0n1" if is_partition else name)
+        directory = disk / name if is_partition else disk
+        directory.mkdir(parents=True)
+        (disk / "dev").write_text("259:0\n")
+        if is_partition:
+            (directory / "dev").write_text("259:3\n")
+            (directory / "partition").write_text("3\n")
+        number = tmp_path.stat().st_dev
+        link = tmp_path / f"sys/dev/block/{os.major(number)}:{os.minor(number)}"
+        link.parent.mkdir(parents=True)
+        link.symlink_to(directory)
+        return tmp_path / "sys"
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("name", "is_partition", "disk"),
+    [
+        ("nvme0n1p3", True, Disk("nvme0n1", "259:0")),
+        ("dm-2", False, Disk("dm-2", "259:0")),
+        ("cciss!c0d0", False, Disk("cciss/c0d0", "259:0")),
+    ],
+)
+def test_the_limit_is_on_the_disk_whose_queue_it_is(
+    fake_sys: Callable[[str, bool], Path],
+    tmp_path: Path,
+    name: str,
+    is_partition: bool,
+    disk: Disk,
+) -> None:
+    sys_root = fake_sys(name, is_partition)
+    assert disks_behind([tmp_path, tmp_path / "sys"], sys_root=sys_root) == (disk,)
+
+
+def test_a_path_without_a_block_device_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(EmulationUnavailable, match=r"/proc is on proc, behind which no block"):
+        disks_behind([Path("/proc")])
+    with pytest.raises(EmulationUnavailable, match="No such file"):
+        disks_behind([tmp_path / "missing"])
+    (tmp_path / "mountinfo").touch()
+    monkeypatch.setattr(targets, "MOUNTS", tmp_path / "mountinfo")
+    with pytest.raises(EmulationUnavailable, match="such as btrfs"):
+        disks_behind([tmp_path], sys_root=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "text"),
+    [
+        (1, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"),
+        (2, "memory.events", "low 0\nhigh 0\nmax 117\noom 4\noom_kill 3\n"),
+    ],
+)
+def test_out_of_memory_kills_are_counted(
+    tmp_path: Path, version: int, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    cage = device.Cage(HDD, (), (Group(tmp_path, version, ("io",)),))
+    assert cage.oom_kills() is None
+    assert device.Cage(HDD, (), (Group(tmp_path, version, ("memory",)),)).oom_kills() == 3
