@@ -103,7 +103,7 @@ def plan_preset(
     What the host or the workload at hand cannot have is held or raised with a note. Raises
     UnknownPreset, and InvalidConfig where it cannot run here at all.
     """
-    preset = load_preset(name)
+    preset = load_preset(name).for_server(target)
     translation = translate_preset(preset, target, durability=durability)
     scaled = scale(translation.knobs, preset, target, resources)
     held = _hold_direct_io(scaled.knobs, circumstances)

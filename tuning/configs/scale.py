@@ -1,15 +1,18 @@
-"""Sizes a config to the data at hand, to figures that the server takes without rounding."""
+"""Sizes a config to the host at hand, to figures that the server takes without rounding."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tuning.catalogue.knob import Of
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets import Preset
+from tuning.configs.redo import CAPACITY, translate_redo
 from tuning.configs.resources import HostResources
+from tuning.configs.scaling import Scaling
 from tuning.configs.target import ServerTraits
-from tuning.configs.values import paper_number
+from tuning.configs.values import paper_number, readable
 
 MIB = 1024**2
 CHUNK = 128 * MIB  # innodb_buffer_pool_chunk_size, which no preset sets
@@ -32,22 +35,44 @@ class Scaled:
 def scale(
     knobs: Mapping[str, str], preset: Preset, target: ServerTraits, resources: HostResources
 ) -> Scaled:
-    """Give the buffer pool the share of the data that it had where the preset comes from.
+    """Size each knob as the preset declares it: with data, memory or CPUs, or not at all.
 
-    `knobs` are the translated ones. The redo log is not scaled: its size answers to the rate of
-    writing, not to the amount of data.
+    `knobs` are the translated ones of `preset`, which is the one for the target
+    (`Preset.for_server`). Sizes are such that the server has nothing left to round.
     """
     found = dict(knobs)
-    notes: list[Note] = []
-    if _POOL in preset.scale_with_data and preset.data_bytes:
-        published = paper_number(preset.knobs[_POOL])
-        wanted = resources.data_bytes * published // preset.data_bytes
-        pool = round_pool(wanted, target, int(found.get(_INSTANCES, "1")))
-        found[_POOL] = f"{pool}"
-        notes.append(Note(_POOL, Action.ADJUSTED, _said(preset, published, pool, resources)))
+    notes: list[Note] = list(preset.adaptations)
+    for name, rule in preset.scaling.items():
+        if rule.of is None:
+            continue
+        published = paper_number(preset.knobs[name])
+        wanted = rule.figure(published, preset.data_bytes, resources)
+        if wanted is None:
+            continue
+        if name == CAPACITY:
+            notes.append(_size_redo(found, wanted, target, resources))
+        elif name in found:
+            value = wanted
+            if name == _POOL:
+                value = round_pool(wanted, target, int(found.get(_INSTANCES, "1")))
+            found[name] = f"{value}"
+            notes.append(Note(name, Action.ADJUSTED, _said(rule, preset, value, resources)))
     if not target.mariadb and _POOL in found:
         notes += _fit_instances(found)
     return Scaled(found, tuple(notes))
+
+
+def _size_redo(
+    knobs: dict[str, str], wanted: int, target: ServerTraits, resources: HostResources
+) -> Note:
+    """Set the redo log's size in bytes under the names that the target has for it."""
+    total = _nearest(wanted, 2 * MIB)  # whole MiB for each of two files
+    moved = translate_redo({CAPACITY: f"{total}"}, target, target, int).get(CAPACITY)
+    for name, value in moved.became if moved else ((CAPACITY, f"{total}"),):
+        knobs[name] = value
+    last = moved.became[0][0] if moved else CAPACITY
+    detail = f"{readable(total)} of redo log for {resources.logical_cpus} CPUs"
+    return Note(last, Action.ADJUSTED, detail)
 
 
 def round_pool(wanted: int, target: ServerTraits, instances: int) -> int:
@@ -91,10 +116,16 @@ def _fit_instances(knobs: dict[str, str]) -> list[Note]:
     return notes
 
 
-def _said(preset: Preset, published: int, pool: int, resources: HostResources) -> str:
-    data_bytes = resources.data_bytes
-    assumed = preset.data_bytes or 1
-    return (
-        f"{published // 1024**3}G for {assumed // 1024**3}G of data ({published / assumed:.0%}) "
-        f"becomes {pool // MIB}M for {data_bytes // MIB}M ({pool / data_bytes:.0%})"
-    )
+def _said(rule: Scaling, preset: Preset, value: int, resources: HostResources) -> str:
+    published = paper_number(preset.knobs[rule.knob])
+    if rule.of is Of.DATA:
+        assumed, data_bytes = preset.data_bytes or 1, resources.data_bytes
+        return (
+            f"{published // 1024**3}G for {assumed // 1024**3}G of data "
+            f"({published / assumed:.0%}) becomes {value // MIB}M for {data_bytes // MIB}M "
+            f"({value / data_bytes:.0%})"
+        )
+    if rule.of is Of.MEMORY:
+        memory = resources.memory_bytes
+        return f"{value // MIB}M for {memory // MIB}M of memory ({value / memory:.0%})"
+    return f"{readable(value)} for {resources.logical_cpus} CPUs"

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.servers.binary import Flavour
-from tuning.configs.presets import load_preset, preset_names
-from tuning.errors import UnknownPreset
+from tuning.catalogue.knob import Of
+from tuning.configs.presets import load_preset, preset_names, read_preset
+from tuning.configs.target import ServerTraits
+from tuning.errors import InvalidDataFile, UnknownPreset
 
 # Tables 6, 7 and 8 of the whitepaper, knob by knob.
 PUBLISHED = Path(__file__).parent / "data" / "whitepaper_configs.csv"
@@ -17,6 +19,7 @@ COLUMNS = {
     "whitepaper-1": "Config #1",
     "whitepaper-2": "Config #2",
     "whitepaper-3": "Config #3",
+    "whitepaper-6": "Config #6",
     "whitepaper-a": "Config #A",
 }
 
@@ -34,24 +37,28 @@ def published(column: str) -> dict[str, str]:
 @pytest.mark.parametrize(("name", "column"), COLUMNS.items())
 def test_whitepaper_presets_are_the_published_tables(name: str, column: str) -> None:
     expected = published(column)
-    if name == "whitepaper-a":
+    if name in ("whitepaper-6", "whitepaper-a"):
         # Two tables differ here; Table 8 is the configuration of the final results.
         assert expected["innodb_log_file_size"] == "10G (Table 6) / 1G (Table 8)"
         expected["innodb_log_file_size"] = "1G"
     preset = load_preset(name)
     assert dict(preset.knobs) == expected
     assert preset.data_bytes == 50 * 1024**3
-    assert preset.scale_with_data == {"innodb_buffer_pool_size"}
+    scaled = {knob: rule.of for knob, rule in preset.scaling.items() if rule.of}
+    assert scaled == {"innodb_buffer_pool_size": Of.DATA}
     assert preset.written_for is not None
-    assert preset.written_for.version == (5, 7, 11)
+    assert preset.written_for.version == (5, 7, 10 if name == "whitepaper-6" else 11)
     assert "Accelerating OLTP performance with NVMe SSDs" in preset.source
 
 
-def test_config_a_is_the_one_for_percona_server() -> None:
+def test_configs_6_and_a_are_those_for_percona_server() -> None:
     flavours = {name: load_preset(name).written_for for name in COLUMNS}
     assert [n for n, t in flavours.items() if t and t.flavour is Flavour.PERCONA] == [
-        "whitepaper-a"
+        "whitepaper-6",
+        "whitepaper-a",
     ]
+    six, a = load_preset("whitepaper-6").knobs, load_preset("whitepaper-a").knobs
+    assert {name for name in six if six[name] != a[name]} == {"innodb_use_native_aio"}
 
 
 def test_the_server_default_sets_nothing() -> None:
@@ -66,13 +73,77 @@ def test_every_preset_loads_and_says_where_it_is_from(name: str) -> None:
     assert preset.title
     assert preset.source
     assert preset.remarks.keys() <= preset.knobs.keys()
-    assert preset.scale_with_data <= preset.knobs.keys()
+    assert all(rule.of or rule.why for rule in preset.scaling.values())
+
+
+@pytest.mark.parametrize("figure", [200, 2000, 10000])
+def test_the_advice_on_io_capacity_is_consistent_and_says_who_gives_it(figure: int) -> None:
+    preset = load_preset(f"io-capacity-{figure}")
+    assert preset.knobs["innodb_io_capacity"] == f"{figure}"
+    assert int(preset.knobs["innodb_io_capacity_max"]) >= 2 * figure
+    assert preset.knobs.keys() == {"innodb_io_capacity", "innodb_io_capacity_max"}
+    assert {200: "Percona", 2000: "MySQLTuner", 10000: "8.4"}[figure] in preset.source
+
+
+@pytest.mark.parametrize(
+    ("server", "knobs"),
+    [
+        ((Flavour.MYSQL, (8, 0, 46)), {"innodb_dedicated_server", "innodb_flush_method"}),
+        ((Flavour.PERCONA, (8, 0, 36)), {"innodb_dedicated_server", "innodb_flush_method"}),
+        ((Flavour.MYSQL, (8, 4, 10)), {"innodb_dedicated_server"}),
+        ((Flavour.MYSQL, (9, 7, 4)), {"innodb_dedicated_server"}),
+        ((Flavour.MYSQL, (5, 7, 42)), {"innodb_buffer_pool_size", "innodb_redo_log_capacity"}),
+        ((Flavour.MARIADB, (11, 8, 6)), {"innodb_buffer_pool_size", "innodb_redo_log_capacity"}),
+    ],
+)
+def test_dedicated_server_is_the_servers_own_switch_where_there_is_one(
+    server: tuple[Flavour, tuple[int, int, int]], knobs: set[str]
+) -> None:
+    preset = load_preset("dedicated-server").for_server(ServerTraits(*server))
+    assert preset.knobs.keys() == knobs == preset.scaling.keys()
+    assert bool(preset.adaptations) == (knobs != {"innodb_dedicated_server"})
+
+
+GOOD = """
+title: "A preset"
+source: "somebody said so"
+data_size: 10G
+knobs: {sync_binlog: "1", innodb_buffer_pool_size: "1G"}
+scaling:
+  - {with: data, knobs: [innodb_buffer_pool_size]}
+  - {with: nothing, knobs: [sync_binlog], why: "a switch, more or less"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("knobs: [sync_binlog]", "knobs: [sync_binlog, back_log]", "differ in back_log"),
+        ("  - {with: data, knobs: [innodb_buffer_pool_size]}\n", "", "differ in innodb_buffer_p"),
+        ("[innodb_buffer_pool_size]", "[innodb_buffer_pool_size, sync_binlog]", "twice"),
+        (', why: "a switch, more or less"', "", "'why' is a required property"),
+        ("with: data", "with: moon", "'moon'"),
+        ("with: data", "with: memory", "'steps' is a required property"),
+        ("data_size: 10G", "", "has no data_size"),
+        ("with: data, ", 'with: cores, steps: [{below: "4", take: 1G}], ', "the last step"),
+    ],
+)
+def test_a_preset_has_to_say_how_each_value_scales(
+    old: str, new: str, complaint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD)
+    assert read_preset(path).scaling["sync_binlog"].why == "a switch, more or less"
+    assert old in GOOD
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(InvalidDataFile, match=complaint):
+        read_preset(path)
 
 
 @pytest.mark.parametrize(
     "name", ["whitepaper-9", "", "../study_templates/quick", "server-default.yaml"]
 )
 def test_an_unknown_name_is_refused_with_those_there_are(name: str) -> None:
-    with pytest.raises(UnknownPreset, match=r"there are: server-default, whitepaper-1") as refused:
+    with pytest.raises(UnknownPreset, match=r"there are: dedicated-server, io-cap") as refused:
         load_preset(name)
     assert refused.value.code == "unknown_preset"

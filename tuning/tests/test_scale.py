@@ -14,14 +14,22 @@ from tuning.configs.target import ServerTraits
 from tuning.configs.translate import translate
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+MYSQL_57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
 MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
 MIB = 1024**2
 GIB = 1024**3
 
 
-def scaled(preset: str, data_bytes: int, target: ServerTraits = MYSQL) -> Scaled:
-    published = load_preset(preset)
-    resources = HostResources(8 * GIB, 8, data_bytes)
+def scaled(
+    preset: str,
+    data_bytes: int,
+    target: ServerTraits = MYSQL,
+    *,
+    memory: int = 8 * GIB,
+    cpus: int = 8,
+) -> Scaled:
+    published = load_preset(preset).for_server(target)
+    resources = HostResources(memory, cpus, data_bytes)
     return scale(translate(published, target).knobs, published, target, resources)
 
 
@@ -111,3 +119,38 @@ def test_mariadb_takes_whole_mebibytes(wanted: int) -> None:
 @pytest.mark.parametrize("data_bytes", [1, MIB, 100 * MIB])
 def test_tiny_data_still_gets_a_pool_that_works(data_bytes: int) -> None:
     assert pool("whitepaper-1", data_bytes) >= 16 * MIB
+
+
+@pytest.mark.parametrize(
+    ("memory_mib", "pool_mib"),
+    [(512, 128), (1023, 128), (1024, 512), (3000, 1500), (4096, 3072), (65536, 49152)],
+)
+def test_a_dedicated_mariadb_is_sized_by_mysqls_rule(memory_mib: int, pool_mib: int) -> None:
+    found = scaled("dedicated-server", GIB, MARIADB, memory=memory_mib * MIB)
+    assert found.knobs["innodb_buffer_pool_size"] == f"{pool_mib * MIB}"
+    notes = {note.name: note.detail for note in found.notes}
+    assert "this server does not have" in notes["innodb_dedicated_server"]
+    assert f"{pool_mib}M for {memory_mib}M of memory" in notes["innodb_buffer_pool_size"]
+
+
+@pytest.mark.parametrize(("cpus", "redo_mib"), [(1, 512), (2, 1024), (8, 4096), (64, 16384)])
+def test_its_redo_log_grows_with_the_cpus(cpus: int, redo_mib: int) -> None:
+    mariadb = scaled("dedicated-server", GIB, MARIADB, cpus=cpus).knobs
+    assert mariadb["innodb_log_file_size"] == f"{redo_mib * MIB}"
+    old = scaled("dedicated-server", GIB, MYSQL_57, cpus=cpus).knobs
+    assert old["innodb_log_files_in_group"] == "2"
+    assert old["innodb_log_file_size"] == f"{redo_mib * MIB // 2}"
+    assert "innodb_redo_log_capacity" not in mariadb.keys() | old.keys()
+
+
+def test_a_dedicated_mysql_sizes_itself() -> None:
+    assert scaled("dedicated-server", GIB).knobs == {"innodb_dedicated_server": "ON"}
+    old = scaled("dedicated-server", GIB, ServerTraits(Flavour.MYSQL, (8, 0, 46)))
+    assert old.knobs == {"innodb_dedicated_server": "ON", "innodb_flush_method": "O_DIRECT"}
+    assert [note.name for note in old.notes] == ["innodb_flush_method"]
+
+
+def test_advice_on_io_capacity_is_the_same_on_every_host() -> None:
+    for cpus, memory in ((1, GIB), (64, 512 * GIB)):
+        knobs = scaled("io-capacity-2000", GIB, cpus=cpus, memory=memory).knobs
+        assert knobs == {"innodb_io_capacity": "2000", "innodb_io_capacity_max": "4000"}
