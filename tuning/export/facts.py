@@ -39,7 +39,8 @@ class ExportFacts:
     where there is none. `baseline_knobs` are what the baseline set: only one that set nothing
     shows the server's defaults. `date` is that of the study's end. `not_tested` adds to what is
     always said. `translated_from` are the facts as they were measured, when `server` is another
-    one (`tuning.export.retarget`).
+    one (`tuning.export.retarget`); `pinned` are then the knobs that only keep what the measured
+    server did by itself.
     """
 
     study: str
@@ -60,6 +61,7 @@ class ExportFacts:
     study_url: str = ""
     baseline_knobs: Mapping[str, str] = field(default_factory=dict)
     translated_from: ExportFacts | None = None
+    pinned: frozenset[str] = frozenset()
 
     @property
     def measured_on(self) -> ServerTraits:

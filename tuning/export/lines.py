@@ -51,7 +51,7 @@ def lines_of(facts: ExportFacts) -> list[Line]:
         for name, asked in facts.knobs.items()
     }
     given_up = {**losses(facts.knobs), **losses(values)}
-    differing = changed_names(facts)
+    differing = _changed_here(facts)
     found = []
     for name, asked in facts.knobs.items():
         knob, value, default = load_catalogue().get(name), values[name], default_of(name, facts)
@@ -81,14 +81,9 @@ def written_lines(facts: ExportFacts) -> list[Line]:
 
 
 def changed_names(facts: ExportFacts) -> set[str]:
-    """The knobs in which the candidate, as it was measured, differed from the baseline.
-
-    A translation's knobs count as different unless the measured one of that name did not differ.
-    """
-    measured = facts.translated_from
-    if measured is not None:
-        same = measured.knobs.keys() - changed_names(measured)
-        return set(facts.knobs) - same
+    """The knobs in which the candidate, as it was measured, differed from the baseline."""
+    if facts.translated_from is not None:
+        return changed_names(facts.translated_from)
     names = {**facts.knobs, **facts.baseline_knobs}
     here = _running(facts, facts.candidate_variables, facts.knobs, names)
     there = _running(facts, facts.baseline_variables, facts.baseline_knobs, names)
@@ -97,6 +92,15 @@ def changed_names(facts: ExportFacts) -> set[str]:
         for name in names
         if name not in here or name not in there or here[name].lower() != there[name].lower()
     }
+
+
+def _changed_here(facts: ExportFacts) -> set[str]:
+    """The same under the names of a translation, where it has others."""
+    differing = changed_names(facts)
+    if facts.translated_from is None:
+        return differing
+    same = facts.translated_from.knobs.keys() - differing
+    return set(facts.knobs) - same - facts.pinned
 
 
 def default_of(name: str, facts: ExportFacts) -> str | None:

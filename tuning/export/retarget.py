@@ -55,6 +55,7 @@ def retarget(facts: ExportFacts, target: ServerTraits) -> ExportFacts:
         baseline_knobs={},
         not_tested=(*measured.not_tested, *([other] if differing else [])),
         translated_from=measured,
+        pinned=frozenset(pinned),
     )
 
 

@@ -1,0 +1,184 @@
+"""The diff puts the recommendation into the user's own my.cnf and leaves the rest alone."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuning.configs.cnf import parse_cnf
+from tuning.errors import InvalidConfig, TuningError
+from tuning.export import ExportRequest, export, patched_cnf, render_diff
+from tuning.tests.export_cases import FACTS, MARIADB, MYSQL, facts, flat
+
+PRODUCTION = b"""# our server
+[client]
+port = 3306
+socket = /run/mysqld/mysqld.sock
+
+[mysqld]
+# paths
+datadir = /srv/mysql
+port    = 3306
+  innodb-io-capacity=200\t # the old disk # really
+innodb_buffer_pool_size = 4G
+skip-name-resolve
+
+# backups
+[mysqldump]
+quick
+"""
+
+
+def settings_of(data: bytes, target: Any = MYSQL) -> dict[str, str | None]:
+    return {s.name: s.value for s in parse_cnf(data, "my.cnf", target).settings}
+
+
+def patched_by_patch(current: bytes, diff: str, folder: Path) -> bytes:
+    """What patch(1) makes of the file."""
+    (folder / "my.cnf").write_bytes(current)
+    (folder / "my.cnf.diff").write_bytes(diff.encode())
+    finished = subprocess.run(
+        ["patch", "--no-backup-if-mismatch", "--fuzz=0", "-i", "my.cnf.diff"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return (folder / "my.cnf").read_bytes()
+
+
+CURRENT = {
+    "production": PRODUCTION,
+    "empty": b"",
+    "no group": b"# nothing here\n",
+    "other group": b"[client]\nport=1\n",
+    "no end of line": b"[mysqld]\ninnodb_io_capacity=200",
+    "no end of line, other": b"[mysqld]\nport=1",
+    "header only": b"[mysqld]",
+    "windows": b"\xef\xbb\xbf[mysqld]\r\nport=1\r\ninnodb_io_capacity=200\r\n[client]\r\nx\r\n",
+    "two groups": b"[mysqld]\nport=1\n[client]\nuser=a\n[mysqld]\nsocket=/x\n\n# end\n[mysql]\n",
+    "set twice": b"[mysqld]\ninnodb_io_capacity=1000\n[server]\ninnodb_io_capacity=300\n",
+    "not in ascii": "[mysqld]\n# Gr\u00fc\u00dfe \u2028 aus K\u00f6ln\nport=1\n".encode(),
+    "of no value": b"[mysqld]\ninnodb_io_capacity =\ninnodb_flush_method\n",
+}
+
+
+@pytest.mark.parametrize("current", CURRENT.values(), ids=CURRENT)
+def test_patch_applies_it(current: bytes, tmp_path: Path) -> None:
+    new = patched_by_patch(current, render_diff(FACTS, current), tmp_path)
+    assert new == patched_cnf(FACTS, current)
+    found = settings_of(new)
+    assert found == {**settings_of(current), **FACTS.knobs}
+    assert render_diff(FACTS, new).endswith("# Your file has all of it: nothing to change.\n")
+
+
+def test_all_else_stays_as_it_is() -> None:
+    old = PRODUCTION.decode().splitlines()
+    new = patched_cnf(FACTS, PRODUCTION).decode().splitlines()
+    assert "  innodb-io-capacity=2000\t # the old disk # really" in new
+    kept = [line for line in old if "innodb-io-capacity" not in line]
+    rest = iter(new)
+    assert all(line in rest for line in kept)  # in this order
+    assert new.index("innodb_flush_method = O_DIRECT") < new.index("# backups")
+    assert new.index("innodb_flush_method = O_DIRECT") > new.index("skip-name-resolve")
+
+
+def test_each_change_says_what_was_and_what_it_brought() -> None:
+    text = flat(render_diff(FACTS, PRODUCTION))
+    assert "Was 200. [D0; dynamic:" in text
+    assert "Measured together with 1 other setting: +42.4 % tpmP" in text
+    assert "3, what is best here" in text
+
+
+def test_a_switch_becomes_a_line_with_a_value() -> None:
+    current = b"[mysqld]\n  skip-innodb-adaptive-hash-index # no\n"
+    new = patched_cnf(facts(knobs={"innodb_adaptive_hash_index": "ON"}), current)
+    assert b"  innodb_adaptive_hash_index = ON # no\n" in new
+
+
+def test_a_default_is_written_over_what_the_file_has() -> None:
+    given_ = facts(knobs={"innodb_flush_neighbors": "0"})
+    new = patched_cnf(given_, b"[mysqld]\ninnodb_flush_neighbors=1\n")
+    assert settings_of(new) == {"innodb_flush_neighbors": "0"}
+    assert patched_cnf(given_, b"[mysqld]\nport=1\n") == b"[mysqld]\nport=1\n"
+
+
+def test_values_that_mean_the_same_are_left_alone() -> None:
+    current = b"[mysqld]\ninnodb_io_capacity=2000\ninnodb_flush_method='o_direct'\n"
+    assert patched_cnf(FACTS, current) == current
+
+
+def test_what_the_file_has_beside_it_is_named() -> None:
+    current = PRODUCTION.replace(b"port    = 3306\n", b"innodb_flush_log_at_trx_commit = 2\n")
+    text = flat(render_diff(FACTS, current))
+    assert "innodb_buffer_pool_size = 4294967296 (measured with 134217728)" in text
+    assert "innodb_flush_log_at_trx_commit = 2 (measured with 1); WARNING: it gives up" in text
+
+
+def test_only_the_groups_of_the_server_count() -> None:
+    current = b"[mysqld]\nport=1\n[mariadb]\ninnodb_io_capacity=300\n"
+    assert b"innodb_io_capacity=300" in patched_cnf(FACTS, current)
+    on_mariadb = patched_cnf(facts(server=MARIADB), current)
+    assert settings_of(on_mariadb, MARIADB)["innodb_io_capacity"] == "2000"
+    assert b"innodb_io_capacity=2000" in on_mariadb
+
+
+@pytest.mark.parametrize(
+    "current", [b"[mysqld]\n!includedir /etc/mysql/conf.d\n", b"[mysqld]\n\xff\n", b"port=1\n"]
+)
+def test_a_file_that_cannot_be_read_is_refused_by_line(current: bytes) -> None:
+    with pytest.raises(InvalidConfig, match=r"current my.cnf, line [12]"):
+        render_diff(FACTS, current)
+
+
+def test_there_is_no_diff_without_a_file() -> None:
+    with pytest.raises(TuningError, match="a diff needs") as refused:
+        export(FACTS, ExportRequest("diff"))
+    assert refused.value.code == "current_config_needed"
+
+
+LINES = st.sampled_from(
+    [
+        b"[mysqld]",
+        b"[client]",
+        b"[server]",
+        b"",
+        b"# innodb_io_capacity = 1",
+        b"port=1",
+        b"innodb_io_capacity=300",
+        b" INNODB_io_capacity = 300",
+        b"innodb-flush-method = fsync  # x",
+        b"loose-innodb_io_capacity = '100'",
+        b"innodb_io_capacity = 2000\r",
+    ]
+)
+
+
+@given(st.lists(LINES, max_size=12), st.booleans(), st.text(max_size=60))
+def test_any_file_ends_up_with_exactly_these_values(
+    lines: list[bytes], ended: bool, text: str
+) -> None:
+    current = b"\n".join([b"[mysqld]", *lines]) + (b"\n" if ended else b"")
+    given_ = facts(study=text, date=text, baseline=text)
+    new = patched_cnf(given_, current)
+    assert settings_of(new) == {**settings_of(current), **FACTS.knobs}
+    assert patched_cnf(given_, new) == new
+    added = [line for line in new.split(b"\n") if not line.lstrip().startswith(b"#")]
+    assert len(added) <= len(current.split(b"\n")) + 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["--- x\n+++ x\n@@ -1 +1 @@\n-[mysqld]\n+[x]", "Index: other", "1d\n.\n", "*** x", "- --- x"],
+)
+def test_patch_takes_no_orders_from_texts(text: str, tmp_path: Path) -> None:
+    given_ = facts(study=text, date=text, verdict=text, device=text, not_tested=[text])
+    diff = render_diff(given_, PRODUCTION)
+    assert patched_by_patch(PRODUCTION, diff, tmp_path) == patched_cnf(given_, PRODUCTION)

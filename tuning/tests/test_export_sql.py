@@ -1,0 +1,235 @@
+"""The scripts set what a running server takes, in an order that works, and undo it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.notes import Action, Note
+from tuning.export import render_rollback_cnf, render_rollback_sql, render_set_persist
+from tuning.export.assignments import literal
+from tuning.tests.export_cases import (
+    EFFECT,
+    FACTS,
+    MARIADB,
+    MYSQL,
+    MYSQL_8,
+    MYSQL_57,
+    facts,
+    flat,
+    knobs_in,
+    statements_in,
+)
+
+DEFAULTS = {"innodb_io_capacity": "10000", "innodb_io_capacity_max": "20000"}
+
+
+def sql(**changes: Any) -> list[str]:
+    """The statements without the one that shows the result."""
+    return statements_in(render_set_persist(facts(**changes)))[:-1]
+
+
+def undo(current: bytes | None = None, **changes: Any) -> list[str]:
+    return statements_in(render_rollback_sql(facts(**changes), current=current))
+
+
+def test_dynamic_lines_are_persisted_and_the_others_explained() -> None:
+    text = render_set_persist(facts(baseline_variables=DEFAULTS))
+    assert "SET PERSIST innodb_io_capacity = 2000;" in statements_in(text)
+    assert not any("innodb_flush_method" in line for line in statements_in(text))
+    assert "innodb_flush_method = O_DIRECT: takes a restart" in flat(text)
+    assert "-- SET PERSIST_ONLY innodb_flush_method = 'O_DIRECT';" in text.splitlines()
+    assert "3, what is best here" in text
+    assert "Not tested:" in text
+    assert "Measured together with 1 other setting: +42.4 % tpmP" in flat(text)
+
+
+@pytest.mark.parametrize("target", [MYSQL_57, MARIADB], ids=str)
+def test_servers_without_persist_are_told_that_it_does_not_last(target: Any) -> None:
+    text = render_set_persist(facts(server=target))
+    assert "SET GLOBAL innodb_io_capacity = 2000;" in statements_in(text)
+    assert "PERSIST" not in " ".join(statements_in(text))
+    assert "is lost at the next restart, so write the lines into my.cnf as well" in flat(text)
+    undone = render_rollback_sql(facts(server=target))
+    assert "SET GLOBAL innodb_io_capacity = 200;" in statements_in(undone)
+    assert "RESET PERSIST" not in undone
+
+
+def test_a_ceiling_is_raised_before_what_is_below_it() -> None:
+    knobs = {"innodb_io_capacity": "30000", "innodb_io_capacity_max": "60000"}
+    assert sql(knobs=knobs, baseline_variables=DEFAULTS) == [
+        "SET PERSIST innodb_io_capacity_max = 60000;",
+        "SET PERSIST innodb_io_capacity = 30000;",
+    ]
+    assert undo(knobs=knobs, baseline_variables=DEFAULTS)[2:4] == [
+        "SET GLOBAL innodb_io_capacity = 10000;",
+        "SET GLOBAL innodb_io_capacity_max = 20000;",
+    ]
+
+
+def test_and_lowered_after_it() -> None:
+    """9.7 does not take a ceiling below the capacity: it makes it the capacity."""
+    knobs = {"innodb_io_capacity_max": "400", "innodb_io_capacity": "200"}
+    assert sql(knobs=knobs, baseline_variables=DEFAULTS) == [
+        "SET PERSIST innodb_io_capacity = 200;",
+        "SET PERSIST innodb_io_capacity_max = 400;",
+    ]
+    assert undo(knobs=knobs, baseline_variables=DEFAULTS)[2:4] == [
+        "SET GLOBAL innodb_io_capacity_max = 20000;",
+        "SET GLOBAL innodb_io_capacity = 10000;",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "ceiling"), [(MYSQL, "1000"), (MYSQL_8, "2000")], ids=["9.7", "8.0"]
+)
+def test_a_ceiling_that_a_start_works_out_is_set_on_a_running_server(
+    target: Any, ceiling: str
+) -> None:
+    found = sql(server=target, knobs={"innodb_io_capacity": "500"})
+    assert f"SET PERSIST innodb_io_capacity_max = {ceiling};" in found
+    shown = sql(
+        knobs={"innodb_io_capacity": "500"}, candidate_variables={"innodb_io_capacity_max": "777"}
+    )
+    assert "SET PERSIST innodb_io_capacity_max = 777;" in shown
+
+
+def test_dirty_page_limits_do_not_cross() -> None:
+    knobs = {"innodb_max_dirty_pages_pct_lwm": "2.5", "innodb_max_dirty_pages_pct": "5"}
+    assert sql(knobs=knobs) == [
+        "SET PERSIST innodb_max_dirty_pages_pct_lwm = 2.5;",
+        "SET PERSIST innodb_max_dirty_pages_pct = 5;",
+    ]
+
+
+def test_gtid_mode_moves_step_by_step() -> None:
+    knobs = {"enforce_gtid_consistency": "OFF", "gtid_mode": "OFF"}
+    assert sql(knobs=knobs) == [
+        "SET GLOBAL gtid_mode = 'ON_PERMISSIVE';",
+        "SET GLOBAL gtid_mode = 'OFF_PERMISSIVE';",
+        "SET PERSIST gtid_mode = 'OFF';",
+        "SET PERSIST enforce_gtid_consistency = 'OFF';",
+    ]
+    assert undo(knobs=knobs)[2:6] == [
+        "SET GLOBAL enforce_gtid_consistency = 'ON';",
+        "SET GLOBAL gtid_mode = 'OFF_PERMISSIVE';",
+        "SET GLOBAL gtid_mode = 'ON_PERMISSIVE';",
+        "SET GLOBAL gtid_mode = 'ON';",
+    ]
+
+
+def test_a_pool_that_a_running_server_would_round_waits_for_a_restart() -> None:
+    text = render_set_persist(facts(knobs={"innodb_buffer_pool_size": f"{64 * 1024**2}"}))
+    assert statements_in(text) == []
+    assert "-- SET PERSIST_ONLY innodb_buffer_pool_size = 67108864;" in text
+    [set_now] = sql(knobs={"innodb_buffer_pool_size": f"{1024**3}"})
+    assert set_now == "SET PERSIST innodb_buffer_pool_size = 1073741824;"
+    [on_mariadb] = sql(server=MARIADB, knobs={"innodb_buffer_pool_size": f"{64 * 1024**2}"})
+    assert on_mariadb == "SET GLOBAL innodb_buffer_pool_size = 67108864;"
+
+
+def test_what_cannot_be_persisted_is_left_to_my_cnf() -> None:
+    text = render_set_persist(facts(knobs={"innodb_dedicated_server": "ON"}))
+    assert "PERSIST_ONLY innodb_dedicated_server" not in text
+    assert "innodb_dedicated_server = ON: the server does not persist it" in flat(text)
+    assert "RESET" not in render_rollback_sql(facts(knobs={"innodb_dedicated_server": "ON"}))
+
+
+def test_sql_has_the_variables_name_and_not_the_options() -> None:
+    knobs = {"transaction_isolation": "READ-COMMITTED"}
+    assert sql(server=MARIADB, knobs=knobs) == ["SET GLOBAL tx_isolation = 'READ-COMMITTED';"]
+    assert sql(knobs=knobs) == ["SET PERSIST transaction_isolation = 'READ-COMMITTED';"]
+
+
+def test_values_are_written_by_their_type() -> None:
+    knobs = load_catalogue().knobs
+    assert literal(knobs["innodb_io_capacity"], "2000") == "2000"
+    assert literal(knobs["innodb_max_dirty_pages_pct"], "7.5") == "7.5"
+    assert literal(knobs["innodb_flush_sync"], "OFF") == "OFF"
+    assert literal(knobs["innodb_monitor_enable"], "%") == "'%'"
+    assert literal(knobs["innodb_monitor_enable"], "it's") == "'it''s'"
+    for name, value in [
+        ("innodb_io_capacity", "1; DROP DATABASE x"),
+        ("innodb_monitor_enable", "a\\"),
+        ("innodb_monitor_enable", "a\n; b"),
+    ]:
+        with pytest.raises(ValueError, match=name):
+            literal(knobs[name], value)
+
+
+@given(st.text(max_size=300))
+def test_no_text_from_outside_becomes_a_statement(text: str) -> None:
+    changes: dict[str, Any] = {
+        "study": text,
+        "study_url": text,
+        "date": text,
+        "device": f"{text}\n; DROP DATABASE tpcc; --",
+        "candidate": text,
+        "baseline": text,
+        "verdict": f"*/ {text}",
+        "source": text,
+        "notes": [Note("innodb_io_capacity", Action.KEPT, text), Note(text, Action.HELD, text)],
+        "not_tested": [text],
+    }
+    plain, hostile = facts(), facts(**changes)
+    assert statements_in(render_set_persist(hostile)) == statements_in(render_set_persist(plain))
+    assert statements_in(render_rollback_sql(hostile)) == statements_in(render_rollback_sql(plain))
+    assert knobs_in(render_rollback_cnf(hostile)) == knobs_in(render_rollback_cnf(plain))
+
+
+def test_the_way_back_forgets_what_was_persisted_and_sets_what_was_read_back() -> None:
+    assert undo(baseline_variables=DEFAULTS) == [
+        "RESET PERSIST IF EXISTS innodb_io_capacity;",
+        "RESET PERSIST IF EXISTS innodb_flush_method;",
+        "RESET PERSIST IF EXISTS innodb_io_capacity_max;",
+        "SET GLOBAL innodb_io_capacity_max = 20000;",
+        "SET GLOBAL innodb_io_capacity = 10000;",
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN "
+        "('innodb_io_capacity', 'innodb_io_capacity_max');",
+    ]
+    text = flat(render_rollback_sql(facts()))
+    assert "Undone only by the old my.cnf and a restart: innodb_flush_method" in text
+
+
+def test_or_what_the_users_own_file_had() -> None:
+    current = b"[mysqld]\ninnodb-io-capacity = 5K\ndatadir=/x\n"
+    assert undo(current, baseline_variables=DEFAULTS)[3:5] == [
+        "SET GLOBAL innodb_io_capacity_max = 10240;",
+        "SET GLOBAL innodb_io_capacity = 5120;",
+    ]
+
+
+def test_the_old_my_cnf_comes_back_as_it_was() -> None:
+    current = (
+        b"[mysqld]\nloose-innodb_io_capacity = 300\nport = 3306\n"
+        b"innodb_flush_method=fsync # hm\ninnodb_io_capacity=400\n"
+    )
+    text = render_rollback_cnf(facts(), current=current)
+    assert knobs_in(text) == {"innodb_io_capacity": "400", "innodb_flush_method": "fsync"}
+    assert "3306" not in text
+
+
+def test_without_one_the_servers_defaults_do_or_no_line_at_all() -> None:
+    text = render_rollback_cnf(facts())
+    assert knobs_in(text) == {"innodb_io_capacity": "10000"}
+    assert "innodb_flush_method: delete the line, the server works it out by itself" in flat(text)
+
+
+def test_an_old_value_that_is_unsafe_comes_back_with_a_warning() -> None:
+    current = b"[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"
+    given_ = facts(knobs={"innodb_flush_log_at_trx_commit": "1", "innodb_io_capacity": "2000"})
+    text = render_rollback_cnf(given_, current=current)
+    assert "innodb_flush_log_at_trx_commit = 2" in text.splitlines()
+    warning = "WARNING: innodb_flush_log_at_trx_commit = 2, as it was before, gives up the commits"
+    assert flat(text).count(warning) == 2
+
+
+def test_keeping_the_baseline_is_nothing_to_set_and_nothing_to_undo() -> None:
+    kept = facts(candidate=FACTS.baseline, knobs={}, effects=[EFFECT])
+    assert statements_in(render_set_persist(kept)) == []
+    assert statements_in(render_rollback_sql(kept)) == []
+    assert knobs_in(render_rollback_cnf(kept)) == {}
