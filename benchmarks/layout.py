@@ -19,6 +19,10 @@ class DeviceLayout:
     def root(self) -> Path:
         return self.data_dir / FOLDER
 
+    @property
+    def trials_dir(self) -> Path:
+        return self.root / "trials"
+
     def run_dir(self, name: str) -> Path:
         return self.root / "runs" / name
 

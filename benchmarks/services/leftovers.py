@@ -12,6 +12,7 @@ from benchmarks.datasets.golden import sweep_loads
 from benchmarks.layout import DeviceLayout
 from benchmarks.models import Device, Run, RunState
 from benchmarks.servers.registry import reap
+from benchmarks.servers.trial import sweep_trials
 from benchmarks.services.claims import is_dead
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,9 @@ def clear_leftovers(host_id: int) -> list[str]:
         for place in (device.data_dir, device.log_dir):
             if place:
                 done += [f"deleted {path}" for path in _sweep_loads(Path(place))]
-                done += _clear_runs(DeviceLayout(Path(place)).run_dir(""), alive)
+                layout = DeviceLayout(Path(place))
+                done += _clear_runs(layout.run_dir(""), alive)
+                done += [f"deleted {path}" for path in sweep_trials(layout.trials_dir)]
     return done
 
 

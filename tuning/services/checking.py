@@ -57,7 +57,7 @@ def check_text(
     origin = origin_of(translate_from)
     if target is None:
         target = server_here()
-        circumstances = circumstances_here(connections)
+        circumstances = circumstances_here(settings.DEFAULT_DEVICE, connections)
     else:
         circumstances = Circumstances(connections=connections) if connections else UNKNOWN
     report = import_cnf(

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-
-import psutil
+from pathlib import Path
 
 from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.directio import supports_direct_io
+from benchmarks.memory import host_memory, memory_budget
 from benchmarks.servers.privileges import OPEN_FILES
 from tuning.configs.circumstances import Circumstances
 from tuning.configs.resources import HostResources
 
 
-def circumstances_here(connections: int | None) -> Circumstances:
-    """This host under a workload that opens so many connections."""
-    memory = psutil.virtual_memory().total
+def circumstances_here(device: Path | None, connections: int | None) -> Circumstances:
+    """This host, a directory on the device and a workload that opens so many connections."""
     return Circumstances(
-        memory_budget_bytes=memory,
+        memory_budget_bytes=memory_budget(),
         connections=connections,
+        direct_io=supports_direct_io(device) if device else None,
         logical_cpus=_logical_cpus(),
-        host_memory_bytes=memory,
+        host_memory_bytes=host_memory(),
         open_files=OPEN_FILES,
     )
 
@@ -27,7 +28,7 @@ def circumstances_here(connections: int | None) -> Circumstances:
 def resources_here(warehouses: int) -> HostResources:
     """This host's memory and processors, and the size of so many warehouses of data."""
     return HostResources(
-        memory_bytes=psutil.virtual_memory().total,
+        memory_bytes=memory_budget(),
         logical_cpus=_logical_cpus(),
         data_bytes=estimated_bytes(warehouses),
     )

@@ -50,6 +50,7 @@ def export_facts(recommendation: Recommendation) -> ExportFacts:
         notes=[Note(n["name"], Action(n["action"]), n["detail"]) for n in winner.notes],
         candidate_variables=_variables(winner),
         baseline_variables=_variables(baseline),
+        baseline_knobs=baseline.config.knobs,
     )
 
 

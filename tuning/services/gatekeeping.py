@@ -1,5 +1,197 @@
 """The last stages of the gate: every candidate is tried on the server before a study's first run.
 
-A candidate that the server does not take, or does not take as it was asked for, is known within
-seconds and costs no run; two that end up with the same effective values are measured once.
+A candidate that the server does not take is known within seconds and costs no run; of those that
+end up with the same effective values one is measured for all.
 """
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.datasets.pristine import ensure_pristine
+from benchmarks.errors import RunFailed
+from benchmarks.layout import DeviceLayout
+from benchmarks.models import Run, RunState
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.trial import Trial, try_config
+from tuning.catalogue.knob import Durability
+from tuning.configs.circumstances import Circumstances
+from tuning.configs.expected import Expected
+from tuning.configs.gate import report_knobs
+from tuning.configs.imports import ImportedLine, ImportReport
+from tuning.configs.readback import signature
+from tuning.configs.stages import StageResult, check_in_stages
+from tuning.configs.target import ServerTraits
+from tuning.errors import TuningError
+from tuning.models import Candidate, Study
+from tuning.services.circumstances import circumstances_here
+
+logger = logging.getLogger(__name__)
+
+# How a trial may end that says nothing of the config.
+NOT_THE_CONFIGS_FAULT = frozenset({Outcome.CANCELLED, Outcome.DISK_FULL})
+
+
+class NothingToCompare(TuningError):
+    """The gate left nothing that could be compared; `log_tail` has the server's own words."""
+
+    def __init__(self, code: str, message: str, log_tail: str = "") -> None:
+        super().__init__(code, message)
+        self.log_tail = log_tail
+
+
+def try_candidates(
+    study: Study,
+    binary: ServerBinary,
+    *,
+    report: Callable[[str], None],
+    should_stop: Callable[[], bool],
+) -> None:
+    """Start the server once with every candidate and keep what it made of it.
+
+    A refused candidate's runs end here; a twin's are deleted, none has begun. Safe to repeat.
+    Raises NothingToCompare, with the baseline's log where the server refuses that one, and
+    RunFailed or another BenchmarkError for what is not a config's fault.
+    """
+    device = Path(study.devices.order_by("pk")[0].data_dir)
+    most = max(workload.connections for workload in study.workloads.all())
+    gate = _Gate(study, binary, circumstances_here(device, most), DeviceLayout(device))
+    report("preparing trial starts")
+    gate.prepare(should_stop)
+    waiting = study.candidates.filter(refusal="", merged_into=None).select_related("config")
+    candidates = sorted(waiting, key=lambda candidate: not candidate.is_baseline)
+    first_with: dict[str, Candidate] = {}
+    for number, candidate in enumerate(candidates, start=1):
+        report(f"trying {candidate.name} on the server ({number} of {len(candidates)})")
+        trial = gate.try_one(candidate, should_stop)
+        if trial is None:
+            continue
+        twin = first_with.setdefault(signature(trial.variables, gate.target), candidate)
+        if twin is not candidate and not study.keeps_duplicates:
+            _merge(candidate, twin)
+    _check_what_is_left(study)
+
+
+class _Gate:
+    """What all trials of a study share."""
+
+    def __init__(
+        self,
+        study: Study,
+        binary: ServerBinary,
+        circumstances: Circumstances,
+        layout: DeviceLayout,
+    ) -> None:
+        self.target = ServerTraits.of(binary)
+        self._study = study
+        self._binary = binary
+        self._circumstances = circumstances
+        self._layout = layout
+        self._pristine = layout.root
+
+    def prepare(self, should_stop: Callable[[], bool]) -> None:
+        self._pristine = ensure_pristine(
+            self._binary, self._layout.root, settings.INSTANCE_REGISTRY, should_stop=should_stop
+        )
+
+    def try_one(self, candidate: Candidate, should_stop: Callable[[], bool]) -> Trial | None:
+        """Start the candidate and store what came of it; None when the server refuses it."""
+        knobs = candidate.config.knobs
+        try:
+            trial = try_config(
+                self._binary,
+                knobs,
+                pristine=self._pristine,
+                work_dir=self._layout.trials_dir,
+                registry=settings.INSTANCE_REGISTRY,
+                redo_bytes=Expected(knobs, self.target, self._circumstances).redo() or 0,
+                should_stop=should_stop,
+            )
+        except RunFailed as failure:
+            if failure.outcome in NOT_THE_CONFIGS_FAULT:
+                raise
+            _refuse(candidate, failure, check_in_stages(self._report(candidate), failure))
+            return None
+        _keep(candidate, check_in_stages(self._report(candidate), trial))
+        return trial
+
+    def _report(self, candidate: Candidate) -> ImportReport:
+        """The first two stages again, now for what was stored, with the lines of its file."""
+        report = report_knobs(
+            candidate.config.knobs,
+            self.target,
+            source=candidate.name,
+            durability=Durability(self._study.durability),
+            circumstances=self._circumstances,
+            fit=False,
+        )
+        lines = (
+            ImportedLine(**{**line, "became": tuple(map(tuple, line["became"]))})
+            for line in candidate.lines
+        )
+        return replace(report, lines=tuple(lines))
+
+
+def _refuse(candidate: Candidate, failure: RunFailed, stages: list[StageResult]) -> None:
+    """The server does not take it: that is the result of all its runs."""
+    logger.info("candidate %s is refused: %s", candidate, failure)
+    with transaction.atomic():
+        candidate.refusal = str(failure)
+        candidate.save(update_fields=["refusal"])
+        _keep(candidate, stages)
+        Run.objects.filter(slot__candidate=candidate, state=RunState.QUEUED).update(
+            state=RunState(failure.outcome.value),
+            reason=str(failure),
+            log_tail=failure.log_tail,
+            finished_at=timezone.now(),
+        )
+
+
+def _keep(candidate: Candidate, stages: list[StageResult]) -> None:
+    candidate.checks = [stage_document(stage) for stage in stages]
+    candidate.save(update_fields=["checks"])
+
+
+def stage_document(stage: StageResult) -> dict[str, Any]:
+    """A stage's result as it is stored with the candidate."""
+    return {**asdict(stage), "passed": stage.passed}
+
+
+def _merge(candidate: Candidate, twin: Candidate) -> None:
+    """Measured once for both: the runs of the later one are taken back before they begin."""
+    with transaction.atomic():
+        candidate.merged_into = twin
+        candidate.save(update_fields=["merged_into"])
+        runs = list(candidate.slots.values_list("run_id", flat=True))
+        candidate.slots.all().delete()
+        Run.objects.filter(pk__in=runs, state=RunState.QUEUED).delete()
+
+
+def _check_what_is_left(study: Study) -> None:
+    candidates = list(study.candidates.select_related("merged_into"))
+    baseline = next(candidate for candidate in candidates if candidate.is_baseline)
+    if baseline.refusal:
+        raise NothingToCompare(
+            "baseline_refused",
+            f"the server does not start with the baseline, {baseline.name}: {baseline.refusal}",
+            "\n".join(check["log_tail"] for check in baseline.checks if check["log_tail"]),
+        )
+    others = [candidate for candidate in candidates if not candidate.is_baseline]
+    if any(not (other.refusal or other.merged_into) for other in others):
+        return
+    reasons = [
+        f"{other.name} has the same effective values as {other.merged_into}"
+        if other.merged_into
+        else f"the server does not take {other.name} ({other.refusal})"
+        for other in others
+    ]
+    raise NothingToCompare("nothing_to_compare", f"nothing to compare: {'; '.join(reasons)}")

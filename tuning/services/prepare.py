@@ -1,4 +1,4 @@
-"""Loads the datasets of a study before its first run, with progress on the study's row."""
+"""Prepares a study before its first run, with progress on its row: datasets, trial starts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import LoadProgress, ProgressCallback
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.layout import DeviceLayout
-from benchmarks.servers.binary import identify
+from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.services import heartbeat
 from benchmarks.services.claims import claimant, host_lock
 from benchmarks.services.heartbeat import Heartbeat
 from tuning.models import Study, StudyState
 from tuning.services.dispatch import end_study
+from tuning.services.gatekeeping import NothingToCompare, try_candidates
 
 logger = logging.getLogger(__name__)
+
+# Loading is this share of the preparation; the rest are the trial starts.
+LOADING_SHARE = 0.9
 
 
 def prepare_study(study_id: int) -> None:
@@ -49,13 +53,18 @@ def _prepare_claimed(study: Study) -> None:
 
     def progress(step: LoadProgress) -> None:
         latest.update(
-            preparing_fraction=step.fraction,
+            preparing_fraction=step.fraction * LOADING_SHARE,
             preparing_text=f"loading the dataset: {step.phase}"[:200],
         )
 
+    def report(text: str) -> None:
+        latest.update(preparing_fraction=LOADING_SHARE, preparing_text=text[:200])
+
     with Heartbeat(beat) as pulse:
         try:
-            _load_all(study, progress, pulse)
+            binary = identify(Path(study.server.path))
+            _load_all(study, binary, progress, pulse)
+            try_candidates(study, binary, report=report, should_stop=pulse.should_stop)
         except RunFailed as failure:
             if pulse.stop_request in (heartbeat.WORKER_STOPPING, heartbeat.WORKER_DIED):
                 mine.update(claimed_by="", stop_request="", preparing_fraction=0)
@@ -66,6 +75,8 @@ def _prepare_claimed(study: Study) -> None:
                 _fail(study, failure.code, str(failure), failure.log_tail)
         except BenchmarkError as failure:
             _fail(study, failure.code, str(failure), failure.log_tail)
+        except NothingToCompare as nothing:
+            _fail(study, nothing.code, str(nothing), nothing.log_tail)
         except Exception as bug:
             logger.exception("study %s: internal error while loading", study.pk)
             _fail(study, "internal_error", f"{type(bug).__name__}: {bug}")
@@ -76,8 +87,9 @@ def _prepare_claimed(study: Study) -> None:
             mine.update(state=StudyState.RUNNING, claimed_by="", preparing_fraction=1)
 
 
-def _load_all(study: Study, progress: ProgressCallback, pulse: Heartbeat) -> None:
-    binary = identify(Path(study.server.path))
+def _load_all(
+    study: Study, binary: ServerBinary, progress: ProgressCallback, pulse: Heartbeat
+) -> None:
     for device in study.devices.all():
         layout = DeviceLayout(data_dir=Path(device.data_dir))
         for warehouses in {workload.warehouses for workload in study.workloads.all()}:

@@ -20,7 +20,7 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
 from benchmarks.services import heartbeat
 from tuning.configs.candidates import plan_candidates
-from tuning.configs.footprint import redo_bytes
+from tuning.configs.expected import Expected
 from tuning.configs.settled import ANY_VERSION
 from tuning.configs.target import ServerTraits
 from tuning.models import ACTIVE_STUDY_STATES, Study
@@ -55,18 +55,21 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     needed = _needed_bytes(binary, identity.path, sizes.warehouses)
     check_usable(identity.path, needed)
     origin = origin_of(request.translate_from)
+    target = ServerTraits.of(binary)
+    circumstances = circumstances_here(identity.path, max(sizes.connections))
     planned = plan_candidates(
         template,
         request.configs,
-        ServerTraits.of(binary),
+        target,
         resources=resources_here(sizes.warehouses),
         durability=request.durability,
-        circumstances=circumstances_here(max(sizes.connections)),
+        circumstances=circumstances,
         translate=origin is ANY_VERSION or origin or False,
     )
     if len(planned) < 2:
         raise BadRequest(f"template {template.name!r} needs a config of yours to compare with")
-    check_usable(identity.path, needed + redo_bytes(planned))
+    redo = [Expected(plan.knobs, target, circumstances).redo() or 0 for plan in planned]
+    check_usable(identity.path, needed + max(redo))
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(

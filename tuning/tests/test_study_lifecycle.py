@@ -23,12 +23,13 @@ from benchmarks.metrics import BytesSource, Metrics
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.trial import Trial
 from benchmarks.services import heartbeat, runs
 from benchmarks.services.claims import claimant
 from benchmarks.services.runs import execute_run
 from tuning.errors import InvalidConfig
 from tuning.models import Study, StudyState
-from tuning.services import dispatch, prepare, studies
+from tuning.services import dispatch, gatekeeping, prepare, studies
 from tuning.services.dispatch import EXECUTE, PREPARE, advance_host
 from tuning.services.exports import my_cnf_of
 from tuning.services.prepare import prepare_study
@@ -69,6 +70,11 @@ def measurement(tpmp: float = 6000.0, key: str = "k") -> Measurement:
     )
 
 
+def started(_binary: ServerBinary, options: dict[str, str], **_: Any) -> Trial:
+    """A trial start after which every variable is as it was asked for."""
+    return Trial(variables=dict(options), validated=True, log_tail="", seconds=1.0)
+
+
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, str]]:
     """The messages sent to the broker: (task, id, queue)."""
@@ -91,6 +97,8 @@ def host_of_fakes(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
     monkeypatch.setattr(studies, "estimated_directory_bytes", lambda _: 1)
     monkeypatch.setattr(prepare, "identify", lambda _: BINARY)
     monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
+    monkeypatch.setattr(gatekeeping, "ensure_pristine", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(gatekeeping, "try_config", started)
     monkeypatch.setattr(runs, "identify", lambda _: BINARY)
     monkeypatch.setattr(runs, "find_driver", lambda *_: FakeDriver())
 

@@ -1,0 +1,224 @@
+"""Trial starts before a study's runs: refusals cost no run, twins are measured once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import current_app
+
+from benchmarks.drivers.fake import FakeDriver
+from benchmarks.errors import RunFailed
+from benchmarks.models import Run, RunState
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.trial import Trial
+from tuning.models import Candidate, Study, StudyState
+from tuning.services import gatekeeping, prepare, studies
+from tuning.services.dispatch import advance_host
+from tuning.services.gatekeeping import NothingToCompare, try_candidates
+from tuning.services.prepare import prepare_study
+from tuning.services.requests import StudyRequest
+from tuning.services.results import boards
+from tuning.services.studies import create_study
+from tuning.tests.test_study_lifecycle import BINARY
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TryConfig = Callable[..., Trial]
+ONE = ("one", b"[mysqld]\ninnodb_io_capacity = 5000\n")
+SAME = ("same", b"[mysqld]\ninnodb-io-capacity = 5000\nsync_binlog = 1\n")
+BAD = ("bad", b"[mysqld]\n# two\ninnodb_io_capacity = 300\n")
+DEFAULTS = {"innodb_io_capacity": "10000", "sync_binlog": "1", "innodb_lru_scan_depth": "1024"}
+
+
+def server(answers: Mapping[str, RunFailed | str] = {}) -> TryConfig:  # never changed
+    """A server with defaults that refuses or changes some values of innodb_io_capacity."""
+
+    def try_config(_binary: ServerBinary, options: Mapping[str, str], **_: Any) -> Trial:
+        variables = DEFAULTS | dict(options)
+        answer = answers.get(variables["innodb_io_capacity"])
+        if isinstance(answer, RunFailed):
+            raise answer
+        if answer is not None:
+            variables["innodb_io_capacity"] = answer
+        return Trial(variables=variables, validated=True, log_tail="", seconds=1.5)
+
+    return try_config
+
+
+def refusal(outcome: Outcome = Outcome.NO_START) -> RunFailed:
+    return RunFailed(outcome, "unknown variable 'innodb_io_capacity'", log_tail="[ERROR] no")
+
+
+@pytest.fixture
+def new_study(
+    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+) -> Callable[..., Study]:
+    """Makes a study on a host of fakes whose candidates are the defaults and some files."""
+    settings.RUN_DIR = tmp_path
+    settings.DEFAULT_DEVICE = tmp_path / "device"
+    monkeypatch.setattr(studies, "find_server", lambda *_: BINARY)
+    monkeypatch.setattr(studies, "find_driver", lambda *_: FakeDriver())
+    monkeypatch.setattr(studies, "estimated_directory_bytes", lambda _: 1)
+    monkeypatch.setattr(prepare, "identify", lambda _: BINARY)
+    monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
+    monkeypatch.setattr(gatekeeping, "ensure_pristine", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(current_app, "send_task", lambda *_, **__: None)
+
+    def make(*files: tuple[str, bytes], **values: Any) -> Study:
+        request = StudyRequest(template="compare", configs=list(files), blocks=2, **values)
+        return create_study(request)
+
+    return make
+
+
+def prepared(study: Study, monkeypatch: pytest.MonkeyPatch, tries: TryConfig) -> Study:
+    monkeypatch.setattr(gatekeeping, "try_config", tries)
+    prepare_study(study.pk)
+    advance_host(study.host_id)
+    study.refresh_from_db()
+    return study
+
+
+def candidate(study: Study, name: str) -> Candidate:
+    return study.candidates.get(name=name)
+
+
+def test_what_the_server_makes_of_a_config_is_kept(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = prepared(new_study(ONE), monkeypatch, server({"5000": "4096"}))
+    assert study.state == StudyState.RUNNING
+    checks = candidate(study, "one").checks
+    assert [check["stage"] for check in checks] == ["values", "rules", "server", "read_back"]
+    assert all(check["passed"] for check in checks)
+    [difference] = checks[3]["differences"]
+    assert difference == {
+        "name": "innodb_io_capacity",
+        "requested": "5000",
+        "effective": "4096",
+    }
+    assert checks[2]["seconds"] == 1.5
+
+
+def test_a_refused_candidate_costs_no_run_and_the_others_go_on(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = prepared(new_study(ONE, BAD), monkeypatch, server({"300": refusal()}))
+    assert study.state == StudyState.RUNNING
+    bad = candidate(study, "bad")
+    assert "unknown variable" in bad.refusal
+    failed = next(check for check in bad.checks if not check["passed"])
+    assert (failed["stage"], failed["problems"][0]["line"]) == ("server", 3)
+    assert failed["log_tail"] == "[ERROR] no"
+    runs = Run.objects.filter(slot__candidate=bad)
+    assert {run.state for run in runs} == {RunState.NO_START}
+    assert runs.count() == 2
+    assert all(run.started_at is None and run.log_tail == "[ERROR] no" for run in runs)
+    assert Run.objects.filter(slot__study=study, state=RunState.QUEUED).count() == 4
+    row = next(row for row in boards(study)[0].rows if row.candidate == bad)
+    assert (row.ranked.outcome, row.ranked.failures) == ("no_start", 2)
+
+
+def test_candidates_with_the_same_effective_values_are_measured_once(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = prepared(new_study(ONE, SAME), monkeypatch, server())
+    assert candidate(study, "same").merged_into == candidate(study, "one")
+    assert not Run.objects.filter(slot__candidate__name="same").exists()
+    assert study.slots.count() == 4
+    assert Run.objects.filter(state=RunState.QUEUED).count() == 4
+
+
+def test_a_value_that_the_server_changes_back_is_the_baseline(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = prepared(new_study(ONE, BAD), monkeypatch, server({"300": "10000"}))
+    assert candidate(study, "bad").merged_into == candidate(study, "server-default")
+    assert candidate(study, "one").merged_into is None
+
+
+def test_identical_configs_are_kept_apart_when_asked_for(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = prepared(new_study(ONE, SAME, keeps_duplicates=True), monkeypatch, server())
+    assert candidate(study, "same").merged_into is None
+    assert study.slots.count() == 6
+
+
+@pytest.mark.parametrize(
+    ("answers", "code", "words"),
+    [
+        ({"10000": refusal()}, "baseline_refused", "does not start with the baseline"),
+        ({"5000": "10000"}, "nothing_to_compare", "one has the same effective values as server-"),
+        ({"5000": refusal()}, "nothing_to_compare", "the server does not take one"),
+    ],
+)
+def test_a_study_with_nothing_left_to_compare_fails_and_says_why(
+    answers: dict[str, RunFailed | str],
+    code: str,
+    words: str,
+    new_study: Callable[..., Study],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = prepared(new_study(ONE), monkeypatch, server(answers))
+    assert (study.state, study.reason_code) == (StudyState.FAILED, code)
+    assert words in study.reason
+    assert (study.log_tail == "[ERROR] no") == (code == "baseline_refused")
+
+
+def test_a_full_device_is_no_fault_of_the_config(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = refusal(Outcome.DISK_FULL)
+    study = prepared(new_study(ONE), monkeypatch, server({"5000": full}))
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "disk_full")
+    assert candidate(study, "one").refusal == ""
+
+
+def test_preparing_again_tries_again_and_changes_nothing(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = new_study(ONE, SAME, BAD)
+    monkeypatch.setattr(gatekeeping, "try_config", server({"300": refusal()}))
+    for _ in range(2):
+        try_candidates(study, BINARY, report=lambda _: None, should_stop=lambda: False)
+    assert study.slots.count() == 6
+    assert candidate(study, "same").merged_into == candidate(study, "one")
+    assert candidate(study, "bad").refusal
+
+
+@pytest.mark.server
+def test_the_gate_on_a_real_server(
+    any_server: ServerBinary,
+    server_tmp: Path,
+    settings: Any,
+    new_study: Callable[..., Study],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(current_app, "send_task", lambda *_, **__: None)
+    monkeypatch.setattr(studies, "find_server", lambda *_: any_server)
+    monkeypatch.setattr(studies, "estimated_directory_bytes", lambda _: 1)
+    settings.RUN_DIR = server_tmp
+    settings.DEFAULT_DEVICE = server_tmp / "device"
+    settings.INSTANCE_REGISTRY = server_tmp / "registry"
+    odd_pool = ("odd", b"[mysqld]\ninnodb_buffer_pool_size = 200M\n")
+    default_pool = ("default", b"[mysqld]\ninnodb_buffer_pool_size = 128M\n")
+    study = new_study(odd_pool, default_pool, driver="sysbench")
+    steps: list[str] = []
+    try_candidates(study, any_server, report=steps.append, should_stop=lambda: False)
+    assert candidate(study, "default").merged_into == candidate(study, "server-default")
+    checks = {check["stage"]: check for check in candidate(study, "odd").checks}
+    assert all(check["passed"] for check in checks.values())
+    differing = [found["effective"] for found in checks["read_back"]["differences"]]
+    rounds = any_server.flavour != "mariadb"
+    assert differing == ([str(256 * 1024**2)] if rounds else [])
+    assert steps[-1].endswith("(3 of 3)")
+    assert not list((server_tmp / "device" / "oltp-advisor" / "trials").iterdir())
+    only = new_study(default_pool, driver="sysbench")
+    with pytest.raises(NothingToCompare):
+        try_candidates(only, any_server, report=steps.append, should_stop=lambda: False)
