@@ -9,6 +9,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.datasets.golden import sweep_loads
+from benchmarks.emulation.sweep import sweep_cgroups
 from benchmarks.layout import DeviceLayout
 from benchmarks.models import Device, Run, RunState
 from benchmarks.servers.registry import reap
@@ -21,12 +22,13 @@ RUN_PREFIX = "run-"
 
 
 def clear_leftovers(host_id: int) -> list[str]:
-    """End orphaned servers, delete half-loaded datasets and the folders of abandoned runs.
+    """End orphaned servers; delete their cgroups, half-loaded datasets and folders of dead runs.
 
     Returns a line for each thing done. A run whose process lives (of another worker that ends
     just now) is left alone.
     """
     done = reap(settings.INSTANCE_REGISTRY)
+    done += sweep_cgroups()
     running = Run.objects.filter(host_id=host_id, state=RunState.RUNNING)
     alive = {f"{RUN_PREFIX}{run.pk}" for run in running if not is_dead(run.claimed_by)}
     for device in Device.objects.filter(host_id=host_id):
