@@ -1,0 +1,172 @@
+"""Real runs that are really disturbed: by a stranger's CPU use, by a host that stands still."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks.datasets.golden import Dataset
+from benchmarks.drivers.protocol import Load
+from benchmarks.drivers.select import find_driver
+from benchmarks.layout import FOLDER, DeviceLayout
+from benchmarks.measure import Disturbed, Plan, measure
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.telemetry.cpu import logical_cpus
+from benchmarks.telemetry.disturbance import Kind, Limits
+from benchmarks.tests.conftest import GOLDEN_WAREHOUSES
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parents[2]
+# Only what each test is about: this host may be busy with other tests.
+NOTHING = Limits(0, 0, 0, 0, 0, 0, 0)
+STOPPED_S = 3.0
+
+
+@pytest.fixture
+def plan(
+    mysql_binary: ServerBinary,
+    golden_dataset: Callable[[ServerBinary], Dataset],
+    server_tmp: Path,
+    registry: Path,
+) -> Plan:
+    """A short run on the golden dataset that the tests of this session share."""
+    golden = golden_dataset(mysql_binary)
+    device = server_tmp / "device"
+    device.mkdir()
+    # <device>/oltp-advisor/datasets/<key> is where a run looks for it
+    (device / FOLDER).symlink_to(golden.path.parents[1])
+    return Plan(
+        name=f"run-{os.getpid()}",
+        binary=mysql_binary,
+        driver=find_driver("sysbench"),
+        load=Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=6, seed=1),
+        options={},
+        layout=DeviceLayout(device),
+        registry=registry,
+        limits=NOTHING,
+    )
+
+
+@contextmanager
+def strangers(folder: Path, count: int) -> Iterator[None]:
+    """Processes that burn CPU time and do not descend from this one."""
+    program = folder / "adv-burner"
+    program.symlink_to(Path(sys.executable).resolve())
+    pids = []
+    try:
+        for number in range(count):
+            file = folder / f"pid-{number}"
+            code = f"open({str(file)!r}, 'w').write(str(__import__('os').getpid()) + ' ')\n"
+            # setsid forks and leaves at once, so that init adopts the program
+            subprocess.run(
+                ["setsid", "--fork", program, "-c", f"{code}while True: pass"], check=True
+            )
+            deadline = time.monotonic() + 10
+            while not (text := file.read_text() if file.exists() else ""):
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            pids.append(int(text))
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_stranger_that_burns_cpu_time_voids_the_run(plan: Plan, tmp_path: Path) -> None:
+    limits = replace(NOTHING, foreign_cpu_pct=Limits().foreign_cpu_pct)
+    with strangers(tmp_path, -(-logical_cpus() // 2)), pytest.raises(Disturbed) as void:
+        measure(replace(plan, limits=limits), report=lambda _: None, should_stop=lambda: False)
+    (found,) = void.value.evidence.disturbances
+    assert found.kind is Kind.FOREIGN_CPU
+    assert found.value > 15
+    assert "other programs used" in str(void.value)
+    assert "adv-burner" in [name for name, _ in void.value.evidence.conditions["by_cpu"]]  # type: ignore[attr-defined]
+    assert [s["second"] for s in void.value.evidence.samples if (s["second"] or 0) >= 0]
+    assert void.value.outcome is Outcome.DISTURBED
+    assert not list(plan.layout.run_dir("").iterdir())
+
+
+def test_our_own_load_does_not_void_a_run(plan: Plan) -> None:
+    """mysqld and driver are not strangers to the process that started them."""
+    found = measure(plan, report=lambda _: None, should_stop=lambda: False)
+    by_cpu = dict(found.conditions["by_cpu"])  # type: ignore[call-overload]
+    # the loader's name is the brought server's, which is started through it
+    assert not [n for n in by_cpu if n.startswith(("mysqld", "sysbench", "ld-linux"))]
+    assert found.conditions["stalled_s"] == 0
+    assert "steal: switched off" in found.conditions["unwatched"]  # type: ignore[operator]
+    assert found.trend_pct is None  # six seconds are too few
+
+
+def test_a_host_that_stands_still_voids_the_run(plan: Plan) -> None:
+    """Everything of the run is stopped, as all processes are where a virtual machine is held."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *_arguments(plan)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line == "measuring\n":
+                break
+        time.sleep(1.5)
+        top = psutil.Process(process.pid)
+        everyone = [top, *top.children(recursive=True)]
+        for one in everyone:
+            one.suspend()
+        time.sleep(STOPPED_S)
+        for one in reversed(everyone):
+            one.resume()
+        rest = process.stdout.read().splitlines()
+    (found,) = json.loads(rest[-1])
+    assert found["kind"] == "stall"
+    assert found["value"] == pytest.approx(STOPPED_S, abs=1.2)
+    assert "the host stood still for" in found["text"]
+
+
+def _arguments(plan: Plan) -> list[str]:
+    return [str(plan.binary.path), str(plan.layout.data_dir), str(plan.registry)]
+
+
+SCRIPT = f"""
+import json, sys
+from pathlib import Path
+from benchmarks.drivers.protocol import Load
+from benchmarks.drivers.select import find_driver
+from benchmarks.layout import DeviceLayout
+from benchmarks.measure import Disturbed, Plan, measure
+from benchmarks.servers.binary import identify
+from benchmarks.telemetry.disturbance import Limits
+
+binary, device, registry = map(Path, sys.argv[1:])
+plan = Plan(
+    name="run-stopped",
+    binary=identify(binary),
+    driver=find_driver("sysbench"),
+    load=Load({GOLDEN_WAREHOUSES}, 4, warmup_s=1, measure_s=8, seed=1),
+    options={{}},
+    layout=DeviceLayout(device),
+    registry=registry,
+    limits=Limits(0, 0, 0, Limits().stall_pct, 0, 0, 0),
+)
+try:
+    measure(plan, report=lambda step: print(step, flush=True), should_stop=lambda: False)
+except Disturbed as void:
+    found = [one.as_document() for one in void.evidence.disturbances]
+    print(json.dumps([one for one in found if one["kind"] == "stall"]))
+else:
+    print("[]")
+"""
