@@ -8,7 +8,9 @@ MySQL has `innodb_log_file_size` x `innodb_log_files_in_group` until 8.0.30 and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from tuning.catalogue.loader import load_catalogue
 from tuning.configs.notes import Action
 from tuning.configs.settled import Origin, Settled
 from tuning.configs.target import ServerTraits
@@ -20,6 +22,7 @@ SIZE, FILES, CAPACITY = NAMES = (
     "innodb_log_files_in_group",
     "innodb_redo_log_capacity",
 )
+_LARGEST = 2**63 - 1  # what the gate takes as a number
 _OLD_FILES = 2
 _OLD_SIZE = 48 * 1024**2
 
@@ -39,9 +42,21 @@ def translate_redo(
 
     `number` reads a figure and raises ValueError; what it cannot read is left to the caller too.
     """
+    found = _translate(values, origin, target, number)
+    return {name: _within_limits(settled, target) for name, settled in found.items()}
+
+
+def _translate(
+    values: Mapping[str, str | None],
+    origin: Origin,
+    target: ServerTraits,
+    number: Callable[[str], int],
+) -> dict[str, Settled]:
     try:
         given = {name: number(values[name] or "") for name in NAMES if name in values}
     except ValueError:
+        return {}
+    if any(figure > _LARGEST for figure in given.values()):
         return {}
     if CAPACITY in given:
         return _from_capacity(given, target)
@@ -59,6 +74,20 @@ def translate_redo(
         detail = f"one file of {readable(size)} becomes {_OLD_FILES} of {readable(half)}"
         return {SIZE: Settled(Action.ADJUSTED, ((SIZE, f"{half}"),), detail)}
     return {}
+
+
+def _within_limits(settled: Settled, target: ServerTraits) -> Settled:
+    """The same with sizes that the target takes."""
+    became, detail = [], settled.detail
+    for name, value in settled.became:
+        limits = load_catalogue().knobs[name].limits(target)
+        high = _LARGEST if limits is None else min(int(limits.high), _LARGEST)
+        low = 0 if limits is None else int(limits.low)
+        if not low <= int(value) <= high:
+            value = f"{low if int(value) < low else high}"
+            detail += f", and {readable(int(value))} is as near as {target} comes"
+        became.append((name, value))
+    return replace(settled, became=tuple(became), detail=detail)
 
 
 def _has_one_file(given: Mapping[str, int], origin: Origin, target: ServerTraits) -> bool:

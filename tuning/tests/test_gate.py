@@ -349,10 +349,15 @@ def test_what_passed_the_gate_passes_again_unchanged(
         passed = check_knobs(knobs, target, source="x", durability=Durability.D2).knobs
     except InvalidConfig as caught:  # only the rules across knobs may object
         assert {p.name for p in caught.problems} <= {  # noqa: PT017
+            "binlog_format",
+            "gtid_mode",
             "innodb_io_capacity_max",
             "innodb_log_file_size",
             "innodb_log_files_in_group",
-            "gtid_mode",
+            "innodb_max_dirty_pages_pct",
+            "innodb_max_dirty_pages_pct_lwm",
+            "innodb_thread_concurrency",
+            "transaction_isolation",
         }
         return
     assert passed == knobs
