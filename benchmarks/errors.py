@@ -58,6 +58,18 @@ class EmulationUnavailable(BenchmarkError):
     code = "emulation_unavailable"
 
 
+class NoFio(BenchmarkError):
+    """fio, which probes devices, is not installed."""
+
+    code = "no_fio"
+
+
+class ProbeFailed(BenchmarkError):
+    """fio ended with an error or said something that cannot be understood."""
+
+    code = "probe_failed"
+
+
 class LoadFailed(BenchmarkError):
     """The dataset could not be loaded or does not meet TPC-C's consistency conditions."""
 

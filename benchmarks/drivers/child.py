@@ -53,6 +53,7 @@ class Child:
         cwd: Path,
         env: Mapping[str, str] | None = None,
         secrets: Sequence[str] = (),
+        pass_fds: Sequence[int] = (),
     ) -> None:
         self._secrets = tuple(secrets)
         self._stdout = _Stream()
@@ -66,6 +67,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=pass_fds,
         )
         self._psutil = psutil.Process(self._process.pid)
         self._selector = selectors.DefaultSelector()

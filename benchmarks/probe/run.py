@@ -1,0 +1,200 @@
+"""One probe from start to end."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.devices import human_bytes, identify_device
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.probe.fio import ENGINES, Control, Fio, find_fio, run_job, works
+from benchmarks.probe.jobs import SHORTEST_JOB_S, Job, Pattern, Purpose, plan_jobs
+from benchmarks.probe.result import JobResult, ProbeResult
+from benchmarks.probe.split import read_counters, split_latency, user_us_per_request
+from benchmarks.probe.tracing import Tracer, tracer
+from benchmarks.probe.workspace import (
+    MIB,
+    Workspace,
+    buffered_size,
+    file_size,
+    supports_direct,
+    workspace,
+)
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind
+
+#: The span a user may choose from, and what is usual, in seconds.
+SHORTEST_S, USUAL_S, LONGEST_S = 30.0, 50.0, 60.0
+#: A probe that takes this many times its time is given up.
+_PATIENCE = 4.0
+_LEAST_PATIENCE_S = 60.0
+#: Less than this written in the time for it, and random requests would all fall close together.
+_LEAST_USEFUL = 16 * MIB
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a probe is: `fraction` 0..1 of its time, the job at hand, how many are done."""
+
+    fraction: float
+    job: str
+    done: int
+    total: int
+
+
+def probe_device(
+    path: Path,
+    *,
+    seconds: float = USUAL_S,
+    kind: DeviceKind | None = None,
+    deadline_s: float | None = None,
+    progress: Callable[[Progress], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> ProbeResult:
+    """Measure the device that holds `path` for about `seconds`, on a file of our own there.
+
+    `kind` is the user's correction of the device's kind. The probe gives up `deadline_s` seconds
+    (four times `seconds`, at least a minute) after its start. Nothing but the device should be
+    busy meanwhile: the caller sees to that. Raises NoFio, DeviceUnusable, ProbeFailed, or
+    RunFailed with CANCELLED, TIMED_OUT or DISK_FULL. Leaves no file behind, however it ends.
+    """
+    began = time.monotonic()
+    patience_s = deadline_s or max(_LEAST_PATIENCE_S, _PATIENCE * seconds)
+    control = Control(began + patience_s, should_stop)
+    date = datetime.now(UTC)
+    fio = find_fio()
+    device = identify_device(path, kind=kind)
+    with ExitStack() as stack:
+        place = stack.enter_context(workspace(device.path))
+        size = file_size(device)
+        os.ftruncate(place.descriptor, size)
+        engine, direct_missing = _choose_engine(fio, place, size, control)
+        if direct_missing:
+            size = min(size, buffered_size())
+        jobs = plan_jobs(seconds, direct=not direct_missing)
+        tracing = stack.enter_context(tracer(device.block_device))
+        bench = _Bench(fio, engine, place, device.block_device, tracing, control)
+        report = _Report(progress, jobs)
+        report.enter(0)
+        filled = bench.measure(jobs[0], size)
+        used = _used_bytes(filled, size)
+        results = [filled]
+        for number, job in enumerate(jobs[1:], start=1):
+            report.enter(number)
+            results.append(bench.measure(job, used))
+        report.finish()
+    return ProbeResult(
+        date=date,
+        seconds=time.monotonic() - began,
+        fio_version=fio.version,
+        engine=engine,
+        device=device,
+        file_bytes=used,
+        direct_missing=direct_missing,
+        tracing_missing=tracing if isinstance(tracing, str) else "",
+        jobs=tuple(results),
+        notes=tuple(_notes(device, used, direct_missing)),
+    )
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """All that the jobs of one probe have in common."""
+
+    fio: Fio
+    engine: str
+    place: Workspace
+    block_device: str | None
+    tracing: Tracer | str
+    control: Control
+    user_us: dict[Pattern, float] = field(default_factory=dict)
+
+    def measure(self, job: Job, size: int) -> JobResult:
+        """One job, and where its requests spent their time."""
+        traced = self.tracing if job.purpose is Purpose.LOW_LOAD else ""
+        before = read_counters(self.block_device, job.pattern)
+        dispatched_us = None
+        if isinstance(traced, Tracer):
+            with traced.on():
+                result = run_job(self.fio, job, self.engine, self.place, size, self.control)
+            dispatched_us = traced.dispatch_to_completion_us(job)
+        else:
+            result = run_job(self.fio, job, self.engine, self.place, size, self.control)
+        split = split_latency(
+            result,
+            before,
+            read_counters(self.block_device, job.pattern),
+            dispatched_us=dispatched_us,
+            user_us=self.user_us.get(job.pattern) if job.rate_iops else None,
+        )
+        if job.purpose is Purpose.LOAD and job.queue_depth == 1:
+            self.user_us.setdefault(job.pattern, user_us_per_request(result))
+        if isinstance(split, str):
+            return replace(result, split_missing=split)
+        return replace(result, split=split)
+
+
+class _Report:
+    """Tells how far a probe has come; a job's share is its time."""
+
+    def __init__(self, listener: Callable[[Progress], None], jobs: list[Job]) -> None:
+        self._listener = listener
+        self._jobs = jobs
+        self._total_s = sum(job.seconds for job in jobs)
+
+    def enter(self, number: int) -> None:
+        fraction = sum(job.seconds for job in self._jobs[:number]) / self._total_s
+        self._listener(Progress(fraction, self._jobs[number].name, number, len(self._jobs)))
+
+    def finish(self) -> None:
+        self._listener(Progress(1.0, "", len(self._jobs), len(self._jobs)))
+
+
+def _choose_engine(fio: Fio, place: Workspace, size: int, control: Control) -> tuple[str, str]:
+    """The first of fio's engines that writes around the page cache here, or why none does.
+
+    Each is tried for a moment: kernels, containers and file systems forbid them in many ways.
+    """
+    if missing := supports_direct(place.descriptor):
+        return "psync", missing
+    trial = replace(plan_jobs(0, direct=True)[0], seconds=SHORTEST_JOB_S)
+    for engine in ENGINES:
+        if works(fio, trial, engine, place, size, control):
+            return engine, ""
+    return "psync", f"direct I/O failed with each of fio's engines {', '.join(ENGINES)}"
+
+
+def _used_bytes(filled: JobResult, size: int) -> int:
+    """How much of the file was written, in whole MiB: the rest has no blocks to read from."""
+    written = min(size, filled.requests * filled.job.block_bytes) // MIB * MIB
+    if written < _LEAST_USEFUL:
+        raise RunFailed(
+            Outcome.TIMED_OUT,
+            f"In {filled.seconds:.0f} s no more than {human_bytes(written)} could be written; "
+            f"{human_bytes(_LEAST_USEFUL)} are needed to tell random from sequential.",
+        )
+    return written
+
+
+def _notes(device: DeviceIdentity, used: int, direct_missing: str) -> list[str]:
+    notes = []
+    if direct_missing:
+        notes.append(
+            f"Buffered only: {direct_missing}. Reads then partly measure memory, not the device."
+        )
+    # a virtual disk says that it rotates as well
+    has_heads = device.kind is DeviceKind.HDD or (
+        device.kind is DeviceKind.RAID and any(m.kind is DeviceKind.HDD for m in device.members)
+    )
+    if has_heads and used * 20 < device.total_bytes:
+        notes.append(
+            f"The file takes {human_bytes(used)} of {human_bytes(device.total_bytes)}: heads move "
+            "less within it than within a large database."
+        )
+    return notes

@@ -1,0 +1,183 @@
+"""The probe's own folder and file on the device, which no kind of death leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from benchmarks.devices import check_usable, human_bytes
+from benchmarks.errors import DeviceUnusable
+from benchmarks.layout import DeviceLayout
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind
+
+MIB = 1024 * 1024
+#: Far beyond the cache of a disk or SSD controller, and written in seconds.
+LARGEST_FILE = 1024 * MIB
+SMALLEST_FILE = 64 * MIB
+
+_OURS = re.compile(r"probe-(\d+)(-\d+)?")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """An open file without a name, and the folder that fio runs in."""
+
+    directory: Path
+    descriptor: int
+
+    @property
+    def file_name(self) -> str:
+        """Opens the file in any process that inherits the descriptor, with any flags."""
+        return f"/dev/fd/{self.descriptor}"
+
+
+def file_size(device: DeviceIdentity) -> int:
+    """How large the probe's file may be, in bytes; DeviceUnusable when that is too little.
+
+    At most a quarter of the free space; on tmpfs, where the file takes memory, a sixteenth of
+    what is available.
+    """
+    bounds = [LARGEST_FILE, device.free_bytes // 4]
+    if DeviceKind.TMPFS in (device.kind, device.discovered_kind):
+        bounds.append(psutil.virtual_memory().available // 16)
+    size = min(bounds) // MIB * MIB
+    if size < SMALLEST_FILE:
+        raise DeviceUnusable(
+            f"{device.path}: too little room to probe it: the file could have "
+            f"{human_bytes(size)}, {human_bytes(SMALLEST_FILE)} are needed"
+        )
+    return size
+
+
+def buffered_size() -> int:
+    """How large a file may be that goes through the page cache: an eighth of the memory."""
+    return max(SMALLEST_FILE, psutil.virtual_memory().total // 8 // MIB * MIB)
+
+
+@contextlib.contextmanager
+def workspace(place: Path) -> Iterator[Workspace]:
+    """A folder `oltp-advisor/probe-<pid>` below `place` with an unnamed file in it.
+
+    The file never has a name, or loses it before a byte is written: when its last descriptor is
+    closed, by whatever death, the file system frees it. An empty folder is all that can stay
+    behind, until the next `sweep_probes`.
+    """
+    root = DeviceLayout(place).root
+    try:
+        root.mkdir(exist_ok=True)
+        sweep_probes(root)
+        directory = _new_directory(root)
+    except OSError as error:
+        raise DeviceUnusable(f"{root}: cannot be written to: {error.strerror}") from error
+    try:
+        check_usable(directory, 0)
+        with _locked(directory):
+            descriptor = _unnamed_file(directory)
+            try:
+                yield Workspace(directory, descriptor)
+            finally:
+                os.close(descriptor)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def sweep_probes(root: Path) -> list[Path]:
+    """Delete the folders of probes that were killed; `root` is the `oltp-advisor` folder.
+
+    Called at the start of each probe; safe at any time and from several processes.
+    """
+    if not root.is_dir():
+        return []
+    dead = [
+        entry
+        for entry in root.iterdir()
+        if (name := _OURS.fullmatch(entry.name))
+        and entry.is_dir()
+        and not entry.is_symlink()
+        and not _in_use(entry, int(name.group(1)))
+    ]
+    for directory in dead:
+        shutil.rmtree(directory, ignore_errors=True)
+    return [directory for directory in dead if not directory.exists()]
+
+
+def supports_direct(descriptor: int) -> str:
+    """Why a file cannot be read around the page cache; "" when it can."""
+    try:
+        second = os.open(f"/dev/fd/{descriptor}", os.O_RDONLY | os.O_DIRECT)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        return "the file system does not support direct I/O (O_DIRECT)"
+    os.close(second)
+    return ""
+
+
+def _new_directory(root: Path) -> Path:
+    for attempt in range(100):
+        directory = root / (f"probe-{os.getpid()}" + (f"-{attempt}" if attempt else ""))
+        with contextlib.suppress(FileExistsError):  # another thread's
+            directory.mkdir(mode=0o700)
+            return directory
+    raise DeviceUnusable(f"{root}: a hundred probes of one process at once")
+
+
+def _unnamed_file(directory: Path) -> int:
+    try:
+        return os.open(directory, os.O_TMPFILE | os.O_RDWR, 0o600)
+    except OSError as error:
+        # the file system, or the kernel below an overlay, does not know how
+        if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
+            raise
+    descriptor, name = tempfile.mkstemp(prefix="data-", dir=directory)
+    os.unlink(name)
+    return descriptor
+
+
+@contextlib.contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Marks the folder as in use for as long as we live."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):  # NFS locks no directories
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _in_use(directory: Path, pid: int) -> bool:
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return psutil.pid_exists(pid)
+    finally:
+        os.close(descriptor)
+    # Unlocked: dead, or made a moment ago by a process that has yet to lock it.
+    return psutil.pid_exists(pid) and _is_young(directory)
+
+
+def _is_young(directory: Path) -> bool:
+    try:
+        made = directory.stat().st_ctime
+    except OSError:
+        return False
+    return time.time() - made < 5.0

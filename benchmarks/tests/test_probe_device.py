@@ -1,0 +1,279 @@
+"""A probe with the real fio: what it finds, and that nothing of it stays behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from benchmarks.devices import DeviceIdentity, DeviceKind, identify_device
+from benchmarks.errors import DeviceUnusable, NoFio, RunFailed
+from benchmarks.layout import FOLDER
+from benchmarks.outcomes import Outcome
+from benchmarks.probe import fio, run
+from benchmarks.probe.advice import suggested_io_capacity
+from benchmarks.probe.jobs import Job, Pattern, Purpose, plan_jobs
+from benchmarks.probe.run import Progress, probe_device
+from benchmarks.probe.workspace import (
+    LARGEST_FILE,
+    MIB,
+    SMALLEST_FILE,
+    file_size,
+    supports_direct,
+    sweep_probes,
+    workspace,
+)
+
+if shutil.which("fio") is None:  # an error, not a skip, as with an absent server
+    raise RuntimeError("fio is not installed: run `make setup`")
+
+#: So short that each job gets its tenth of a second.
+SECONDS = 2.0
+
+# Probes a path for a minute and says each job as it begins.
+PROBE = """
+import sys
+from pathlib import Path
+from benchmarks.probe.run import probe_device
+probe_device(Path(sys.argv[1]), seconds=60, progress=lambda p: print(p.done, flush=True))
+"""
+
+
+def files_below(place: Path) -> list[Path]:
+    return [path for path in place.rglob("*") if not path.is_dir()]
+
+
+def fio_processes(place: Path) -> list[psutil.Process]:
+    """The fio's that run in a folder below `place`."""
+    found = []
+    for process in psutil.process_iter(["name"]):
+        try:
+            if process.name() == "fio" and Path(process.cwd()).is_relative_to(place):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_a_probe_measures_and_leaves_nothing(tmp_path: Path) -> None:
+    heard: list[Progress] = []
+    inside: list[list[Path]] = []
+
+    def listen(progress: Progress) -> None:
+        heard.append(progress)
+        inside.append(files_below(tmp_path))
+
+    result = probe_device(tmp_path, seconds=SECONDS, progress=listen)
+    assert [r.job.name for r in result.jobs] == [
+        job.name for job in plan_jobs(SECONDS, direct=result.direct)
+    ]
+    assert all(r.iops > 0 and r.latency.p99 >= r.latency.p50 > 0 for r in result.jobs)
+    assert result.device.block_device == identify_device(tmp_path).block_device
+    assert 16 * MIB <= result.file_bytes <= LARGEST_FILE
+    commit = result.commit()
+    assert commit is not None
+    assert commit.flush is not None
+    assert commit.flush.mean > 0
+    for r in result.jobs:
+        assert (r.split is None) == bool(r.split_missing)
+    low, high = suggested_io_capacity(result)
+    assert 100 <= low < high
+    # while it runs its file has no name, afterwards its folder is gone
+    assert not any(inside)
+    assert list((tmp_path / FOLDER).iterdir()) == []
+    assert [p.fraction for p in heard] == sorted(p.fraction for p in heard)
+    assert (heard[0].done, heard[-1].fraction, heard[-1].done) == (0, 1.0, len(result.jobs))
+
+
+def test_without_direct_io_it_says_so_and_measures_buffered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "supports_direct", lambda _: "no direct I/O here")
+    monkeypatch.setattr(run, "plan_jobs", lambda *_, direct: plan_jobs(2, direct=direct)[:4])
+    result = probe_device(tmp_path, seconds=SECONDS)
+    assert not result.direct
+    assert result.direct_missing == "no direct I/O here"
+    assert {r.engine for r in result.jobs} == {"psync"}
+    assert not any(r.job.direct for r in result.jobs)
+    assert "no direct I/O here" in result.notes[0]
+
+
+def test_engines_that_do_not_work_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "ENGINES", ("no-such-engine", "psync"))
+    monkeypatch.setattr(run, "plan_jobs", lambda *_, direct: plan_jobs(2, direct=direct)[:3])
+    result = probe_device(tmp_path, seconds=SECONDS)
+    assert result.engine == "psync"
+    assert {r.engine for r in result.jobs} == {"psync"}
+    monkeypatch.setattr(run, "ENGINES", ("no-such-engine",))
+    assert "failed with each" in probe_device(tmp_path, seconds=SECONDS).direct_missing
+
+
+def test_a_cancelled_probe_ends_soon_and_leaves_nothing(tmp_path: Path) -> None:
+    jobs: list[str] = []
+    with pytest.raises(RunFailed) as caught:
+        probe_device(
+            tmp_path,
+            seconds=60,
+            progress=lambda p: jobs.append(p.job),
+            should_stop=lambda: len(jobs) >= 2,
+        )
+    assert caught.value.outcome is Outcome.CANCELLED
+    assert len(jobs) == 2
+    assert list((tmp_path / FOLDER).iterdir()) == []
+    assert fio_processes(tmp_path) == []
+
+
+def test_a_probe_past_its_deadline_is_given_up(tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match="deadline") as caught:
+        probe_device(tmp_path, seconds=60, deadline_s=2)
+    assert caught.value.outcome is Outcome.TIMED_OUT
+    assert list((tmp_path / FOLDER).iterdir()) == []
+    assert fio_processes(tmp_path) == []
+
+
+@pytest.fixture
+def running_probe(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A probe in a process of its own, in its second job."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PROBE, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == ["0\n", "1\n"]
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_probe_killed_half_way_leaves_no_file_and_no_fio(
+    running_probe: subprocess.Popen[str], tmp_path: Path, number: signal.Signals
+) -> None:
+    deadline = time.monotonic() + 10
+    while not (workers := fio_processes(tmp_path)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert workers, "fio was not seen running: the test would prove nothing"
+    running_probe.send_signal(number)
+    assert running_probe.wait(10) == -number
+    gone, alive = psutil.wait_procs(workers, timeout=10)
+    assert (len(gone), alive) == (len(workers), [])
+    assert files_below(tmp_path) == []
+    # an empty folder is all that stays, until the next probe
+    assert len(list((tmp_path / FOLDER).iterdir())) == 1
+    with workspace(tmp_path) as place:
+        assert list((tmp_path / FOLDER).iterdir()) == [place.directory]
+
+
+def test_only_folders_of_dead_probes_are_swept(tmp_path: Path) -> None:
+    root = tmp_path / FOLDER
+    with workspace(tmp_path) as place:
+        for name in ("probe-4194304", "probe-4194304-7", "datasets", "probe-mine", "runs"):
+            (root / name).mkdir()
+        (root / "probe-4194303").symlink_to(root / "datasets")
+        (root / "probe-4194304" / "left.state").touch()
+        swept = sweep_probes(root)
+        assert {path.name for path in swept} == {"probe-4194304", "probe-4194304-7"}
+        assert place.directory.is_dir()
+    assert {path.name for path in root.iterdir()} == {
+        *("datasets", "probe-mine", "runs", "probe-4194303")
+    }
+    assert sweep_probes(tmp_path / "nowhere") == []
+
+
+def test_two_probes_of_one_process_do_not_share_a_folder(tmp_path: Path) -> None:
+    with workspace(tmp_path) as one, workspace(tmp_path) as other:
+        assert one.directory != other.directory
+        assert one.directory.is_dir()
+        os.pwrite(one.descriptor, b"x", 0)
+        assert os.fstat(other.descriptor).st_size == 0
+
+
+def test_the_file_never_has_a_name_where_the_file_system_has_no_tmpfile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_open: Callable[..., int] = os.open
+
+    def without_tmpfile(path: Any, flags: int, *rest: Any, **more: Any) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+        return real_open(path, flags, *rest, **more)
+
+    monkeypatch.setattr(os, "open", without_tmpfile)
+    with workspace(tmp_path) as place:
+        assert files_below(tmp_path) == []
+        assert os.fstat(place.descriptor).st_nlink == 0
+
+
+def identity(free_bytes: int, kind: DeviceKind = DeviceKind.NVME) -> DeviceIdentity:
+    return DeviceIdentity(Path("/d"), kind, None, "", "", "", "", 2 * free_bytes, free_bytes)
+
+
+def test_the_file_leaves_room_on_the_device() -> None:
+    assert file_size(identity(10**12)) == LARGEST_FILE
+    assert file_size(identity(1024 * MIB)) == 256 * MIB
+    with pytest.raises(DeviceUnusable, match=r"50.0 MiB, 64.0 MiB are needed"):
+        file_size(identity(200 * MIB))
+
+
+def test_on_tmpfs_the_file_leaves_room_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = psutil.virtual_memory()._replace(available=2048 * MIB)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    tmpfs = identity(10**12, DeviceKind.TMPFS)
+    assert file_size(tmpfs) == 128 * MIB
+    assert file_size(tmpfs.corrected(DeviceKind.NVME)) == 128 * MIB
+    assert file_size(identity(10**12)) == LARGEST_FILE
+    assert SMALLEST_FILE < 128 * MIB
+
+
+def test_a_file_that_cannot_be_read_around_the_cache_is_told() -> None:
+    with Path("/proc/version").open() as file:
+        assert "O_DIRECT" in supports_direct(file.fileno())
+
+
+def test_a_full_device_is_called_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "fio"
+    program.write_text(
+        "#!/bin/sh\n"
+        "echo 'fio: io_u error on file /dev/fd/9: No space left on device: write offset=0' >&2\n"
+        "exit 1\n"
+    )
+    program.chmod(0o755)
+    job = Job(Purpose.FILL, Pattern.SEQUENTIAL_WRITE, MIB)
+    control = fio.Control(time.monotonic() + 10, lambda: False)
+    with workspace(tmp_path) as place, pytest.raises(RunFailed) as caught:
+        fio.run_job(fio.Fio(program, "3.33"), job, "psync", place, MIB, control)
+    assert caught.value.outcome is Outcome.DISK_FULL
+
+
+def test_an_absent_fio_is_found_out_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NoFio, match="apt install fio"):
+        probe_device(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_to_is_refused() -> None:
+    with pytest.raises(DeviceUnusable):
+        probe_device(Path("/proc/self"))
+
+
+def test_the_users_kind_is_in_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "plan_jobs", lambda *_, direct: plan_jobs(2, direct=direct)[:1])
+    result = probe_device(tmp_path, seconds=SECONDS, kind=DeviceKind.HDD)
+    assert result.device.kind is DeviceKind.HDD
+    assert result.device.discovered_kind is identify_device(tmp_path).kind
+    assert "heads move less" in result.notes[0]
+    assert replace(result, seconds=1.0).device is result.device

@@ -1,0 +1,137 @@
+"""A request's time is shared among program, kernel and device only where that can be known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.probe.jobs import PAGE_BYTES, Job, Pattern, Purpose
+from benchmarks.probe.result import JobResult, Latency, LatencySplit
+from benchmarks.probe.split import Counters, read_counters, split_latency
+from benchmarks.probe.tracing import dispatch_times, tracer
+
+TRACE = (Path(__file__).parent / "recorded" / "block-trace.txt").read_text()
+READS = Job(Purpose.LOAD, Pattern.RANDOM_READ, PAGE_BYTES)
+FLAT = Latency(100.0, 100.0, 100.0, 100.0, 100.0)
+RESULT = JobResult(
+    job=READS,
+    engine="libaio",
+    seconds=2.0,
+    requests=20_000,
+    iops=10_000.0,
+    mb_s=163.84,
+    latency=FLAT,
+    submission=replace(FLAT, mean=10.0),
+    completion=replace(FLAT, mean=90.0),
+    flush=None,
+    user_cpu_pct=3.0,
+    system_cpu_pct=20.0,
+)
+
+
+def parts(result: JobResult, ticks_ms: int, requests: int = 20_000) -> LatencySplit | str:
+    return split_latency(result, Counters(500, 70), Counters(500 + requests, 70 + ticks_ms))
+
+
+def test_the_disks_counters_tell_the_device_from_the_kernel() -> None:
+    split = parts(RESULT, ticks_ms=1600)
+    assert isinstance(split, LatencySplit)
+    assert split.source == "counters"
+    assert split.device_us == 80.0
+    assert split.kernel_us == 20.0
+    assert split.queue_us is None
+    assert split.user_us == 3.0  # 3 % of 2 s over 20000 requests
+    assert split.total_us == 103.0
+    assert split.software_share == pytest.approx(23 / 103)
+
+
+def test_threads_each_have_a_clock_of_their_own() -> None:
+    threads = replace(RESULT, engine="psync", job=replace(READS, queue_depth=4))
+    split = parts(threads, ticks_ms=1600)
+    assert isinstance(split, LatencySplit)
+    assert split.user_us == 12.0
+
+
+@pytest.mark.parametrize(
+    ("result", "ticks_ms", "requests", "said"),
+    [
+        (RESULT, 1600, 9_000, "merged or split, or others"),
+        (RESULT, 1600, 40_000, "The disk counted 40000 requests where fio made 20000"),
+        (RESULT, 3, 20_000, "too few"),
+        (replace(RESULT, job=replace(READS, direct=False)), 1600, 20_000, "page cache"),
+    ],
+)
+def test_what_cannot_be_told_apart_is_said_and_not_guessed(
+    result: JobResult, ticks_ms: int, requests: int, said: str
+) -> None:
+    split = parts(result, ticks_ms, requests)
+    assert isinstance(split, str)
+    assert said in split
+
+
+def test_without_a_block_device_there_is_no_split() -> None:
+    assert "no block device" in str(split_latency(RESULT, None, None))
+
+
+def test_tracepoints_also_tell_the_queue_from_the_device() -> None:
+    split = split_latency(RESULT, Counters(0, 0), Counters(20_000, 1600), dispatched_us=70.0)
+    assert isinstance(split, LatencySplit)
+    assert split.source == "tracepoints"
+    assert (split.kernel_us, split.queue_us, split.device_us) == (20.0, 10.0, 70.0)
+    alone = split_latency(RESULT, None, None, dispatched_us=70.0)
+    assert isinstance(alone, LatencySplit)
+    assert (alone.kernel_us, alone.queue_us, alone.device_us) == (30.0, None, 70.0)
+
+
+def test_a_paced_job_takes_the_programs_time_from_an_unpaced_one() -> None:
+    split = split_latency(RESULT, Counters(0, 0), Counters(20_000, 1600), user_us=0.5)
+    assert isinstance(split, LatencySplit)
+    assert split.user_us == 0.5
+
+
+def test_counters_are_read_by_direction(tmp_path: Path) -> None:
+    stat = tmp_path / "class/block/vda/stat"
+    stat.parent.mkdir(parents=True)
+    stat.write_text(" 7601613   507639 784763170  5378315 10824590  2125392 1111015448  4529306\n")
+    reads = read_counters("vda", Pattern.SEQUENTIAL_READ, tmp_path)
+    assert reads == Counters(7601613, 5378315)
+    assert read_counters("vda", Pattern.RANDOM_WRITE, tmp_path) == Counters(10824590, 4529306)
+    assert read_counters("vdb", Pattern.RANDOM_WRITE, tmp_path) is None
+    assert read_counters(None, Pattern.RANDOM_WRITE, tmp_path) is None
+
+
+def test_a_recorded_trace_gives_each_requests_time() -> None:
+    times = dispatch_times(TRACE, "254:0", READS)
+    assert times == pytest.approx([228, 167, 232], abs=0.5)
+
+
+def test_an_older_kernels_trace_is_read_as_well() -> None:
+    # without the priority
+    older = (
+        "fio-1 [001] .... 10.000100: block_rq_issue: 8,0 R 16384 () 4096 + 32 [fio]\n"
+        "<idle>-0 [001] ..s. 10.000350: block_rq_complete: 8,0 R () 4096 + 32 [0]\n"
+    )
+    assert dispatch_times(older, "8:0", READS) == pytest.approx([250], abs=0.5)
+
+
+def test_requests_of_others_are_left_out() -> None:
+    foreign = (
+        "x-1 [000] ..... 1.000000: block_rq_issue: 254,0 RA 16384 () 64 + 32 be,0,4 [x]\n"
+        "x-1 [000] ..... 1.000001: block_rq_issue: 254,0 WS 16384 () 96 + 32 be,0,4 [x]\n"
+        "x-1 [000] ..... 1.000002: block_rq_issue: 254,0 R 4096 () 128 + 8 be,0,4 [x]\n"
+        "x-1 [000] ..... 1.000003: block_rq_issue: 254,16 R 16384 () 160 + 32 be,0,4 [x]\n"
+        "x-1 [000] ..... 1.000004: block_rq_complete: 254,0 R () 192 + 32 be,0,4 [0]\n"
+    )
+    completed = foreign.replace("block_rq_issue", "block_rq_complete").replace("16384 ", "")
+    assert dispatch_times(foreign + completed, "254:0", READS) == []
+
+
+@pytest.mark.parametrize(
+    ("device", "said"), [(None, "no block device"), ("no-such-disk", "not in /sys")]
+)
+def test_no_tracer_says_why(device: str | None, said: str) -> None:
+    with tracer(device) as tracing:
+        assert isinstance(tracing, str)
+        assert said in tracing
