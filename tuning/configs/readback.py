@@ -35,6 +35,9 @@ def effective_values(
     for name in names:
         knob = load_catalogue().get(name)
         if knob is not None and (shown := variables.get(knob.variable(target))) is not None:
+            default = knob.default(target)
+            if not shown and isinstance(default, str):
+                shown = default  # MySQL 5.7 has no word for the default of innodb_flush_method
             found[name] = _normalised(knob, shown)
     return found
 

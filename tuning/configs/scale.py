@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tuning.catalogue.knob import Of
+from tuning.catalogue.loader import load_catalogue
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets import Preset
 from tuning.configs.redo import CAPACITY, translate_redo
@@ -79,7 +80,8 @@ def round_pool(wanted: int, target: ServerTraits, instances: int) -> int:
     """The size in bytes nearest to `wanted` that the target does not round itself."""
     size = max(wanted, SMALLEST_POOL)
     if target.mariadb:
-        return _nearest(size, MIB)
+        # From 10.8 on the chunk follows the pool; before, it is fixed unless the pool is smaller.
+        return _nearest(size, CHUNK if _has_fixed_chunk(target) and size > CHUNK else MIB)
     fits = [fit for fit in _around(size, CHUNK) if instances == 1 or fit < ONE_INSTANCE_BELOW]
     if size <= CHUNK:  # a pool below one chunk is one chunk, in whole MiB
         fits.append(_nearest(size, MIB))
@@ -89,6 +91,10 @@ def round_pool(wanted: int, target: ServerTraits, instances: int) -> int:
         split = [fit for fit in _around(size, instances * MIB) if fit <= whole]
         fits += [fit for fit in (*split, *_around(size, whole)) if fit >= ONE_INSTANCE_BELOW]
     return min(fits, key=lambda fit: abs(fit - size))
+
+
+def _has_fixed_chunk(target: ServerTraits) -> bool:
+    return load_catalogue().knobs["innodb_buffer_pool_chunk_size"].default(target) == f"{CHUNK}"
 
 
 def _around(size: int, unit: int) -> list[int]:

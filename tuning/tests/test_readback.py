@@ -52,3 +52,11 @@ def test_a_variable_under_another_name_is_found() -> None:
     asked = {"transaction_isolation": "READ-COMMITTED"}
     assert differences(asked, {"tx_isolation": "READ-COMMITTED"}, MARIADB) == []
     assert differences(asked, {"transaction_isolation": "READ-COMMITTED"}, MYSQL) == []
+
+
+def test_mysql_57_shows_its_default_flush_method_as_nothing() -> None:
+    old = ServerTraits(Flavour.MYSQL, (5, 7, 42))
+    shown = {"innodb_flush_method": ""}
+    assert differences({"innodb_flush_method": "fsync"}, shown, old) == []
+    [found] = differences({"innodb_flush_method": "O_DIRECT"}, shown, old)
+    assert found.effective == "fsync"

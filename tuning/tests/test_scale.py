@@ -116,6 +116,15 @@ def test_mariadb_takes_whole_mebibytes(wanted: int) -> None:
     assert size == 16 * MIB or abs(size - wanted) <= MIB // 2
 
 
+@pytest.mark.parametrize(
+    ("wanted", "size"), [(60, 60), (127, 127), (129, 128), (200, 256), (1000, 1024), (3000, 2944)]
+)
+def test_mariadb_10_6_grows_in_chunks(wanted: int, size: int) -> None:
+    old = ServerTraits(Flavour.MARIADB, (10, 6, 23))
+    assert round_pool(wanted * MIB, old, 1) == size * MIB
+    assert round_pool(wanted * MIB, MARIADB, 1) == wanted * MIB
+
+
 @pytest.mark.parametrize("data_bytes", [1, MIB, 100 * MIB])
 def test_tiny_data_still_gets_a_pool_that_works(data_bytes: int) -> None:
     assert pool("whitepaper-1", data_bytes) >= 16 * MIB
