@@ -8,7 +8,7 @@ silence (NUL bytes, lines beyond its 4 KiB buffer, quotes that are not closed).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,18 +66,21 @@ def parse_cnf(data: bytes, source: str, target: ServerTraits | None = None) -> C
 
     `target` decides which version groups ([mysqld-8.4]) count; without it all of them do.
     """
-    file = scan_cnf(data, source, target)
+    file = scan_cnf(data, source, lambda group: server_group(group, target))
     if file.problems:
         raise InvalidConfig(file.problems)
     return file
 
 
-def scan_cnf(data: bytes, source: str, target: ServerTraits | None = None) -> CnfFile:
-    """Like `parse_cnf`, but never raises: what can be read is there beside the problems."""
+def scan_cnf(data: bytes, source: str, reads: Callable[[str], bool]) -> CnfFile:
+    """Like `parse_cnf`, but never raises: what can be read is there beside the problems.
+
+    `reads` says which groups count.
+    """
     if len(data) > MOST_CONFIG_BYTES:
         reason = f"larger than {MOST_CONFIG_BYTES // 1024} KiB; this is not a my.cnf"
         return CnfFile(source, (), (), problems=(Problem(source, None, "", reason),))
-    return _Parser(source, target).parse(data)
+    return _Parser(source, reads).parse(data)
 
 
 def server_group(group: str, target: ServerTraits | None) -> bool:
@@ -98,10 +101,19 @@ def server_group(group: str, target: ServerTraits | None) -> bool:
     return group.endswith(f"-{series}") and (match[1] == "mysqld" or target.mariadb)
 
 
+def older_group(group: str, target: ServerTraits) -> bool:
+    """Whether the server, or an older version of it, reads that group."""
+    match = _VERSIONED.fullmatch(group)
+    if match is None or server_group(group, target):
+        return server_group(group, target)
+    major, minor = (int(part) for part in group.rpartition("-")[2].split("."))
+    return (major, minor) <= target.series and (match[1] == "mysqld" or target.mariadb)
+
+
 class _Parser:
-    def __init__(self, source: str, target: ServerTraits | None) -> None:
+    def __init__(self, source: str, reads: Callable[[str], bool]) -> None:
         self._source = source
-        self._target = target
+        self._reads = reads
         self._problems: list[Problem] = []
         self._settings: list[Setting] = []
         self._skipped: list[tuple[int, str]] = []
@@ -144,7 +156,7 @@ class _Parser:
             self._problem(
                 number, _shown(line), "stands before the first group; add [mysqld] above"
             )
-        elif server_group(self._group, self._target):
+        elif self._reads(self._group):
             self._read_option(number, line)
 
     def _read_group(self, number: int, line: str) -> None:
@@ -152,7 +164,7 @@ class _Parser:
         self._group = name.strip(_BLANKS)
         if not bracket:
             self._problem(number, _shown(line), "the ] of the group is missing")
-        elif not server_group(self._group, self._target):
+        elif not self._reads(self._group):
             self._skipped.append((number, self._group))
 
     def _read_option(self, number: int, line: str) -> None:

@@ -15,7 +15,7 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.timeline import reached
 from tuning.configs.absence import why_absent
 from tuning.configs.circumstances import UNKNOWN, Circumstances
-from tuning.configs.cnf import Setting, scan_cnf
+from tuning.configs.cnf import Setting, older_group, scan_cnf, server_group
 from tuning.configs.effects import remarks
 from tuning.configs.notes import Action, Note
 from tuning.configs.redo import NAMES as REDO_NAMES
@@ -114,11 +114,12 @@ def import_cnf(
     knows which); None takes the file as it is. Values below the study's `durability` are refused
     either way.
     """
-    file = scan_cnf(data, source, target)
+    reader = translate_from if isinstance(translate_from, ServerTraits) else target
+    file = scan_cnf(data, source, lambda group: _reads(group, target, translate_from))
     problems = list(file.problems)
     if not file.settings and not problems:
         groups = f"; it has only [{'], ['.join(file.other_groups)}]" if file.other_groups else ""
-        reason = f"sets nothing that {target} reads{groups}; options go under [mysqld]"
+        reason = f"sets nothing that {reader} reads{groups}; options go under [mysqld]"
         problems.append(Problem(source, None, "", reason))
     report = import_settings(
         file.settings,
@@ -128,7 +129,7 @@ def import_cnf(
         durability=durability,
         circumstances=circumstances,
     )
-    unread = f"a group that {target} does not read"
+    unread = f"a group that {reader} does not read"
     lines = [
         *(ImportedLine(p.line or 0, p.name, None, Action.REFUSED, (), p.reason) for p in problems),
         *(ImportedLine(n, f"[{g}]", None, Action.DROPPED, (), unread) for n, g in file.skipped),
@@ -192,6 +193,15 @@ def import_settings(
         value_problems=_sorted(values),
         rule_problems=_sorted(rules),
     )
+
+
+def _reads(group: str, target: ServerTraits, origin: Origin | None) -> bool:
+    """Which groups count: those that the server read which the file was written for."""
+    if origin is None:
+        return server_group(group, target)
+    if isinstance(origin, ServerTraits):
+        return server_group(group, origin)
+    return older_group(group, target)
 
 
 class _Reader:

@@ -56,12 +56,12 @@ def check_in_stages(
 ) -> list[StageResult]:
     """The four results for one config; `trial` is what `try_config` gave or raised.
 
-    None stands for a start that was not made. After a stage that found problems the next ones
-    count as not reached, but values and rules are both always asked.
+    None stands for a start that was not made, which leaves the last two stages unreached. Values
+    and rules are both always asked.
     """
     values = StageResult(Stage.VALUES, problems=report.value_problems, notes=report.notes)
     rules = StageResult(Stage.RULES, problems=report.rule_problems)
-    if trial is None or report.problems:
+    if trial is None:
         return [values, rules, _unreached(Stage.SERVER), _unreached(Stage.READ_BACK)]
     if isinstance(trial, RunFailed):
         server = StageResult(

@@ -300,6 +300,41 @@ def test_what_is_set_itself_counts_before_what_is_renamed_to_it() -> None:
         assert set(found.knobs.values()) <= {"strict_crc32", "READ-COMMITTED"}
 
 
+GROUPS = """\
+[mysqld]
+back_log=1
+[mysqld-5.7]
+innodb_io_capacity=300
+[mysqld-9.9]
+innodb_io_capacity=400
+[mariadb]
+innodb_lru_scan_depth=500
+[mariadb-10.6]
+innodb_lru_scan_depth=600
+"""
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "names"),
+    [
+        (None, MYSQL97, "back_log"),
+        (MYSQL57, MYSQL97, "back_log innodb_io_capacity"),
+        (ANY_VERSION, MYSQL97, "back_log innodb_io_capacity"),
+        (MARIADB, MYSQL97, "back_log innodb_lru_scan_depth"),
+        (MYSQL80, MARIADB, "back_log"),
+        (None, MARIADB, "back_log innodb_lru_scan_depth"),
+    ],
+)
+def test_the_groups_are_those_of_the_server_it_was_written_for(
+    origin: Origin | None, target: ServerTraits, names: str
+) -> None:
+    found = import_cnf(GROUPS.encode(), "x", target, translate_from=origin)
+    assert found.problems == ()
+    assert list(found.knobs) == names.split()
+    left = {line.name for line in found.lines if line.name.startswith("[")}
+    assert len(left) == 5 - len(names.split())
+
+
 def test_plan_file_translates_only_when_asked() -> None:
     data = b"[mysqld]\ninnodb_log_file_size=1G\n"
     with pytest.raises(InvalidConfig, match="translation would make it"):

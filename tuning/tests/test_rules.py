@@ -1,0 +1,252 @@
+"""Rules across knobs know the version's defaults, the host and the workload, or are silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.servers.binary import Flavour
+from tuning.catalogue.knob import Durability
+from tuning.configs.candidates import PlannedCandidate, plan_file, plan_preset
+from tuning.configs.effects import remarks
+from tuning.configs.expected import Expected
+from tuning.configs.notes import Action
+from tuning.configs.resources import HostResources
+from tuning.configs.rules import Circumstances, broken_rules
+from tuning.configs.target import ServerTraits
+from tuning.errors import InvalidConfig
+
+MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
+MYSQL80 = ServerTraits(Flavour.MYSQL, (8, 0, 46))
+MYSQL97 = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+MARIADB106 = ServerTraits(Flavour.MARIADB, (10, 6, 23))
+MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
+MIB = 1024**2
+GIB = 1024**3
+
+
+def broken(
+    text: str, target: ServerTraits = MYSQL97, circumstances: Circumstances | None = None
+) -> dict[str, str]:
+    knobs = dict(pair.split("=") for pair in text.split())
+    return dict(broken_rules(knobs, target, circumstances or Circumstances()))
+
+
+def said(
+    text: str, target: ServerTraits = MYSQL97, circumstances: Circumstances | None = None
+) -> dict[str, str]:
+    knobs = dict(pair.split("=") for pair in text.split())
+    return {n.name: n.detail for n in remarks(knobs, target, circumstances or Circumstances())}
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "name"),
+    [
+        ("innodb_io_capacity=300 innodb_io_capacity_max=200", MYSQL80, "innodb_io_capacity_max"),
+        # 10000 is the default of innodb_io_capacity since 8.4
+        ("innodb_io_capacity_max=4000", MYSQL97, "innodb_io_capacity_max"),
+        ("innodb_io_capacity_max=4000", MYSQL80, None),
+        ("innodb_io_capacity_max=150", MARIADB, "innodb_io_capacity_max"),
+        ("innodb_io_capacity=50000", MYSQL80, None),
+        # 75 in 5.7, 90 since
+        ("innodb_max_dirty_pages_pct_lwm=80", MYSQL57, "innodb_max_dirty_pages_pct_lwm"),
+        ("innodb_max_dirty_pages_pct_lwm=80", MYSQL80, None),
+        ("innodb_max_dirty_pages_pct=5", MYSQL80, "innodb_max_dirty_pages_pct"),
+        ("innodb_max_dirty_pages_pct=5", MYSQL57, None),
+        ("innodb_thread_concurrency=1000", MYSQL97, "innodb_thread_concurrency"),
+        ("innodb_thread_concurrency=1000", MYSQL57, "innodb_thread_concurrency"),
+        ("innodb_thread_concurrency=1000 innodb_redo_log_capacity=1073741824", MYSQL97, None),
+        ("innodb_thread_concurrency=64", MYSQL97, None),
+        (
+            "innodb_log_file_size=107374182400 innodb_log_files_in_group=6",
+            MYSQL57,
+            "innodb_log_file_size",
+        ),
+        ("binlog_format=STATEMENT transaction_isolation=READ-COMMITTED", MYSQL80, "binlog_format"),
+        ("binlog_format=MIXED transaction_isolation=READ-COMMITTED", MYSQL80, None),
+        ("gtid_mode=ON", MYSQL80, "gtid_mode"),
+        ("gtid_mode=ON", MYSQL97, None),
+    ],
+)
+def test_rules_that_need_no_host(text: str, target: ServerTraits, name: str | None) -> None:
+    assert list(broken(text, target)) == ([name] if name else [])
+
+
+def test_statement_logging_matters_only_where_there_is_a_binary_log() -> None:
+    text = "binlog_format=STATEMENT transaction_isolation=READ-COMMITTED"
+    assert broken(text, MYSQL80, Circumstances(binary_log=True))
+    assert not broken(text, MYSQL80, Circumstances(binary_log=False))
+
+
+def test_memory_counts_pool_buffers_and_the_workloads_connections() -> None:
+    host = Circumstances(memory_budget_bytes=4 * GIB, connections=100)
+    assert not broken(f"innodb_buffer_pool_size={3 * GIB}", MYSQL97, host)
+    found = broken(f"innodb_buffer_pool_size={3 * GIB} sort_buffer_size={16 * MIB}", MYSQL97, host)
+    assert "buffer pool 3.0 GiB" in found["innodb_buffer_pool_size"]
+    assert "100 connections of" in found["innodb_buffer_pool_size"]
+    assert "more than 85% of the 4.0 GiB" in found["innodb_buffer_pool_size"]
+    assert list(broken(f"sort_buffer_size={64 * MIB}", MYSQL97, host)) == ["sort_buffer_size"]
+    assert not broken(f"sort_buffer_size={64 * MIB}", MYSQL97, Circumstances(connections=100))
+    assert broken(f"innodb_log_buffer_size={4 * GIB - 1}", MYSQL97, host)
+
+
+def test_memory_counts_what_the_server_makes_of_the_pool() -> None:
+    # 1025 MiB in 8 parts of 128 MiB chunks is 2 GiB.
+    text = f"innodb_buffer_pool_size={1025 * MIB} innodb_buffer_pool_instances=8"
+    assert broken(text, MYSQL80, Circumstances(memory_budget_bytes=2 * GIB))
+    text = f"innodb_buffer_pool_size={1024 * MIB} innodb_buffer_pool_instances=8"
+    assert not broken(text, MYSQL80, Circumstances(memory_budget_bytes=2 * GIB))
+
+
+def test_a_dedicated_server_sees_the_host_not_our_budget() -> None:
+    text = "innodb_dedicated_server=ON"
+    host = Circumstances(memory_budget_bytes=4 * GIB, host_memory_bytes=64 * GIB)
+    assert "48.0 GiB" in broken(text, MYSQL97, host)["innodb_buffer_pool_size"]
+    assert not broken(
+        text, MYSQL97, Circumstances(memory_budget_bytes=64 * GIB, host_memory_bytes=64 * GIB)
+    )
+    assert not broken(text, MYSQL97, Circumstances(memory_budget_bytes=4 * GIB))
+
+
+def test_max_connections_alone_is_no_alarm() -> None:
+    """A worst case that does not happen is told, not refused."""
+    host = Circumstances(memory_budget_bytes=4 * GIB, connections=16)
+    text = "max_connections=10000"
+    assert not broken(text, MYSQL97, host)
+    assert "the workload does not do that" in said(text, MYSQL97, host)["max_connections"]
+    assert "max_connections" not in said("max_connections=500", MYSQL97, host)
+
+
+def test_direct_io_needs_a_file_system_that_has_it() -> None:
+    for direct_io, refused in ((False, True), (True, False), (None, False)):
+        here = Circumstances(direct_io=direct_io)
+        assert bool(broken("innodb_flush_method=O_DIRECT", MYSQL97, here)) == refused
+        assert not broken("innodb_flush_method=fsync", MYSQL97, here)
+
+
+def plan(text: str, circumstances: Circumstances) -> PlannedCandidate:
+    data = f"[mysqld]\n{text}\n".encode()
+    return plan_file("mine", data, MYSQL97, circumstances=circumstances)
+
+
+def test_room_for_the_workload_is_made_where_nobody_set_it() -> None:
+    few, many = Circumstances(connections=64), Circumstances(connections=500)
+    assert plan("back_log=99", few).knobs == {"back_log": "99"}
+    raised = plan("innodb_io_capacity=300", many)
+    assert raised.knobs["max_connections"] == "520"
+    assert raised.knobs["max_prepared_stmt_count"] == "21000"
+    assert [(n.name, n.action) for n in raised.notes] == [
+        ("max_connections", Action.ADJUSTED),
+        ("max_prepared_stmt_count", Action.ADJUSTED),
+    ]
+    assert "151 by default is too low" in raised.notes[0].detail
+    own = plan("max_connections=600\nmax_prepared_stmt_count=30000", many)
+    assert own.knobs == {"max_connections": "600", "max_prepared_stmt_count": "30000"}
+
+
+@pytest.mark.parametrize("line", ["max_connections=200", "max_prepared_stmt_count=16382"])
+def test_a_file_that_leaves_no_room_is_refused_with_its_line(line: str) -> None:
+    with pytest.raises(InvalidConfig) as refused:
+        plan(line, Circumstances(connections=500))
+    [problem] = refused.value.problems
+    assert problem.line == 2
+    assert "too low" in problem.reason
+
+
+def test_a_preset_has_to_run_so_it_is_raised_or_held() -> None:
+    resources = HostResources(16 * GIB, 4, GIB)
+    here = Circumstances(connections=5000, direct_io=False, memory_budget_bytes=64 * GIB)
+    default = plan_preset("server-default", MYSQL97, resources=resources, circumstances=here)
+    assert default.knobs == {"max_connections": "5020", "max_prepared_stmt_count": "201000"}
+    paper = plan_preset("whitepaper-2", MYSQL97, resources=resources, circumstances=here)
+    assert paper.knobs["max_connections"] == "5020"  # 4000 in the paper
+    assert "innodb_flush_method" not in paper.knobs
+    notes = {n.name: n for n in paper.notes}
+    assert notes["innodb_flush_method"].action is Action.HELD
+    assert "4000 is too low" in notes["max_connections"].detail
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "name", "words"),
+    [
+        (
+            f"innodb_buffer_pool_size={1025 * MIB} innodb_buffer_pool_instances=8",
+            MYSQL80,
+            "innodb_buffer_pool_size",
+            "requested 1025M, effective 2G",
+        ),
+        (
+            f"innodb_buffer_pool_size={512 * MIB} innodb_buffer_pool_instances=8",
+            MYSQL80,
+            "innodb_buffer_pool_instances",
+            "requested 8, effective 1: one below 1 GiB",
+        ),
+        ("innodb_page_cleaners=4", MYSQL97, "innodb_page_cleaners", "requested 4, effective 1"),
+        (
+            f"innodb_buffer_pool_size={4 * GIB} innodb_buffer_pool_chunk_size={MIB}",
+            MYSQL80,
+            "innodb_buffer_pool_chunk_size",
+            "at most 1000",
+        ),
+        (
+            f"innodb_dedicated_server=ON innodb_buffer_pool_size={GIB}",
+            MYSQL97,
+            "innodb_buffer_pool_size",
+            "innodb_dedicated_server does not choose it",
+        ),
+        (
+            f"innodb_log_buffer_size={GIB}",
+            MARIADB,
+            "innodb_log_buffer_size",
+            "1G is larger than the whole redo log (96M)",
+        ),
+        ("thread_pool_size=4", MARIADB, "thread_pool_size", "no effect without"),
+        (f"query_cache_size={MIB}", MARIADB, "query_cache_size", "query_cache_type is OFF"),
+        ("table_open_cache=40000", MYSQL97, "table_open_cache", "effective 9919"),
+        ("innodb_open_files=40000", MYSQL97, "innodb_open_files", "effective 20000"),
+        ("back_log=10", MYSQL97, "back_log", "below the workload's 64"),
+        ("sync_binlog=1", MYSQL97, "sync_binlog", "without the binary log"),
+    ],
+)
+def test_what_the_server_makes_of_it_is_said_and_no_reason_to_refuse(
+    text: str, target: ServerTraits, name: str, words: str
+) -> None:
+    here = Circumstances(
+        memory_budget_bytes=64 * GIB, connections=64, open_files=20_000, binary_log=False
+    )
+    assert words in said(text, target, here)[name]
+    assert broken(text, target, here) == {}
+
+
+def test_a_config_without_surprises_gets_no_remark() -> None:
+    here = Circumstances(
+        memory_budget_bytes=16 * GIB,
+        connections=64,
+        direct_io=True,
+        logical_cpus=8,
+        host_memory_bytes=16 * GIB,
+        open_files=65_536,
+        binary_log=True,
+    )
+    text = f"innodb_buffer_pool_size={4 * GIB} innodb_io_capacity=2000 sync_binlog=1"
+    for target in (MYSQL57, MYSQL80, MYSQL97, MARIADB106, MARIADB):
+        assert said(text, target, here) == {}
+        assert broken(text, target, here) == {}
+
+
+def test_redo_is_known_under_every_name() -> None:
+    assert Expected({}, MYSQL97).redo() == 100 * MIB
+    assert Expected({}, MYSQL57).redo() == 96 * MIB
+    assert Expected({}, MARIADB).redo() == 96 * MIB
+    assert Expected({"innodb_log_file_size": f"{GIB}"}, MYSQL80).redo() == 2 * GIB
+    assert Expected({"innodb_log_file_size": f"{GIB}"}, MARIADB).redo() == GIB
+    dedicated = {"innodb_dedicated_server": "ON"}
+    assert Expected(dedicated, MYSQL97, Circumstances(logical_cpus=16)).redo() == 8 * GIB
+    assert Expected(dedicated, MYSQL97).redo() is None
+
+
+def test_durability_and_rules_are_reported_together() -> None:
+    with pytest.raises(InvalidConfig) as refused:
+        plan("sync_binlog=0\ninnodb_io_capacity_max=400", Circumstances())
+    assert [p.name for p in refused.value.problems] == ["sync_binlog", "innodb_io_capacity_max"]
+    data = b"[mysqld]\nsync_binlog=0\n"
+    assert plan_file("mine", data, MYSQL97, durability=Durability.D1).knobs

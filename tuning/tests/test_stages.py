@@ -1,0 +1,104 @@
+"""The four stages say which of them refused a config, on which line, and what became of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import Flavour
+from benchmarks.servers.trial import Trial
+from tuning.configs.gate import report_knobs
+from tuning.configs.imports import ImportReport, import_cnf
+from tuning.configs.readback import Difference, signature
+from tuning.configs.stages import Stage, check_in_stages, same_effect
+from tuning.configs.target import ServerTraits
+
+MYSQL = ServerTraits(Flavour.MYSQL, (8, 4, 13))
+MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
+
+
+def read(lines: str) -> ImportReport:
+    return import_cnf(f"[mysqld]\n{lines}\n".encode(), "mine", MYSQL)
+
+
+def trial(**variables: str) -> Trial:
+    return Trial(variables=variables, validated=True, log_tail="a warning", seconds=1.5)
+
+
+def outcome(report: ImportReport, end: Trial | RunFailed | None) -> list[tuple[bool, bool]]:
+    return [(stage.reached, stage.passed) for stage in check_in_stages(report, end)]
+
+
+GOOD, BAD, UNREACHED = (True, True), (True, False), (False, False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "end", "expected"),
+    [
+        ("back_log=99", trial(back_log="99"), [GOOD, GOOD, GOOD, GOOD]),
+        ("back_log=99", None, [GOOD, GOOD, UNREACHED, UNREACHED]),
+        ("back_log=x", None, [BAD, GOOD, UNREACHED, UNREACHED]),
+        (
+            "innodb_io_capacity=300\ninnodb_io_capacity_max=200",
+            None,
+            [GOOD, BAD, UNREACHED, UNREACHED],
+        ),
+        ("back_log=99", RunFailed(Outcome.NO_START, "why"), [GOOD, GOOD, BAD, UNREACHED]),
+    ],
+)
+def test_a_stage_passes_fails_or_is_not_reached(
+    lines: str, end: Trial | RunFailed | None, expected: list[tuple[bool, bool]]
+) -> None:
+    assert outcome(read(lines), end) == expected
+
+
+def test_a_failed_start_names_the_line_of_the_knob_that_the_server_names() -> None:
+    failure = RunFailed(
+        Outcome.INVALID_CONFIG, "unknown variable 'innodb-io-capacity=300'", log_tail="[ERROR] x"
+    )
+    server = check_in_stages(read("back_log=9\ninnodb_io_capacity=300"), failure)[2]
+    assert server.stage is Stage.SERVER
+    assert server.outcome == "invalid_config"
+    assert server.log_tail == "[ERROR] x"
+    [problem] = server.problems
+    assert (problem.line, problem.name) == (3, "innodb_io_capacity")
+
+
+def test_a_failed_start_that_names_several_knobs_or_none_blames_no_line() -> None:
+    report = read("innodb_io_capacity_max=30000\ninnodb_io_capacity=300")
+    for said in ("innodb_io_capacity is above innodb_io_capacity_max", "got signal 11"):
+        [problem] = check_in_stages(report, RunFailed(Outcome.NO_START, said))[2].problems
+        assert (problem.line, problem.name, problem.reason) == (None, "", said)
+
+
+def test_what_the_server_changed_is_shown_and_no_failure() -> None:
+    report = report_knobs({"table_open_cache": "8000"}, MYSQL, source="whitepaper-1")
+    stages = check_in_stages(report, trial(table_open_cache="4000"))
+    assert stages[3].differences == (Difference("table_open_cache", "8000", "4000"),)
+    assert stages[3].passed
+    assert (stages[2].log_tail, stages[2].seconds) == ("a warning", 1.5)
+
+
+def test_equal_signatures_mean_equal_configs() -> None:
+    base = {"innodb_io_capacity": "200", "innodb_adaptive_hash_index": "ON", "back_log": "80"}
+    same = base | {
+        "innodb_adaptive_hash_index": "1",
+        "port": "3307",
+        "datadir": "/else",
+        "log_bin": "ON",
+        "server_uuid": "x",
+        "innodb_log_group_home_dir": "/log",
+    }
+    assert signature(base, MYSQL) == signature(same, MYSQL)
+    for name, value in (("innodb_io_capacity", "201"), ("back_log", "81")):
+        assert signature(base | {name: value}, MYSQL) != signature(base, MYSQL)
+    numbers = {"innodb_max_dirty_pages_pct": "90.000000"}
+    assert signature(numbers, MYSQL) == signature({"innodb_max_dirty_pages_pct": "90"}, MYSQL)
+    isolation = {"tx_isolation": "SERIALIZABLE"}
+    assert signature(isolation, MARIADB) != signature({}, MARIADB)
+
+
+def test_twins_are_told_with_the_first_of_them() -> None:
+    found = same_effect([("a", "1"), ("b", "2"), ("c", "1"), ("d", "2"), ("e", "1"), ("f", "3")])
+    assert found == {"c": "a", "d": "b", "e": "a"}
