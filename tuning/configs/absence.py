@@ -22,6 +22,8 @@ def _history(knob: Knob, facts: Facts, version: Version) -> str:
     if facts.default and facts.added:
         return f" (it came with {', '.join(_text(release) for release in facts.added)})"
     owners = [FLAVOUR_NAMES[flavour] for flavour, other in knob.flavours.items() if other.default]
+    if not owners:
+        return ""
     return f" (only {' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it)"
 
 

@@ -1,0 +1,23 @@
+"""`manage.py knobs_docs`: the pages of docs/ that are made from the knob catalogue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from tuning.catalogue.reference import reference_page
+from tuning.catalogue.whitepaper import whitepaper_page
+
+PAGES = {"knobs.md": reference_page, "whitepaper-parameters.md": whitepaper_page}
+
+
+class Command(BaseCommand):
+    help = "Write docs/knobs.md and docs/whitepaper-parameters.md from the knob catalogue."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for name, page in PAGES.items():
+            (settings.BASE_DIR / "docs" / name).write_text(page(), encoding="utf-8")
+            self.stdout.write(f"docs/{name}")
