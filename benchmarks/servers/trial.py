@@ -8,6 +8,7 @@ everything of it is gone afterwards.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -38,6 +39,7 @@ _SPARE_BYTES = 64 * 1024**2
 _SLOWEST_REDO = 50 * 1024**2  # bytes a second at which a redo log may be written out
 _POLL_S = 0.05
 _COPY_BYTES = 16 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _FULL_DISK = "no room for a trial start"
 _NAME = re.compile(r"trial-(\d+)-(\d+)-[0-9a-f]{8}")
 _WARNING = re.compile(r"\[Warning\]|\bWARNING:")
@@ -141,15 +143,11 @@ def _trial_dir(work_dir: Path) -> Iterator[Path]:
     try:
         yield folder
     except OSError as error:
-        if isinstance(error, RunFailed) or not _is_full(error):
+        if error.errno not in _FULL:
             raise
         raise RunFailed(Outcome.DISK_FULL, f"{work_dir}: {_FULL_DISK}") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_full(error: OSError) -> bool:
-    return error.errno in (28, 122)  # ENOSPC, EDQUOT
 
 
 def _redo_at_start(binary: ServerBinary, redo_bytes: int) -> int:
@@ -254,7 +252,7 @@ def _copy_file(source: Path, target: Path) -> None:
             while left and (done := os.copy_file_range(reading.fileno(), writing.fileno(), left)):
                 left -= done
         except OSError as error:
-            if _is_full(error):
+            if error.errno in _FULL:
                 raise
             reading.seek(0)
             writing.seek(0)

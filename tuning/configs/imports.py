@@ -6,27 +6,21 @@ gate (`tuning.configs.gate`) is the same pass over settings that come from no fi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tuning.catalogue.knob import Durability, Kind, Knob, SetBy
+from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.timeline import reached
-from tuning.configs.absence import why_absent
 from tuning.configs.circumstances import UNKNOWN, Circumstances
 from tuning.configs.cnf import Setting, older_group, scan_cnf, server_group
 from tuning.configs.effects import remarks
+from tuning.configs.lookup import Read, Reader, settle, translated_redo
 from tuning.configs.notes import Action, Note
-from tuning.configs.redo import NAMES as REDO_NAMES
-from tuning.configs.redo import translate_redo
-from tuning.configs.refusals import gone_since, other_name, refusal
 from tuning.configs.rules import broken_rules
 from tuning.configs.safety import too_unsafe
 from tuning.configs.settled import ANY_VERSION, AnyVersion, Origin, Settled
 from tuning.configs.target import ServerTraits
-from tuning.configs.translate import carry_over, server_number
-from tuning.configs.values import BadValue, normalise
 from tuning.configs.workload import fit_to_workload
 from tuning.errors import Problem
 
@@ -40,11 +34,6 @@ __all__ = [
     "import_settings",
 ]
 
-_SWITCH = re.compile(r"(skip|disable|enable)_(.+)")
-_ADVISOR = "names a file or directory, and the advisor places files itself; delete this line"
-_STUDY = "binary logging is chosen for the whole study, not by one config; delete this line"
-#: To look for a similar name takes milliseconds, and a file may have 60,000 wrong ones.
-_MOST_HINTS = 50
 _LONGEST_GIVEN = 200
 
 
@@ -82,21 +71,6 @@ class ImportReport:
     def problems(self) -> tuple[Problem, ...]:
         """Every problem, in the order of the lines."""
         return _sorted([*self.value_problems, *self.rule_problems])
-
-
-class _Refused(ValueError):
-    """The setting cannot be used; the message is the reason."""
-
-
-@dataclass(frozen=True)
-class _Read:
-    """A setting, the knob it means and the text of its value behind switches and prefixes."""
-
-    setting: Setting
-    knob: Knob | None
-    text: str | None
-    settled: Settled | None = None  # when no knob has to be asked
-    refused: str = ""
 
 
 def import_cnf(
@@ -162,11 +136,11 @@ def import_settings(
     A key that is set twice counts as the server counts it: the last one wins, and a note says so.
     `fit` raises what the workload needs and the settings leave at a lower default.
     """
-    reader = _Reader(target, translate_from)
+    reader = Reader(target, translate_from)
     read = [reader.read(setting) for setting in settings]
     last = {r.knob.name: r for r in read if r.knob is not None and r.settled is None}
-    redo = _redo(last, translate_from, target)
-    settled = [_settle(r, translate_from, target, redo) for r in read]
+    redo = translated_redo(last, translate_from, target)
+    settled = [settle(r, translate_from, target, redo) for r in read]
     knobs, holders = _merge(read, settled, last)
 
     refused = {place: what for place, what in enumerate(settled) if isinstance(what, str)}
@@ -204,119 +178,8 @@ def _reads(group: str, target: ServerTraits, origin: Origin | None) -> bool:
     return older_group(group, target)
 
 
-class _Reader:
-    """Finds the knob that a name means on the target."""
-
-    def __init__(self, target: ServerTraits, origin: Origin | None) -> None:
-        self._target = target
-        self._origin = origin
-        self._hints = 0
-
-    def read(self, setting: Setting) -> _Read:
-        try:
-            return self._read(setting)
-        except _Refused as refused:
-            return _Read(setting, None, setting.value, refused=str(refused))
-
-    def _read(self, setting: Setting) -> _Read:
-        catalogue = load_catalogue()
-        name, text = setting.name, setting.value
-        new = other_name(name)
-        if self._origin is not None and new is not None:
-            return self._renamed(setting, new)
-        knob = catalogue.get(name)
-        if knob is None and (switch := _SWITCH.fullmatch(name)) and catalogue.get(switch[2]):
-            knob = catalogue.knobs[switch[2]]
-            if knob.kind not in (Kind.BOOL, Kind.ENUM, Kind.FLAG):
-                raise _Refused(f"{knob.name} is no switch; delete this line or give it a value")
-            if text is not None:
-                raise _Refused(f"has a value beside its prefix; write {switch[2]} = {text}")
-            text = "ON" if switch[1] == "enable" else "OFF"
-        if knob is None:
-            return self._unknown(setting)
-        if knob.set_by is not None:
-            raise _Refused(_ADVISOR if knob.set_by is SetBy.ADVISOR else _STUDY)
-        if setting.loose and not knob.exists_in(self._target) and self._origin is None:
-            detail = f"{self._target} does not have it and ignores it because of its loose_ prefix"
-            return _Read(setting, knob, text, settled=Settled.dropped(detail))
-        return _Read(setting, knob, text)
-
-    def _renamed(self, setting: Setting, new: str) -> _Read:
-        knob = load_catalogue().knobs[new]
-        if setting.value is None:
-            raise _Refused(refusal(setting.name) or "needs a value")
-        try:
-            became = carry_over(knob, setting.value, self._origin or ANY_VERSION, self._target)
-        except BadValue as bad:
-            raise _Refused(str(bad)) from None
-        settled = Settled(Action.RENAMED, became.became, f"is called {new} in an option file")
-        return _Read(setting, knob, setting.value, settled=settled)
-
-    def _unknown(self, setting: Setting) -> _Read:
-        name = setting.name
-        since = gone_since(name, self._target)
-        if since is not None:
-            gone = f"{self._target} does not have it (removed in {since})"
-            if self._origin is None:
-                raise _Refused(f"{gone}; translation would drop it")
-            return _Read(setting, None, setting.value, settled=Settled.dropped(gone))
-        known = refusal(name)
-        if known is not None:
-            raise _Refused(known)
-        close = None
-        if self._hints < _MOST_HINTS:
-            self._hints += 1
-            close = load_catalogue().closest(name, self._target)
-        hint = f"did you mean {close}?" if close else "delete this line"
-        raise _Refused(f"is not a knob that the advisor tunes; {hint}")
-
-
-def _redo(
-    last: Mapping[str, _Read], origin: Origin | None, target: ServerTraits
-) -> dict[str, Settled]:
-    """What translation makes of the redo log's knobs, asked for or not."""
-    values = {name: last[name].text for name in REDO_NAMES if name in last}
-    return translate_redo(values, origin or ANY_VERSION, target, server_number)
-
-
-def _settle(
-    read: _Read, origin: Origin | None, target: ServerTraits, redo: Mapping[str, Settled]
-) -> Settled | str:
-    """What becomes of one setting, or why it is refused."""
-    if read.refused:
-        return read.refused
-    if read.settled is not None or read.knob is None:
-        return read.settled or Settled.dropped("")
-    knob = read.knob
-    try:
-        if origin is not None:
-            found = redo.get(knob.name) or carry_over(knob, read.text, origin, target)
-        elif not knob.exists_in(target):
-            return why_absent(knob, target) + _would(read, target, redo)
-        else:
-            found = Settled.kept(knob.name, normalise(knob, read.text, target))
-    except BadValue as bad:
-        return str(bad) + (_would(read, target, redo) if origin is None else "")
-    fixed = dict(found.became).get(knob.name) if knob.new_data_dir else None
-    if fixed is not None and fixed != knob.default(target):
-        default = knob.default(target)
-        return f"is fixed when the data directory is made; the dataset has {default}"
-    return found
-
-
-def _would(read: _Read, target: ServerTraits, redo: Mapping[str, Settled]) -> str:
-    """What translation would have done with a line that is refused without it."""
-    if read.knob is None:
-        return ""
-    try:
-        found = redo.get(read.knob.name) or carry_over(read.knob, read.text, ANY_VERSION, target)
-    except BadValue:
-        return ""
-    return f"; translation {found.in_future()}"
-
-
 def _merge(
-    read: list[_Read], settled: list[Settled | str], last: Mapping[str, _Read]
+    read: list[Read], settled: list[Settled | str], last: Mapping[str, Read]
 ) -> tuple[dict[str, str], dict[str, int]]:
     """The knobs of the config and the place of the setting that each comes from."""
     knobs: dict[str, str] = {}
@@ -330,7 +193,7 @@ def _merge(
     return knobs, holders
 
 
-def _overridden(one: _Read, what: Settled, last: Mapping[str, _Read]) -> bool:
+def _overridden(one: Read, what: Settled, last: Mapping[str, Read]) -> bool:
     """Whether another line counts in place of this one."""
     if one.knob is None:
         return False
@@ -342,10 +205,10 @@ def _overridden(one: _Read, what: Settled, last: Mapping[str, _Read]) -> bool:
 
 
 def _lines(
-    read: list[_Read],
+    read: list[Read],
     settled: list[Settled | str],
     refused: Mapping[int, str],
-    last: Mapping[str, _Read],
+    last: Mapping[str, Read],
 ) -> tuple[ImportedLine, ...]:
     found = []
     for place, (one, what) in enumerate(zip(read, settled, strict=True)):
@@ -365,7 +228,7 @@ def _lines(
     return tuple(found)
 
 
-def _notes(read: list[_Read], settled: list[Settled | str], target: ServerTraits) -> list[Note]:
+def _notes(read: list[Read], settled: list[Settled | str], target: ServerTraits) -> list[Note]:
     """One note per knob that is not simply kept, then what is worth knowing of those that are."""
     changed: dict[str, Note] = {}
     places: dict[str, list[int]] = {}

@@ -7,7 +7,6 @@ the server's part from a trial start (`benchmarks.servers.trial`). Nothing here 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -78,19 +77,6 @@ def check_in_stages(
         StageResult(Stage.SERVER, log_tail=trial.log_tail, seconds=trial.seconds),
         StageResult(Stage.READ_BACK, differences=tuple(found)),
     ]
-
-
-def same_effect(signatures: Iterable[tuple[str, str]]) -> Mapping[str, str]:
-    """Which candidate is the same as an earlier one: name -> name of the first.
-
-    `signatures` are (name, signature) in the candidates' order (`tuning.configs.readback`).
-    """
-    first: dict[str, str] = {}
-    twins: dict[str, str] = {}
-    for name, signature in signatures:
-        if first.setdefault(signature, name) != name:
-            twins[name] = first[signature]
-    return twins
 
 
 def _unreached(stage: Stage) -> StageResult:

@@ -11,7 +11,7 @@ from benchmarks.servers.trial import Trial
 from tuning.configs.gate import report_knobs
 from tuning.configs.imports import ImportReport, import_cnf
 from tuning.configs.readback import Difference, signature
-from tuning.configs.stages import Stage, check_in_stages, same_effect
+from tuning.configs.stages import Stage, check_in_stages
 from tuning.configs.target import ServerTraits
 
 MYSQL = ServerTraits(Flavour.MYSQL, (8, 4, 13))
@@ -97,8 +97,3 @@ def test_equal_signatures_mean_equal_configs() -> None:
     assert signature(numbers, MYSQL) == signature({"innodb_max_dirty_pages_pct": "90"}, MYSQL)
     isolation = {"tx_isolation": "SERIALIZABLE"}
     assert signature(isolation, MARIADB) != signature({}, MARIADB)
-
-
-def test_twins_are_told_with_the_first_of_them() -> None:
-    found = same_effect([("a", "1"), ("b", "2"), ("c", "1"), ("d", "2"), ("e", "1"), ("f", "3")])
-    assert found == {"c": "a", "d": "b", "e": "a"}
