@@ -87,7 +87,11 @@ def conditions_between(
         io_wait_pct=_share(_grown(start, end, "io_wait_s"), elapsed),
         memory_wait_pct=_share(_grown(start, end, "memory_wait_s"), elapsed),
         by_cpu=_most((n.name, 100.0 * n.cpu_s / total_s) for n in foreign),
-        by_io=_most((n.name, n.io_bytes / _MB / elapsed) for n in foreign),
+        # A process that fetches its child's exit status is charged with the child's I/O of all
+        # its life: no program moved more than all together did.
+        by_io=_most(
+            (n.name, min(n.io_bytes, foreign_bytes or 0.0) / _MB / elapsed) for n in foreign
+        ),
     )
 
 

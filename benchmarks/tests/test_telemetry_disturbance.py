@@ -155,6 +155,14 @@ def test_foreign_writes_on_another_disk_are_none() -> None:
     assert find_disturbances(seen, LIMITS) == []
 
 
+def test_no_program_is_named_with_more_than_all_moved() -> None:
+    """As a shell is charged with what its children moved long before."""
+    census = replace(CENSUS, foreign=(Neighbour("bash", 0.1, 90_000_000_000),))
+    seen = conditions(replace(END, data=DD), census)
+    assert seen.foreign_io_mb_s == pytest.approx((6.35e9 - 1.479e9) / 1e6 / SECONDS)
+    assert dict(seen.by_io)["bash"] == pytest.approx(seen.foreign_io_mb_s)
+
+
 def test_the_journal_and_write_back_are_not_foreign() -> None:
     """Three times what mysqld wrote, and no foreign process that wrote anything."""
     journal = replace(END, data=DiskCounters(300, 90_000, 150_000_000, 4_000_000_000, busy_s=15))

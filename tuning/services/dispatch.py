@@ -71,7 +71,15 @@ def _is_busy(study: Study) -> bool:
 
 
 def _next_slot(study: Study) -> Slot | None:
-    return study.slots.filter(run__state=RunState.QUEUED).order_by("order").first()
+    """The first in order; what is measured again comes last in its block, for whatever disturbed
+    it may be over by then.
+    """
+    queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
+    slot = queued.first()
+    if slot is None or slot.run.retry_of_id is None:
+        return slot
+    beside = queued.filter(block=slot.block, device=slot.device_id, workload=slot.workload_id)
+    return beside.filter(run__retry_of=None).first() or slot
 
 
 def _conclude(study: Study) -> bool:

@@ -13,7 +13,7 @@ from benchmarks.models import Run, RunState
 from benchmarks.services.runs import execute_run, plan_for
 from benchmarks.telemetry.disturbance import Disturbance, Kind
 from tuning.models import Study, StudyState
-from tuning.services.dispatch import advance_host
+from tuning.services.dispatch import EXECUTE, advance_host
 from tuning.services.prepare import prepare_study
 from tuning.services.requests import StudyRequest
 from tuning.services.results import boards
@@ -84,6 +84,21 @@ def test_it_is_measured_again_in_its_place_of_the_block(study: Study) -> None:
     retry = slot.run.retries.get()
     slot.refresh_from_db()
     assert (slot.run, retry.state, retry.config) == (retry, RunState.QUEUED, slot.run.config)
+
+
+def test_it_waits_for_the_others_of_its_block(study: Study, sent: list[Any]) -> None:
+    prepare_study(study.pk)
+    first, second, third, _ = study.slots.order_by("order")
+    execute_run(first.run_id, measure=disturb(lambda _: True))
+    advance_host(study.host_id)
+    assert sent[-1][:2] == (EXECUTE, second.run_id)
+    execute_run(second.run_id, measure=measure_by_config)
+    advance_host(study.host_id)
+    retry = first.run.retries.get()
+    assert sent[-1][:2] == (EXECUTE, retry.pk)
+    execute_run(retry.pk, measure=measure_by_config)
+    advance_host(study.host_id)
+    assert sent[-1][:2] == (EXECUTE, third.run_id)
 
 
 def test_the_count_is_shown_and_named_in_the_verdict(study: Study) -> None:
