@@ -118,7 +118,7 @@ def _from_capacity(given: Mapping[str, int], target: ServerTraits) -> dict[str, 
 def _to_capacity(given: Mapping[str, int], size: int, files: int) -> dict[str, Settled]:
     total = size * files
     text = f"{CAPACITY} = {readable(total)}"
-    what = f"{files} files of {readable(size)} become" if files > 1 else "is now called"
+    what = f"{_said(given, files)} of {readable(size)} become" if files > 1 else "is now called"
     first, *rest = [name for name in (SIZE, FILES) if name in given]
     found = {first: Settled(Action.RENAMED, ((CAPACITY, f"{total}"),), f"{what} {text}")}
     found |= {name: Settled(Action.RENAMED, (), f"counted in {text}") for name in rest}
@@ -130,7 +130,7 @@ def _to_one_file(
 ) -> dict[str, Settled]:
     found: dict[str, Settled] = {}
     total = size * files
-    detail = f"{files} files of {readable(size)} become one of {readable(total)}"
+    detail = f"{_said(given, files)} of {readable(size)} become one of {readable(total)}"
     if SIZE in given and not one_file and files > 1:
         found[SIZE] = Settled(Action.ADJUSTED, ((SIZE, f"{total}"),), detail)
     if FILES in given and SIZE in given:
@@ -138,3 +138,7 @@ def _to_one_file(
     elif FILES in given:
         found[FILES] = Settled(Action.RENAMED, ((SIZE, f"{total}"),), detail)
     return found
+
+
+def _said(given: Mapping[str, int], files: int) -> str:
+    return f"{files} files" if FILES in given else f"{files} files (the default there)"

@@ -289,6 +289,11 @@ def test_an_unsafe_value_passes_in_a_study_of_its_class() -> None:
     assert found.problems == ()
 
 
+def test_a_number_of_files_that_nobody_wrote_is_said_to_be_assumed() -> None:
+    [line] = report("innodb_log_file_size=1G", MYSQL97, ANY_VERSION).lines
+    assert line.detail.startswith("2 files (the default there) of 1G become")
+
+
 def test_what_is_set_itself_counts_before_what_is_renamed_to_it() -> None:
     for lines in (
         "innodb_checksums=1\ninnodb_checksum_algorithm=strict_crc32",

@@ -1,0 +1,269 @@
+"""A trial start says what a server makes of its options, quickly, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from benchmarks.datasets import pristine as pristine_module
+from benchmarks.datasets.golden import sweep_loads
+from benchmarks.datasets.pristine import ensure_pristine, pristine_key
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers import trial as trial_module
+from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.process import process_id
+from benchmarks.servers.trial import Trial, sweep_trials, try_config
+
+OTHER = ServerBinary(
+    path=Path("/nowhere/mysqld"),
+    flavour=Flavour.MYSQL,
+    version=(8, 4, 3),
+    version_text="8.4.3",
+    digest="ab" * 32,
+    basedir=None,
+)
+#: Generous, for a busy machine; some 2.5 s are normal for MySQL and 0.6 s for MariaDB.
+QUICK_S = 15.0
+
+Try = Callable[..., Trial]
+
+
+@pytest.fixture(scope="session")
+def made(server_session_tmp: Path) -> Callable[[ServerBinary], Path]:
+    """An empty data directory for each server, made once."""
+
+    def make(binary: ServerBinary) -> Path:
+        return ensure_pristine(
+            binary, server_session_tmp / "device", server_session_tmp / "registry"
+        )
+
+    return make
+
+
+@pytest.fixture
+def attempt(
+    any_server: ServerBinary,
+    made: Callable[[ServerBinary], Path],
+    server_tmp: Path,
+    registry: Path,
+) -> Iterator[Try]:
+    """Tries options on the server at hand; afterwards nothing may be left."""
+    pristine = made(any_server)
+    before = _tree(pristine)
+
+    def run(options: Mapping[str, str | None], **more: object) -> Trial:
+        return try_config(
+            any_server,
+            options,
+            pristine=pristine,
+            work_dir=server_tmp / "trials",
+            registry=registry,
+            **more,  # type: ignore[arg-type]
+        )
+
+    yield run
+    assert list((server_tmp / "trials").iterdir()) == []
+    assert not list(registry.glob("*.json"))
+    assert _tree(pristine) == before
+
+
+def _tree(folder: Path) -> dict[str, tuple[int, int]]:
+    return {
+        str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.server
+def test_what_the_server_runs_with_is_read_back(attempt: Try, any_server: ServerBinary) -> None:
+    attempt({})  # the first reads the program from the disk
+    found = attempt({"innodb_io_capacity": "300", "table_open_cache": "500"})
+    assert found.variables["innodb_io_capacity"] == "300"
+    assert found.variables["table_open_cache"] == "500"
+    validates = any_server.flavour is not Flavour.MARIADB and any_server.version >= (8, 0, 16)
+    assert found.validated is (True if validates else None)
+    assert found.seconds < QUICK_S
+
+
+@pytest.mark.server
+def test_an_option_the_server_does_not_know_is_refused_by_its_own_check(attempt: Try) -> None:
+    with pytest.raises(RunFailed, match="unknown variable 'innodb_made_up") as refused:
+        attempt({"innodb_io_capacity": "300", "innodb_made_up": "1"})
+    assert refused.value.outcome is Outcome.INVALID_CONFIG
+    assert "innodb_made_up" in refused.value.log_tail
+
+
+@pytest.mark.server
+def test_what_only_shows_at_the_start_is_told_with_the_servers_words(
+    attempt: Try, any_server: ServerBinary
+) -> None:
+    options = {"innodb_data_file_path": "ibdata1:1M"}  # below what there is: seen by InnoDB only
+    with pytest.raises(RunFailed) as refused:
+        attempt(options)
+    assert refused.value.outcome is Outcome.NO_START
+    assert "[ERROR]" in refused.value.log_tail
+
+
+@pytest.mark.server
+def test_the_servers_warnings_are_kept_but_not_those_of_our_own_options(attempt: Try) -> None:
+    log = attempt({"innodb_io_capacity": "300", "innodb_io_capacity_max": "200"}).log_tail
+    assert "innodb_io_capacity" in log
+    assert "TLS" not in log
+    assert "pid-file" not in log
+
+
+@pytest.mark.server
+def test_a_trial_can_be_cancelled(attempt: Try, server_tmp: Path) -> None:
+    for begun in ("trial-*", "trial-*/console.log", "trial-*/error.log"):
+        with pytest.raises(RunFailed) as stopped:
+            attempt({}, should_stop=lambda name=begun: any((server_tmp / "trials").glob(name)))
+        assert stopped.value.outcome is Outcome.CANCELLED
+
+
+@pytest.mark.server
+def test_a_server_that_does_not_answer_in_time_is_ended(attempt: Try) -> None:
+    with pytest.raises(RunFailed) as late:
+        attempt({}, deadline_s=0.01)
+    assert late.value.outcome is Outcome.TIMED_OUT
+
+
+@pytest.mark.server
+def test_a_redo_log_beyond_the_free_space_is_not_even_tried(attempt: Try) -> None:
+    start = time.monotonic()
+    with pytest.raises(RunFailed, match="GiB with its redo log") as full:
+        attempt({}, redo_bytes=1 << 60)
+    assert full.value.outcome is Outcome.DISK_FULL
+    assert time.monotonic() - start < 1
+
+
+@pytest.mark.server
+def test_what_is_ours_cannot_be_set(attempt: Try) -> None:
+    for name in ("datadir", "init_file", "plugin_load", "loose_plugin_load_add"):
+        with pytest.raises(ValueError, match="belongs to the instance"):
+            attempt({name: "/tmp/x"})
+
+
+@pytest.mark.server
+def test_a_silent_check_is_ended(
+    server_tmp: Path,
+    registry: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trial_module, "_CHECK_DEADLINE_S", 0.2)
+    script = server_tmp / "slow"
+    script.write_text("#!/bin/sh\nexec sleep 60\n")
+    script.chmod(0o755)
+    slow = ServerBinary(
+        path=Path("60"),
+        flavour=Flavour.MARIADB,
+        version=(10, 11, 0),
+        version_text="x",
+        digest="",
+        basedir=None,
+    )
+    monkeypatch.setattr(trial_module, "launcher", lambda user: [str(script)])
+    with pytest.raises(RunFailed) as late:
+        try_config(
+            slow, {}, pristine=server_tmp, work_dir=server_tmp / "trials", registry=registry
+        )
+    assert late.value.outcome is Outcome.TIMED_OUT
+
+
+def test_the_folders_of_dead_trials_are_swept_those_of_living_ones_not(tmp_path: Path) -> None:
+    me = process_id(os.getpid())
+    assert me is not None
+    dead = tmp_path / f"trial-{me.pid}-{me.started + 1}-0123abcd"
+    alive = tmp_path / f"trial-{me.pid}-{me.started}-0123abcd"
+    foreign = tmp_path / "trial-mine"
+    for folder in (dead, alive, foreign):
+        (folder / "data").mkdir(parents=True)
+    (tmp_path / f"trial-1-1-{'0' * 8}").symlink_to(foreign)
+    assert sweep_trials(tmp_path) == [dead]
+    assert not dead.exists()
+    assert alive.exists()
+    assert (foreign / "data").exists()
+
+
+@pytest.fixture
+def maker(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Stands in for the initialisation of a server; the folders that it filled."""
+    calls: list[Path] = []
+
+    def create(binary: ServerBinary, data_dir: Path, *, options: Mapping[str, str]) -> None:
+        calls.append(data_dir)
+        data_dir.mkdir()
+        time.sleep(0.2)
+        (data_dir / "ibdata1").write_text(options["innodb_page_size"])
+
+    monkeypatch.setattr(pristine_module, "create_data_dir", create)
+    return calls
+
+
+def test_it_is_made_once_and_by_page_size(tmp_path: Path, maker: list[Path]) -> None:
+    def make(page_size: int = 16384) -> Path:
+        return ensure_pristine(OTHER, tmp_path / "d", tmp_path / "r", page_size=page_size)
+
+    assert make() == make() == tmp_path / "d" / "datasets" / pristine_key(OTHER) / "data"
+    assert (make(8192) / "ibdata1").read_text() == "8192"
+    assert len(maker) == 2
+    with pytest.raises(ValueError, match="page_size"):
+        make(5000)
+
+
+def test_callers_at_the_same_time_share_it(tmp_path: Path, maker: list[Path]) -> None:
+    found: list[Path] = []
+    threads = [
+        threading.Thread(
+            target=lambda: found.append(ensure_pristine(OTHER, tmp_path / "d", tmp_path / "r"))
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(maker) == 1
+    assert len(set(found)) == 1
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "full")])
+def test_an_interrupted_one_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def create(binary: ServerBinary, data_dir: Path, *, options: Mapping[str, str]) -> None:
+        data_dir.mkdir()
+        (data_dir / "half").touch()
+        raise error
+
+    monkeypatch.setattr(pristine_module, "create_data_dir", create)
+    expected = RunFailed if isinstance(error, OSError) else KeyboardInterrupt
+    with pytest.raises(expected):
+        ensure_pristine(OTHER, tmp_path / "d", tmp_path / "r")
+    assert [path.suffix for path in (tmp_path / "d" / "datasets").iterdir()] == [".lock"]
+
+
+def test_what_a_killed_maker_left_is_swept_and_made_anew(
+    tmp_path: Path, maker: list[Path]
+) -> None:
+    datasets = tmp_path / "d" / "datasets"
+    half = datasets / f"{pristine_key(OTHER)}.loading-99"
+    half.mkdir(parents=True)
+    whole = ensure_pristine(OTHER, tmp_path / "d", tmp_path / "r")
+    assert not half.exists()
+    (whole.parent / pristine_module.READY).unlink()  # as if it were not whole
+    (whole / "ibdata1").write_text("spoilt")
+    again = ensure_pristine(OTHER, tmp_path / "d", tmp_path / "r")
+    assert (again / "ibdata1").read_text() == "16384"
+    half.mkdir()
+    assert sweep_loads(tmp_path / "d") == [half]
+    shutil.rmtree(tmp_path / "d")

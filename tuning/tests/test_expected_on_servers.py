@@ -1,0 +1,188 @@
+"""What we say the server will make of a config is what it makes of it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from benchmarks.datasets.pristine import ensure_pristine
+from benchmarks.errors import RunFailed
+from benchmarks.memory import host_memory
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.privileges import open_files
+from benchmarks.servers.trial import Trial, try_config
+from tuning.configs.circumstances import Circumstances
+from tuning.configs.cnf import server_group
+from tuning.configs.effects import remarks
+from tuning.configs.expected import INSTANCES, POOL, Expected
+from tuning.configs.gate import report_knobs
+from tuning.configs.imports import ANY_VERSION, import_cnf
+from tuning.configs.readback import differences, signature
+from tuning.configs.redo import CAPACITY, SIZE, has_capacity
+from tuning.configs.rules import broken_rules
+from tuning.configs.stages import check_in_stages
+from tuning.configs.target import ServerTraits
+
+pytestmark = [pytest.mark.server]
+
+MIB = 1024**2
+
+
+@dataclass
+class Server:
+    """One server and the way to try knobs on it."""
+
+    binary: ServerBinary
+    pristine: Path
+    scratch: Path
+
+    @property
+    def target(self) -> ServerTraits:
+        return ServerTraits.of(self.binary)
+
+    def attempt(self, knobs: dict[str, str]) -> Trial:
+        return try_config(
+            self.binary,
+            knobs,
+            pristine=self.pristine,
+            work_dir=self.scratch / "trials",
+            registry=self.scratch / "registry",
+            redo_bytes=Expected(knobs, self.target).redo() or 0,
+        )
+
+
+@pytest.fixture
+def server(any_server: ServerBinary, server_session_tmp: Path) -> Server:
+    device = server_session_tmp / "device"
+    pristine = ensure_pristine(any_server, device, server_session_tmp / "registry")
+    return Server(any_server, pristine, server_session_tmp)
+
+
+@pytest.mark.parametrize(
+    ("pool", "instances"), [(1100, 8), (1900, 16), (300, 1), (40, None), (1025, None)]
+)
+def test_the_buffer_pool_is_rounded_as_we_say(
+    server: Server, pool: int, instances: int | None
+) -> None:
+    knobs = {POOL: f"{pool * MIB}"}
+    if instances and not server.target.mariadb:
+        knobs[INSTANCES] = f"{instances}"
+    variables = server.attempt(knobs).variables
+    cpus = Circumstances(logical_cpus=2)  # with 2 or 7 of them it is one instance
+    expected = Expected(knobs, server.target, cpus)
+    assert int(variables[POOL]) == expected.pool()
+    if not server.target.mariadb and server.target.version < (8, 4, 0):
+        assert int(variables[INSTANCES]) == expected.instances(int(variables[POOL]))
+    noted = [n.detail for n in remarks(knobs, server.target, cpus) if n.name == POOL]
+    assert bool(noted) == (variables[POOL] != knobs[POOL])
+
+
+def test_the_redo_log_has_the_size_we_say(server: Server) -> None:
+    for knobs in ({}, {SIZE: f"{64 * MIB}"}):
+        if SIZE in knobs and not (server.target.mariadb or server.target.version < (9, 0, 0)):
+            continue
+        shown = server.attempt(knobs).variables
+        redo = Expected(knobs, server.target).redo()
+        if has_capacity(server.target):
+            # SHOW has the variable's own default where the old pair decides.
+            assert SIZE in knobs or int(shown[CAPACITY]) == redo
+        else:
+            files = int(shown.get("innodb_log_files_in_group", "1"))
+            assert int(shown[SIZE]) * files == redo
+
+
+def test_a_rule_that_says_no_start_is_right(server: Server) -> None:
+    if server.target.mariadb:
+        return  # it has no innodb_thread_concurrency
+    knobs = {"innodb_thread_concurrency": "1000"}
+    [(name, reason)] = broken_rules(knobs, server.target)
+    assert name == "innodb_thread_concurrency"
+    assert reason.endswith("does not start")
+    with pytest.raises(RunFailed, match="innodb_thread_concurrency"):
+        server.attempt(knobs)
+
+
+def test_defaults_we_count_on_are_the_servers(server: Server) -> None:
+    """io_capacity_max below the default of io_capacity is lowered in silence, as the rule says."""
+    variables = server.attempt({"innodb_io_capacity_max": "150"}).variables
+    assert variables["innodb_io_capacity"] == "150"
+    assert broken_rules({"innodb_io_capacity_max": "150"}, server.target)
+    host = Circumstances(host_memory_bytes=host_memory(), open_files=open_files())
+    knobs = {"table_open_cache": "500000"}
+    [note] = remarks(knobs, server.target, host)
+    variables = server.attempt(knobs).variables
+    said = re.search(r"effective (\d+)", note.detail)
+    assert said is not None
+    assert abs(int(variables["table_open_cache"]) - int(said[1])) <= 200  # a few of its own files
+
+
+def test_equal_effects_have_equal_signatures(server: Server) -> None:
+    target = server.target
+    low, high = f"{200 * MIB + 1}", f"{200 * MIB + 1000}"
+    one, two = (server.attempt({POOL: pool}).variables for pool in (low, high))
+    other = server.attempt({POOL: low, "back_log": "77"}).variables
+    assert signature(one, target) == signature(two, target)
+    assert signature(one, target) != signature(other, target)
+
+
+OLD = """\
+[mysqld]
+innodb_buffer_pool_size = 64M
+innodb_log_file_size = 32M
+innodb_log_files_in_group = 2
+query_cache_type = 0
+query_cache_size = 0
+query_cache_limit = 1M
+innodb_large_prefix = 1
+innodb_page_cleaners = 1
+innodb_thread_concurrency = 0
+innodb_empty_free_list_algorithm = backoff
+innodb_use_global_flush_log_at_trx_commit = 1
+innodb_max_purge_lag_delay = 30000000
+innodb_flush_method = O_DIRECT
+innodb_support_xa = 1
+tx_isolation = READ-COMMITTED
+thread_handling = pool-of-threads
+innodb_checksum_algorithm = crc32
+table_cache = 400
+"""
+
+
+def test_a_translated_file_starts_and_reads_back_as_it_was_told(server: Server) -> None:
+    """On Oracle's servers all of it must go; MariaDB has some, so only what is refused may go."""
+    data = OLD
+    if server.target.mariadb or server.target.version < (8, 0, 0):
+        data = data.replace("query_cache_limit = 1M\ninnodb_large_prefix = 1\n", "")
+    report = import_cnf(data.encode(), "old.cnf", server.target, translate_from=ANY_VERSION)
+    assert report.problems == ()
+    trial = server.attempt(report.knobs)
+    assert differences(report.knobs, trial.variables, server.target) == []
+    assert all(stage.passed for stage in check_in_stages(report, trial))
+
+
+def test_the_servers_refusal_names_the_line(server: Server) -> None:
+    report = report_knobs({"back_log": "99"}, server.target, source="mine")
+    with pytest.raises(RunFailed) as refused:
+        server.attempt({"back_log": "lots"})
+    stage = check_in_stages(report, refused.value)[2]
+    assert stage.problems[0].name == "back_log"
+    assert stage.outcome == refused.value.code
+
+
+def test_the_groups_it_reads_are_the_groups_we_read(server: Server) -> None:
+    text = subprocess.run(
+        [server.binary.path, "--no-defaults", "--help", "--verbose", "--user=root"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    ).stdout
+    match = re.search(r"The following groups are read: (.*)", text)
+    assert match is not None
+    assert [g for g in match[1].split() if not server_group(g, server.target)] == []
+    for group in ("client", "mysqldump", "mysqld_safe", "mysqld-1.0", "mariadb-1.0"):
+        assert not server_group(group, server.target)
