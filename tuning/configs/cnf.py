@@ -149,7 +149,9 @@ class _Parser:
         if not line or line[0] in "#;":
             return
         if line[0] == "!":
-            self._problem(number, line.split()[0], "other files are not read; paste their lines")
+            self._problem(
+                number, _shown(line.split()[0]), "other files are not read; paste their lines"
+            )
         elif line[0] == "[":
             self._read_group(number, line)
         elif self._group is None:
@@ -190,7 +192,9 @@ class _Parser:
 
 
 def _shown(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
+    """A part of a line for a message: not too long, and nothing that a terminal would obey."""
+    short = text if len(text) <= 60 else text[:57] + "..."
+    return short if short.isprintable() else repr(short)
 
 
 def without_comment(line: str) -> tuple[str, bool]:

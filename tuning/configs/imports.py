@@ -92,7 +92,8 @@ def import_cnf(
     file = scan_cnf(data, source, lambda group: _reads(group, target, translate_from))
     problems = list(file.problems)
     if not file.settings and not problems:
-        groups = f"; it has only [{'], ['.join(file.other_groups)}]" if file.other_groups else ""
+        others = ", ".join(_group(group) for group in file.other_groups[:20])
+        groups = f"; it has only {others}" if others else ""
         reason = f"sets nothing that {reader} reads{groups}; options go under [mysqld]"
         problems.append(Problem(source, None, "", reason))
     report = import_settings(
@@ -106,10 +107,10 @@ def import_cnf(
     unread = f"a group that {reader} does not read"
     lines = [
         *(ImportedLine(p.line or 0, p.name, None, Action.REFUSED, (), p.reason) for p in problems),
-        *(ImportedLine(n, f"[{g}]", None, Action.DROPPED, (), unread) for n, g in file.skipped),
+        *(ImportedLine(n, _group(g), None, Action.DROPPED, (), unread) for n, g in file.skipped),
         *report.lines,
     ]
-    groups_left = [Note(f"[{group}]", Action.DROPPED, unread) for group in file.other_groups]
+    groups_left = [Note(_group(group), Action.DROPPED, unread) for group in file.other_groups]
     return ImportReport(
         source=source,
         target=target,
@@ -141,7 +142,7 @@ def import_settings(
     last = {r.knob.name: r for r in read if r.knob is not None and r.settled is None}
     redo = translated_redo(last, translate_from, target)
     settled = [settle(r, translate_from, target, redo) for r in read]
-    knobs, holders = _merge(read, settled, last)
+    knobs, holders = _merge(settled)
 
     refused = {place: what for place, what in enumerate(settled) if isinstance(what, str)}
     for name, reason in too_unsafe(knobs, durability):
@@ -157,7 +158,7 @@ def import_settings(
     return ImportReport(
         source=source,
         target=target,
-        lines=_lines(read, settled, refused, last),
+        lines=_lines(read, settled, refused, holders),
         knobs=usable,
         notes=(
             *_notes(read, settled, target),
@@ -178,37 +179,29 @@ def _reads(group: str, target: ServerTraits, origin: Origin | None) -> bool:
     return older_group(group, target)
 
 
-def _merge(
-    read: list[Read], settled: list[Settled | str], last: Mapping[str, Read]
-) -> tuple[dict[str, str], dict[str, int]]:
-    """The knobs of the config and the place of the setting that each comes from."""
+def _merge(settled: list[Settled | str]) -> tuple[dict[str, str], dict[str, int]]:
+    """The knobs of the config and the place of the setting that each comes from.
+
+    The last line counts, and what is set by its own name counts before what is renamed to it.
+    """
     knobs: dict[str, str] = {}
     holders: dict[str, int] = {}
-    for place, (one, what) in enumerate(zip(read, settled, strict=True)):
-        if isinstance(what, str) or _overridden(one, what, last):
-            continue
-        for name, value in what.became:
-            knobs[name] = value
-            holders[name] = place
-    return knobs, holders
-
-
-def _overridden(one: Read, what: Settled, last: Mapping[str, Read]) -> bool:
-    """Whether another line counts in place of this one."""
-    if one.knob is None:
-        return False
-    if one.settled is None and last[one.knob.name] is not one:
-        return True
-    return what.action is Action.RENAMED and any(
-        name in last and last[name] is not one for name, _ in what.became
-    )
+    for renamed in (True, False):
+        for place, what in enumerate(settled):
+            if isinstance(what, str) or (what.action is Action.RENAMED) is not renamed:
+                continue
+            for name, value in what.became:
+                knobs[name] = value
+                holders[name] = place
+    in_order = sorted(knobs, key=lambda name: holders[name])
+    return {name: knobs[name] for name in in_order}, holders
 
 
 def _lines(
     read: list[Read],
     settled: list[Settled | str],
     refused: Mapping[int, str],
-    last: Mapping[str, Read],
+    holders: Mapping[str, int],
 ) -> tuple[ImportedLine, ...]:
     found = []
     for place, (one, what) in enumerate(zip(read, settled, strict=True)):
@@ -218,10 +211,9 @@ def _lines(
             found.append(ImportedLine(line, name, given, Action.REFUSED, (), refused[place]))
         elif isinstance(what, str):
             continue  # refused, so it is there already
-        elif _overridden(one, what, last):
-            names = [new for new, _ in what.became] or [one.knob.name if one.knob else ""]
-            other = next((last[new] for new in names if new in last), one)
-            detail = f"set again on line {other.setting.line}, which counts"
+        elif what.became and all(holders[new] != place for new, _ in what.became):
+            other = read[holders[what.became[0][0]]].setting.line
+            detail = f"set again on line {other}, which counts"
             found.append(ImportedLine(line, name, given, Action.DROPPED, (), detail))
         else:
             found.append(ImportedLine(line, name, given, what.action, what.became, what.detail))
@@ -273,6 +265,10 @@ def _sorted(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def shown_name(name: str) -> str:
     """A name for a message: without control characters, not too long."""
     return name if name.isprintable() and len(name) <= 80 else repr(name[:77] + "...")
+
+
+def _group(name: str) -> str:
+    return shown_name(f"[{name}]")
 
 
 def _shown_value(value: str | None) -> str | None:

@@ -289,6 +289,13 @@ def test_an_unsafe_value_passes_in_a_study_of_its_class() -> None:
     assert found.problems == ()
 
 
+def test_a_key_set_twice_is_told_under_an_old_name_too() -> None:
+    found = report("table_cache=400\nback_log=9\ntable_cache=500", MYSQL97, ANY_VERSION)
+    assert found.knobs == {"back_log": "9", "table_open_cache": "500"}
+    assert [line.action for line in found.lines] == ["dropped", "kept", "renamed"]
+    assert found.lines[0].detail == "set again on line 4, which counts"
+
+
 def test_a_number_of_files_that_nobody_wrote_is_said_to_be_assumed() -> None:
     [line] = report("innodb_log_file_size=1G", MYSQL97, ANY_VERSION).lines
     assert line.detail.startswith("2 files (the default there) of 1G become")
@@ -464,6 +471,22 @@ def test_no_bytes_raise(data: bytes, target: ServerTraits, origin: Origin | None
     for text in (data, b"[mysqld]\n" + data):
         found = import_cnf(text, "fuzz", target, translate_from=origin)
         assert found.problems or found.lines
+        assert all(f"{p}".isprintable() for p in found.problems)
+        assert all(f"{n.name}{n.detail}".isprintable() for n in found.notes)
+        for line in found.lines:
+            assert f"{line.name}{line.given or ''}{line.detail}".isprintable()
+
+
+@given(st.text(max_size=60), TARGETS, st.none() | st.just(ANY_VERSION))
+def test_no_text_reaches_a_terminal_raw(
+    text: str, target: ServerTraits, origin: Origin | None
+) -> None:
+    for file in (f"[{text}]\na=1", f"[mysqld]\n{text}", f"[mysqld]\nback_log={text}", f"!{text}"):
+        data = file.encode("utf-8", "surrogatepass")
+        found = import_cnf(data, "fuzz", target, translate_from=origin)
+        said = [f"{p}" for p in found.problems] + [f"{n.name}{n.detail}" for n in found.notes]
+        said += [f"{x.name}{x.given or ''}{x.detail}" for x in found.lines]
+        assert all(part.isprintable() for part in said)
 
 
 @given(st.dictionaries(NAMES, VALUES.map(lambda v: v or ""), max_size=8), TARGETS, TARGETS)
