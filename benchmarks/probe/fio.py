@@ -18,6 +18,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Job, Purpose
 from benchmarks.probe.result import JobResult, Latency
 from benchmarks.probe.workspace import Workspace
+from benchmarks.servers.confinement import NOT_ENTERED, Confinement, not_entered
 
 #: The asynchronous engines, best first: InnoDB on Linux uses libaio. psync works everywhere.
 ENGINES = ("libaio", "io_uring", "psync")
@@ -57,10 +58,14 @@ def find_fio(search_path: str | None = None) -> Fio:
 
 @dataclass(frozen=True)
 class Control:
-    """How a job can be ended from outside. `deadline` is the monotonic clock's."""
+    """How a job can be ended from outside, and what fio is put into.
+
+    `deadline` is the monotonic clock's. `confinement` makes the device an emulated one.
+    """
 
     deadline: float
     should_stop: Callable[[], bool]
+    confinement: Confinement | None = None
 
 
 def run_job(
@@ -68,9 +73,11 @@ def run_job(
 ) -> JobResult:
     """Run one job on the first `size` bytes of the probe's file.
 
-    Raises RunFailed (CANCELLED, TIMED_OUT, DISK_FULL) or ProbeFailed. fio is killed with us.
+    Raises RunFailed (CANCELLED, TIMED_OUT, DISK_FULL), ProbeFailed or, where the confinement
+    does not let it in, EmulationUnavailable. fio is killed with us.
     """
-    argv = [str(fio.path), *arguments(job, engine, place.file_name, size)]
+    entry = control.confinement.entry_words if control.confinement else []
+    argv = [*entry, str(fio.path), *arguments(job, engine, place.file_name, size)]
     deadline = min(control.deadline, time.monotonic() + job.seconds + _SLACK_S)
     output: list[str] = []
     asked = float("-inf")
@@ -90,6 +97,8 @@ def run_job(
             output += child.read(_WAIT_S).output
         status = child.wait(10)
         said = child.output()
+    if control.confinement and status == NOT_ENTERED:
+        raise not_entered(said)
     if _DISK_FULL in said:
         raise RunFailed(Outcome.DISK_FULL, f"The device is full, in the job {job.name}.")
     if status != 0:

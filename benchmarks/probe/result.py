@@ -82,7 +82,8 @@ class JobResult:
 class ProbeResult:
     """One probe of one device. `date` is aware. `direct_missing` says why direct I/O was not used,
     `tracing_missing` why the kernel's tracepoints were not; "" where they were. `file_bytes` is
-    the part of the file that was written and used. `notes` are sentences for people.
+    the part of the file that was written and used. `notes` are sentences for people. `emulated`
+    names the limits that fio ran under; "" for the device as it is.
     """
 
     date: datetime
@@ -95,6 +96,7 @@ class ProbeResult:
     tracing_missing: str
     jobs: tuple[JobResult, ...]
     notes: tuple[str, ...] = ()
+    emulated: str = ""
 
     @property
     def direct(self) -> bool:

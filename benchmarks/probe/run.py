@@ -26,6 +26,7 @@ from benchmarks.probe.workspace import (
     supports_direct,
     workspace,
 )
+from benchmarks.servers.confinement import Confinement
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 
@@ -53,20 +54,25 @@ def probe_device(
     *,
     seconds: float = USUAL_S,
     kind: DeviceKind | None = None,
+    confinement: Confinement | None = None,
     deadline_s: float | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> ProbeResult:
     """Measure the device that holds `path` for about `seconds`, on a file of our own there.
 
-    `kind` is the user's correction of the device's kind. The probe gives up `deadline_s` seconds
-    (four times `seconds`, at least a minute) after its start. Nothing but the device should be
-    busy meanwhile: the caller sees to that. Raises NoFio, DeviceUnusable, ProbeFailed, or
-    RunFailed with CANCELLED, TIMED_OUT or DISK_FULL. Leaves no file behind, however it ends.
+    `kind` is the user's correction of the device's kind. With `confinement` (what
+    `benchmarks.emulation.device.emulated_device` gives) fio runs under its limits and the result
+    is labelled by them; waiting for a limit counts as the kernel's time. The probe gives up
+    `deadline_s` seconds (four times `seconds`, at least a minute) after its start. Nothing but
+    the device should be busy meanwhile: the caller sees to that.
+
+    Raises NoFio, DeviceUnusable, ProbeFailed, EmulationUnavailable, or RunFailed with CANCELLED,
+    TIMED_OUT or DISK_FULL. Leaves no file behind, however it ends.
     """
     began = time.monotonic()
     patience_s = deadline_s or max(_LEAST_PATIENCE_S, _PATIENCE * seconds)
-    control = Control(began + patience_s, should_stop)
+    control = Control(began + patience_s, should_stop, confinement)
     date = datetime.now(UTC)
     fio = find_fio()
     device = identify_device(path, kind=kind)
@@ -100,6 +106,7 @@ def probe_device(
         tracing_missing=tracing if isinstance(tracing, str) else "",
         jobs=tuple(results),
         notes=tuple(_notes(device, used, direct_missing)),
+        emulated=confinement.label if confinement else "",
     )
 
 

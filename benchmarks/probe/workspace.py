@@ -96,13 +96,16 @@ def workspace(place: Path) -> Iterator[Workspace]:
 def sweep_probes(root: Path) -> list[Path]:
     """Delete the folders of probes that were killed; `root` is the `oltp-advisor` folder.
 
-    Called at the start of each probe; safe at any time and from several processes.
+    Called at the start of each probe; safe at any time and from several processes. A folder that
+    cannot be looked at has nothing to sweep.
     """
-    if not root.is_dir():
+    try:
+        entries = list(root.iterdir())
+    except OSError:
         return []
     dead = [
         entry
-        for entry in root.iterdir()
+        for entry in entries
         if (name := _OURS.fullmatch(entry.name))
         and entry.is_dir()
         and not entry.is_symlink()

@@ -12,6 +12,7 @@ from benchmarks.datasets.golden import sweep_loads
 from benchmarks.emulation.sweep import sweep_cgroups
 from benchmarks.layout import DeviceLayout
 from benchmarks.models import Device, Run, RunState
+from benchmarks.probe.workspace import sweep_probes
 from benchmarks.servers.registry import reap
 from benchmarks.servers.trial import sweep_trials
 from benchmarks.services.claims import is_dead
@@ -38,6 +39,7 @@ def clear_leftovers(host_id: int) -> list[str]:
                 layout = DeviceLayout(Path(place))
                 done += _clear_runs(layout.run_dir(""), alive)
                 done += [f"deleted {path}" for path in sweep_trials(layout.trials_dir)]
+                done += [f"deleted {path}" for path in sweep_probes(layout.root)]
     return done
 
 

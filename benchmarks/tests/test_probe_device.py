@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from benchmarks.devices import DeviceIdentity, DeviceKind, identify_device
-from benchmarks.errors import DeviceUnusable, NoFio, RunFailed
+from benchmarks.errors import DeviceUnusable, EmulationUnavailable, NoFio, RunFailed
 from benchmarks.layout import FOLDER
 from benchmarks.outcomes import Outcome
 from benchmarks.probe import fio, run
@@ -34,6 +34,7 @@ from benchmarks.probe.workspace import (
     sweep_probes,
     workspace,
 )
+from benchmarks.servers.confinement import NOT_ENTERED
 
 if shutil.which("fio") is None:  # an error, not a skip, as with an absent server
     raise RuntimeError("fio is not installed: run `make setup`")
@@ -239,6 +240,82 @@ def test_on_tmpfs_the_file_leaves_room_in_memory(monkeypatch: pytest.MonkeyPatch
 def test_a_file_that_cannot_be_read_around_the_cache_is_told() -> None:
     with Path("/proc/version").open() as file:
         assert "O_DIRECT" in supports_direct(file.fileno())
+
+
+#: For `unshare`: tracefs where the tracer looks for it, in a mount namespace that is left again.
+TRACED = """
+mount --make-rprivate / && mount -t tracefs tracefs /sys/kernel/tracing || exit 97
+exec "$0" "$@"
+"""
+TRACE = """
+import sys
+from pathlib import Path
+from benchmarks.probe import run
+from benchmarks.probe.jobs import Purpose, plan_jobs
+wanted = (Purpose.FILL, Purpose.LOW_LOAD)
+run.plan_jobs = lambda *_, direct: [j for j in plan_jobs(30, direct=direct) if j.purpose in wanted]
+result = run.probe_device(Path(sys.argv[1]))
+print(result.tracing_missing)
+for r in result.jobs[1:]:
+    print(r.split.source, r.split.device_us, r.latency.mean)
+print([p.name for p in Path("/sys/kernel/tracing/instances").iterdir()])
+"""
+
+
+def test_the_kernels_tracepoints_tell_the_devices_share(tmp_path: Path) -> None:
+    if identify_device(tmp_path).block_device is None or os.geteuid() != 0:
+        pytest.skip("takes root and a block device")
+    ran = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", TRACED, sys.executable, "-c", TRACE, tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode == 97:
+        pytest.skip(f"tracefs cannot be mounted here: {ran.stderr.strip()}")
+    assert ran.returncode == 0, ran.stderr
+    missing, *jobs, instances = ran.stdout.splitlines()
+    if "CONFIG_BLK_DEV_IO_TRACE" in missing:
+        pytest.skip(missing)
+    assert missing == ""
+    assert len(jobs) == 2
+    for line in jobs:
+        source, device_us, latency_us = line.split()
+        assert source == "tracepoints"
+        assert 0 < float(device_us) < float(latency_us)
+    assert instances == "[]"
+
+
+class Cage:
+    """A confinement that lets a command in or does not, and writes down that it came by."""
+
+    label = "emulated hdd (200 IOPS read) on vda"
+
+    def __init__(self, log: Path, status: int = 0) -> None:
+        script = f'echo in >> "{log}"; [ {status} = 0 ] || exit {status}; exec "$@"'
+        self.entry_words = ["/bin/sh", "-c", script, "cage"]
+
+    def holds(self, pid: int) -> bool:
+        raise NotImplementedError
+
+    def lift(self) -> None:
+        raise NotImplementedError
+
+    def oom_kills(self) -> int | None:
+        return None
+
+
+def test_an_emulated_device_is_probed_inside_its_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "plan_jobs", lambda *_, direct: plan_jobs(2, direct=direct)[:2])
+    log = tmp_path / "entered"
+    result = probe_device(tmp_path, seconds=SECONDS, confinement=Cage(log))
+    assert result.emulated == Cage.label
+    assert len(log.read_text().split()) == 3  # the trial and two jobs
+    assert probe_device(tmp_path, seconds=SECONDS).emulated == ""
+    with pytest.raises(EmulationUnavailable):
+        probe_device(tmp_path, seconds=SECONDS, confinement=Cage(log, NOT_ENTERED))
 
 
 def test_a_full_device_is_called_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
