@@ -20,7 +20,7 @@ from tuning.configs.expected import (
 from tuning.configs.memory import LOG_BUFFER, memory_need, size
 from tuning.configs.notes import Action, Note
 from tuning.configs.redo import CAPACITY
-from tuning.configs.rules import FLUSH_METHOD
+from tuning.configs.rules import DIRECT_METHODS, FLUSH_METHOD
 from tuning.configs.target import ServerTraits
 from tuning.configs.values import readable
 from tuning.configs.workload import MAX_CONNECTIONS
@@ -121,6 +121,18 @@ def _log_buffer(expected: Expected) -> Remarks:
         )
 
 
+def _direct_io(expected: Expected) -> Remarks:
+    if FLUSH_METHOD in expected.knobs or expected.circumstances.direct_io is not False:
+        return
+    default = expected.text(FLUSH_METHOD)
+    if default in DIRECT_METHODS:
+        yield (
+            FLUSH_METHOD,
+            f"is {default} by default, which the device's file system does not support: the "
+            "server goes on through the page cache",
+        )
+
+
 def _idle(expected: Expected) -> Remarks:
     """Settings that depend on another that is off."""
     handling = expected.text("thread_handling")
@@ -144,6 +156,7 @@ _REMARKS: tuple[Callable[[Expected], Remarks], ...] = (
     _open_files,
     _backlog,
     _log_buffer,
+    _direct_io,
     _idle,
 )
 

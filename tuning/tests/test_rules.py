@@ -123,6 +123,14 @@ def test_direct_io_needs_a_file_system_that_has_it() -> None:
         assert not broken("innodb_flush_method=fsync", MYSQL97, here)
 
 
+def test_a_default_that_the_file_system_lacks_is_told() -> None:
+    here = Circumstances(direct_io=False)
+    assert "through the page cache" in said("", MARIADB, here)["innodb_flush_method"]
+    assert said("", MYSQL97, here) == {}  # which finds out and takes fsync
+    assert said("innodb_flush_method=fsync", MARIADB, here) == {}
+    assert said("", MARIADB, Circumstances(direct_io=True)) == {}
+
+
 def plan(text: str, circumstances: Circumstances) -> PlannedCandidate:
     data = f"[mysqld]\n{text}\n".encode()
     return plan_file("mine", data, MYSQL97, circumstances=circumstances)
