@@ -16,8 +16,10 @@ BUFFERED_DEPTHS = (1, 16)
 #: Requests per second that leave every device idle most of the time. SYSTOR 2015 (Figures 3 and
 #: 5c) sends 1 per second; that takes minutes for a percentile.
 LOW_LOAD_IOPS = 50
-#: Buffered page writes are flushed in batches, as InnoDB flushes; else memory would be measured.
+#: Buffered page writes are flushed in batches, as InnoDB flushes (it writes some 120 pages and
+#: then waits); else memory would be measured. With many threads each flushes its share.
 FLUSH_EVERY = 64
+_SMALLEST_BATCH = 8
 
 #: What starting and ending fio takes, not counted in a job's own time.
 START_S = 0.3
@@ -119,7 +121,7 @@ def _paged(pattern: Pattern, depth: int, direct: bool, seconds: float) -> Job:
     return Job(
         *(Purpose.LOAD, pattern, PAGE_BYTES, depth, direct),
         sync="fsync" if flushed else "",
-        sync_every=FLUSH_EVERY if flushed else 1,
+        sync_every=max(_SMALLEST_BATCH, FLUSH_EVERY // depth) if flushed else 1,
         seconds=seconds,
     )
 

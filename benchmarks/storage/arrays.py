@@ -72,11 +72,15 @@ def dm_layer(directory: Path) -> str:
     return f"{what} {name}"
 
 
-def spread(directory: Path, members: tuple[Member, ...]) -> Backing:
-    """A volume on several disks that no md array joins: LVM over many, bcache, firmware RAID."""
+def spread(directory: Path, kinds: set[DeviceKind], members: tuple[Member, ...]) -> Backing:
+    """A volume on several devices that md does not join: LVM over many, bcache, firmware RAID.
+
+    `kinds` are those of the devices it lies on, which may be arrays; `members` all their disks.
+    """
     volume = read_disk(directory)
     parts = {read_text(part / "dm/name") for part in (directory / "slaves").glob("*")}
-    kind, what, level = common_kind(members), "volume", ""
+    what, level = "volume", ""
+    kind = next(iter(kinds)) if len(kinds) == 1 else DeviceKind.OTHER
     note = (
         f"{volume.name} lies on {len(members)} disks; /sys does not tell whether it is striped "
         "over them or fills one after the other (`lvs -o +segtype,stripes` does)."
@@ -88,8 +92,6 @@ def spread(directory: Path, members: tuple[Member, ...]) -> Backing:
     elif volume.name.startswith("bcache") or any(_LVM_CACHE_PART.search(p) for p in parts):
         kind, what = DeviceKind.OTHER, "cache"
         note = f"{volume.name} is a slow disk behind a fast one as its cache."
-    elif kind is DeviceKind.RAID:
-        what = "volume"
     return Backing(
         kind=kind,
         block_device=volume.name,

@@ -100,13 +100,11 @@ class Stack:
             (single,) = distinct.values()
             note = "Encrypted: every request costs CPU time." if "dm-crypt" in layer else ""
             return single.below(layer, note)
-        if any(backing.members for backing in distinct.values()):
-            members = tuple(m for b in distinct.values() for m in b.members) or ()
-            singles = [s for s in slaves if not below[s.name].members]
-            members += self._members(singles, {}, depth)
-        else:
-            members = self._members(slaves, {}, depth)
-        return spread(directory, _one_per_disk(members)).below(layer)
+        members = [member for backing in distinct.values() for member in backing.members]
+        singles = [slave for slave in slaves if not below[slave.name].members]
+        members += self._members(singles, {}, depth)
+        kinds = {backing.kind for backing in distinct.values()}
+        return spread(directory, kinds, _one_per_disk(members)).below(layer)
 
     def _behind_loop(self, name: str, backing_file: str, depth: int) -> Backing:
         layer = f"loop device {name} on {backing_file}"
@@ -172,8 +170,9 @@ class Stack:
         return None
 
 
-def _one_per_disk(members: tuple[Member, ...]) -> tuple[Member, ...]:
+def _one_per_disk(members: list[Member]) -> tuple[Member, ...]:
     """Without the second partition of a disk that is a member already."""
-    return tuple({member.disk or member.name: member for member in reversed(members)}.values())[
-        ::-1
-    ]
+    by_disk: dict[str, Member] = {}
+    for member in members:
+        by_disk.setdefault(member.disk or member.name, member)
+    return tuple(by_disk.values())

@@ -183,6 +183,40 @@ def test_a_volume_over_two_kinds_of_disk_is_neither(tmp_path: Path) -> None:
     assert identify_device(DATA, root=root).kind is DeviceKind.OTHER
 
 
+def add_volume(root: Path, *slaves: str) -> None:
+    """Put LVM on block devices of a recorded host, and /var/lib/mysql on that."""
+    volume = root / "sys/devices/virtual/block/dm-0"
+    for file, text in (("dm/name", "vg-data"), ("dm/uuid", "LVM-x"), ("size", "2048")):
+        (volume / file).parent.mkdir(parents=True, exist_ok=True)
+        (volume / file).write_text(f"{text}\n")
+    (volume / "slaves").mkdir()
+    for slave in slaves:
+        target = (root / "sys/class/block" / slave).resolve()
+        (volume / "slaves" / slave).symlink_to(target)
+    (root / "sys/dev/block/253:0").symlink_to(volume)
+    mountinfo = root / "proc/self/mountinfo"
+    mountinfo.write_text(mountinfo.read_text().replace(" 9:0 / ", " 253:0 / "))
+
+
+def test_a_volume_on_an_array_is_that_array(tmp_path: Path) -> None:
+    root = unpack("md-raid10", tmp_path)
+    add_volume(root, "md0")
+    found = identify_device(DATA, root=root)
+    assert (found.kind, found.block_device, found.raid_level) == ("raid", "md0", "raid10")
+    assert found.layers == ("LVM volume vg-data (dm-0)",)
+    assert len(found.members) == 4
+
+
+def test_a_volume_on_an_array_and_a_disk_names_all_their_disks(tmp_path: Path) -> None:
+    root = unpack("md-raid5", tmp_path)
+    spare = root / "sys/devices/virtual/block/md0/slaves/sdd1"
+    spare.unlink()  # this one is not in the array
+    add_volume(root, "md0", "sdd1")
+    found = identify_device(DATA, root=root)
+    assert (found.kind, found.block_device, found.raid_level) == ("other", "dm-0", "")
+    assert [member.disk for member in found.members] == ["sda", "sdb", "sdc", "sdd"]
+
+
 def test_an_lvm_raid_is_a_raid_of_unknown_level(tmp_path: Path) -> None:
     found = on("lvm-raid", tmp_path)
     assert (found.kind, found.raid_level, found.block_device) == ("raid", "unknown", "dm-4")
