@@ -1,8 +1,8 @@
 """Whether a run was disturbed: the conditions it was measured under against stated limits.
 
-The limits are set so that runs on a quiet host pass: there the foreign CPU share was below 3 %
-and the foreign I/O share below 2 %, with one idle-looping process on 2 CPUs it was 33 % and with
-one `dd` beside it 27 to 80 %.
+The limits are set so that runs on a quiet host pass: there the foreign CPU share was at most
+1.1 % and the foreign I/O share at most 0.7 %; with one looping process on 2 CPUs the first was
+34 %, with one `dd` the second 27 to 82 %. See docs/disturbances.md.
 """
 
 from __future__ import annotations
