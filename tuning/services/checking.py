@@ -7,6 +7,7 @@ they come at the beginning of a study (`tuning.services.gatekeeping`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.conf import settings
 
@@ -35,9 +36,12 @@ def known_targets() -> list[ServerTraits]:
     return list(RELEASES)
 
 
-def server_here() -> ServerTraits:
-    """The server that a study on this host would use; raises NoServerFound or NotAServer."""
-    return ServerTraits.of(find_server(None, settings.BROUGHT_SERVERS_DIR))
+def server_here(named: Path | None = None) -> ServerTraits:
+    """The server that a study on this host would use: `named`, else the one that is found.
+
+    Raises NoServerFound or NotAServer.
+    """
+    return ServerTraits.of(find_server(named, settings.BROUGHT_SERVERS_DIR))
 
 
 def check_text(
@@ -45,19 +49,22 @@ def check_text(
     *,
     name: str,
     target: ServerTraits | None = None,
+    server: Path | None = None,
+    device: Path | None = None,
     translate_from: str = "",
     durability: Durability = Durability.D0,
     connections: int | None = None,
 ) -> CheckedText:
-    """Check a my.cnf for `target`, by default the server here.
+    """Check a my.cnf for `target`, by default the server here (`server`: its program) and its
+    `device`.
 
     Rules that need this host are applied for the server here only. Raises BadRequest for a
     `translate_from` that names no server, NoServerFound or NotAServer.
     """
     origin = origin_of(translate_from)
     if target is None:
-        target = server_here()
-        circumstances = circumstances_here(settings.DEFAULT_DEVICE, connections)
+        target = server_here(server)
+        circumstances = circumstances_here(device or settings.DEFAULT_DEVICE, connections)
     else:
         circumstances = Circumstances(connections=connections) if connections else UNKNOWN
     report = import_cnf(
