@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django import forms
-from django.core.files.uploadedfile import UploadedFile
 
+from advisor.pages.config_texts import ConfigText
+from advisor.pages.words import STUDY_MAY_HAVE, origin_choices, target_choices
 from benchmarks.errors import BenchmarkError
+from tuning.catalogue.knob import Durability
+from tuning.configs.target import ServerTraits, parse_traits
 from tuning.errors import TuningError
-from tuning.services.requests import StudyRequest
+from tuning.services.requests import LARGEST, StudyRequest
 from tuning.study_templates import StudyTemplate
 
-LARGEST_CONFIG_BYTES = 64 * 1024
-MOST_CONFIGS = 20
 DEFAULT_TEMPLATE = "quick"
 SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
@@ -26,17 +26,60 @@ FIELD_OF_CODE = {
     "no_server_found": "server",
     "no_driver": "driver",
 }
+# The largest number of connections that a study may have.
+MOST_CONNECTIONS = LARGEST["connections"]
 
 
-@dataclass(frozen=True)
-class PastedConfig:
-    """A my.cnf as it stands in the form: kept, so that a mistake can be mended there."""
+class ConfigFields(forms.Form):
+    """What decides how a my.cnf is read: in a new study and in a check alike."""
 
-    name: str
-    text: str
+    durability = forms.ChoiceField(
+        label="Configs may cost", required=False, choices=STUDY_MAY_HAVE, widget=forms.RadioSelect
+    )
+    translate_from = forms.ChoiceField(
+        label="My files were written for",
+        required=False,
+        help_text="Translation renames, converts or drops what changed since, line by line. "
+        "Without it, what this server does not have is refused.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _set_choices(self, "translate_from", origin_choices())
+        self.fields["durability"].initial = Durability.D0.value
+        for name in self.fields:
+            self.fields[name].widget.attrs.setdefault("autocomplete", "off")
+
+    def clean_durability(self) -> Durability:
+        return Durability(self.cleaned_data["durability"] or Durability.D0)
 
 
-class NewStudyForm(forms.Form):
+class CheckForm(ConfigFields):
+    """Which server a my.cnf is to be checked for, and under what load it will run."""
+
+    target = forms.ChoiceField(
+        label="To be used on",
+        required=False,
+        help_text="Rules on memory and processors know the server of this host only.",
+    )
+    connections = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_CONNECTIONS,
+        help_text="Most at a time; for max_connections and memory. Optional.",
+    )
+    field_order = ["target", "translate_from", "connections", "durability"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _set_choices(self, "target", [("", "The server of this host"), *target_choices()])
+
+    def clean_target(self) -> ServerTraits | None:
+        text = self.cleaned_data["target"]
+        return parse_traits(text) if text else None
+
+
+class NewStudyForm(ConfigFields):
     """Every field may stay empty: then the template's or the host's own value holds."""
 
     template = forms.ChoiceField()
@@ -72,12 +115,14 @@ class NewStudyForm(forms.Form):
     blocks = forms.IntegerField(
         required=False, min_value=1, help_text="How often each candidate runs."
     )
+    keeps_duplicates = forms.BooleanField(
+        label="Measure configs with the same effective values apart (A/A comparison)",
+        required=False,
+    )
 
     def __init__(self, *args: Any, templates: list[StudyTemplate], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choice = self.fields["template"]
-        assert isinstance(choice, forms.ChoiceField)  # noqa: S101  # for the type checker
-        choice.choices = [(one.name, one.title) for one in templates]
+        _set_choices(self, "template", [(one.name, one.title) for one in templates])
         self.fields["template"].initial = DEFAULT_TEMPLATE
         # app.js changes them with the choice of the template.
         self.template_values = {one.name: _values_of(one) for one in templates}
@@ -85,8 +130,6 @@ class NewStudyForm(forms.Form):
         self.candidates_shown = shown.get("candidates", "")
         for name in SIZES:
             self.fields[name].widget.attrs["placeholder"] = shown.get(name, "")
-        for name in self.fields:
-            self.fields[name].widget.attrs.setdefault("autocomplete", "off")
 
     def clean_connections(self) -> list[int] | None:
         text = self.cleaned_data["connections"].strip()
@@ -102,22 +145,38 @@ class NewStudyForm(forms.Form):
             raise forms.ValidationError("Each number of connections must be at least 1.")
         return numbers
 
-    def study_request(self, configs: list[PastedConfig]) -> StudyRequest:
+    def device_path(self) -> Path | None:
+        """The directory on the device that was named."""
+        return Path(self.cleaned_data["device"]) if self.cleaned_data["device"] else None
+
+    def server_path(self) -> Path | None:
+        """The server program that was named."""
+        return Path(self.cleaned_data["server"]) if self.cleaned_data["server"] else None
+
+    def study_request(self, configs: list[ConfigText]) -> StudyRequest:
         """The request the cleaned fields stand for."""
         data = self.cleaned_data
         return StudyRequest(
             template=data["template"],
             name=data["name"],
-            device=Path(data["device"]) if data["device"] else None,
-            server=Path(data["server"]) if data["server"] else None,
+            device=self.device_path(),
+            server=self.server_path(),
             driver=data["driver"],
-            configs=[(config.name, config.text.encode()) for config in configs],
+            configs=[(config.name, config.data) for config in configs],
             warehouses=data["warehouses"],
             connections=data["connections"],
             warmup_s=data["warmup_s"],
             measure_s=data["measure_s"],
             blocks=data["blocks"],
+            durability=data["durability"],
+            translate_from=data["translate_from"],
+            keeps_duplicates=data["keeps_duplicates"],
         )
+
+    def most_connections(self, template: StudyTemplate) -> int:
+        """The largest number of connections that the study would have."""
+        asked: list[int] | None = self.cleaned_data["connections"]
+        return max(asked or template.connections)
 
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
@@ -126,6 +185,12 @@ class NewStudyForm(forms.Form):
         if field is None and error.code == "bad_request" and first_word in self.fields:
             field = first_word
         self.add_error(field, str(error))
+
+
+def _set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)  # noqa: S101  # for the type checker
+    field.choices = choices
 
 
 def _values_of(template: StudyTemplate) -> dict[str, str]:
@@ -139,35 +204,3 @@ def _values_of(template: StudyTemplate) -> dict[str, str]:
         f"{name} (baseline)" if name == template.baseline else name for name in template.presets
     ]
     return values | {"candidates": ", ".join(names)}
-
-
-def pasted_configs(names: list[str], texts: list[str]) -> tuple[list[PastedConfig], list[str]]:
-    """The named texts of the form and what is wrong with them; empty pairs are passed over."""
-    configs, problems = [], []
-    for number, (name, text) in enumerate(zip(names, texts, strict=False), start=1):
-        if not name.strip() and not text.strip():
-            continue
-        name = name.strip() or f"pasted-{number}"
-        if not text.strip():
-            problems.append(f"{name}: the text is empty.")
-        elif len(text.encode()) > LARGEST_CONFIG_BYTES:
-            problems.append(f"{name}: longer than {LARGEST_CONFIG_BYTES // 1024} KB.")
-        configs.append(PastedConfig(name, text))
-    return configs, problems
-
-
-def uploaded_configs(files: list[UploadedFile[Any]]) -> tuple[list[PastedConfig], list[str]]:
-    """The uploaded files as named texts (name less its ending), and what is wrong with them."""
-    configs, problems = [], []
-    for file in files:
-        name = Path(file.name or "uploaded").stem
-        if (file.size or 0) > LARGEST_CONFIG_BYTES:
-            problems.append(f"{file.name}: longer than {LARGEST_CONFIG_BYTES // 1024} KB.")
-            continue
-        try:
-            text = file.read().decode()
-        except UnicodeDecodeError:
-            problems.append(f"{file.name}: not a text file in UTF-8.")
-            continue
-        configs.append(PastedConfig(name, text))
-    return configs, problems

@@ -16,8 +16,7 @@ from advisor.charts.candidates import candidates_figure, candidates_series
 from advisor.charts.payload import charts_payload
 from advisor.pages.study_view import board_key, live_context, study_context, study_for_page
 from benchmarks.models import ACTIVE_RUN_STATES
-from tuning.models import Recommendation, Study
-from tuning.services.exports import my_cnf_of
+from tuning.models import Study
 from tuning.services.results import boards
 from tuning.services.studies import cancel_study
 
@@ -47,7 +46,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
 def study_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """One study: how far it is, its ranking, chart, recommendation and candidates."""
     study = study_for_page(pk)
-    return render(request, "studies/detail.html", study_context(study))
+    return render(request, "studies/detail.html", study_context(study, request))
 
 
 @require_GET
@@ -60,7 +59,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     context: dict[str, Any] = live_context(study)
     changed = request.GET.get("seen") != context["stamp"]
     if changed:
-        context = study_context(study)
+        context = study_context(study, request)
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
     if changed:
@@ -76,7 +75,7 @@ def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
     for board in boards(study):
         series = candidates_series(board)
         if series.runs:
-            figures[board_key(board.device, board.workload)] = candidates_figure(series)
+            figures[board_key(board)] = candidates_figure(series)
     return JsonResponse(charts_payload(figures))
 
 
@@ -89,18 +88,3 @@ def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
         cancel_study(study)
         messages.info(request, "Cancelling: the run at hand stops within seconds.")
     return redirect("study-detail", pk=pk)
-
-
-@require_GET
-def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
-    """The recommended my.cnf as a file."""
-    found = get_object_or_404(Recommendation, pk=recommendation, study_id=pk)
-    return my_cnf_response(found)
-
-
-def my_cnf_response(recommendation: Recommendation) -> HttpResponse:
-    return HttpResponse(
-        my_cnf_of(recommendation),
-        content_type="text/plain; charset=utf-8",
-        headers={"Content-Disposition": 'attachment; filename="my.cnf"'},
-    )

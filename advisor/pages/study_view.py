@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Max, Q
+from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
-from benchmarks.models import ACTIVE_RUN_STATES, Device, RunState, Workload
-from tuning.models import DurabilityClass, Recommendation, Slot, Study, StudyState
-from tuning.services.exports import my_cnf_of
+from advisor.pages.candidate_view import candidate_views
+from advisor.pages.recommendation_view import recommendation_views
+from benchmarks.models import ACTIVE_RUN_STATES, RunState
+from tuning.models import Candidate, DurabilityClass, Slot, Study, StudyState
 from tuning.services.progress import StudyProgress, study_progress
-from tuning.services.results import Board, boards
+from tuning.services.results import Board, Row, boards
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """A line of a board and the candidates that were not measured because they are the same."""
+
+    row: Row
+    twins: list[Candidate]
 
 
 @dataclass(frozen=True)
 class BoardView:
-    """A board with the name of its place in the page."""
+    """A board with the name of its place in the page.
+
+    `shows_durability` says whether its class has to be told: always below D0.
+    """
 
     key: str
     title: str
     board: Board
+    rows: list[BoardRow]
+    shows_durability: bool
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether no candidate of the board may lose anything."""
+        return self.board.durability == DurabilityClass.D0
 
     @property
     def has_figures(self) -> bool:
         """Whether any run of the board ended well."""
         return any(row.ranked.runs for row in self.board.rows)
-
-
-@dataclass(frozen=True)
-class RecommendationView:
-    """A recommendation and its my.cnf; None where its durability is to be acknowledged first."""
-
-    recommendation: Recommendation
-    my_cnf: str | None
 
 
 def study_for_page(pk: int) -> Study:
@@ -47,8 +60,8 @@ def study_for_page(pk: int) -> Study:
     )
 
 
-def board_key(device: Device, workload: Workload) -> str:
-    return f"board-{device.pk}-{workload.pk}"
+def board_key(board: Board) -> str:
+    return f"board-{board.device.pk}-{board.workload.pk}-{board.durability}"
 
 
 def live_context(study: Study) -> dict[str, Any]:
@@ -64,42 +77,44 @@ def live_context(study: Study) -> dict[str, Any]:
     }
 
 
-def study_context(study: Study) -> dict[str, Any]:
+def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
     slots = study.slots.select_related("run", "candidate", "workload")
     ended = [slot for slot in slots if slot.run.is_finished]
+    started = [slot for slot in ended if not _never_started(slot)]
+    candidates = list(study.candidates.select_related("config", "merged_into"))
     return {
         **live_context(study),
-        "boards": board_views(study),
-        "recommendations": recommendation_views(study),
-        "candidates": list(study.candidates.select_related("config")),
-        "ended_slots": ended,
-        "failed_slots": [slot for slot in ended if _has_failed(slot)],
-        "never_started": sum(_never_started(slot) for slot in ended),
+        "boards": board_views(study, candidates),
+        "recommendations": recommendation_views(study, request),
+        "candidates": candidate_views(candidates),
+        "refused": [view for view in candidate_views(candidates) if view.candidate.refusal],
+        "ended_slots": started,
+        "failed_slots": [slot for slot in started if slot.run.state != RunState.OK],
+        "never_started": len(ended) - len(started),
     }
 
 
-def recommendation_views(study: Study) -> list[RecommendationView]:
-    """The study's recommendations with the text of the file where it may be shown at once."""
-    found = study.recommendations.select_related("candidate", "device", "study__server")
-    return [
-        RecommendationView(one, my_cnf_of(one) if one.durability == DurabilityClass.D0 else None)
-        for one in found
-    ]
-
-
-def board_views(study: Study) -> list[BoardView]:
+def board_views(study: Study, candidates: Sequence[Candidate]) -> list[BoardView]:
     """The study's boards; their titles say only what tells them apart."""
     found = boards(study)
     devices = {board.device.pk for board in found}
     workloads = {board.workload.pk for board in found}
+    classes = {board.durability for board in found}
     views = []
     for board in found:
         words = [str(board.device)] if len(devices) > 1 else []
         if len(workloads) > 1:
             words.append(f"{board.workload.connections} connections")
+        tells_class = len(classes) > 1 or board.durability != DurabilityClass.D0
+        if tells_class:
+            words.append(f"durability {board.durability}")
         title = "Ranking" + (f": {', '.join(words)}" if words else "")
-        views.append(BoardView(board_key(board.device, board.workload), title, board))
+        rows = [
+            BoardRow(row, [one for one in candidates if one.merged_into_id == row.candidate.pk])
+            for row in board.rows
+        ]
+        views.append(BoardView(board_key(board), title, board, rows, tells_class))
     return views
 
 
@@ -129,8 +144,6 @@ def _announcement(study: Study, progress: StudyProgress) -> str:
 
 
 def _never_started(slot: Slot) -> bool:
-    return slot.run.state == RunState.CANCELLED and slot.run.started_at is None
-
-
-def _has_failed(slot: Slot) -> bool:
-    return slot.run.state != RunState.OK and not _never_started(slot)
+    """Cancelled before its turn, or ended at once because the server refused the candidate."""
+    refused = bool(slot.candidate.refusal)
+    return slot.run.started_at is None and (refused or slot.run.state == RunState.CANCELLED)

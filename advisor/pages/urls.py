@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib.auth import views as auth
 from django.urls import path, reverse_lazy
 
-from advisor.pages import account, new_study, runs, studies
+from advisor.pages import account, check, exports, new_study, runs, studies
 
 urlpatterns = [
     path("", studies.study_list, name="study-list"),
@@ -14,9 +14,15 @@ urlpatterns = [
     path("studies/<int:pk>/cancel/", studies.study_cancel, name="study-cancel"),
     path(
         "studies/<int:pk>/recommendations/<int:recommendation>/my.cnf",
-        studies.my_cnf,
+        exports.my_cnf,
         name="study-my-cnf",
     ),
+    path(
+        "studies/<int:pk>/recommendations/<int:recommendation>/export/",
+        exports.study_export,
+        name="study-export",
+    ),
+    path("configs/check/", check.check_config, name="config-check"),
     path("runs/<int:pk>/", runs.run_detail, name="run-detail"),
     path("runs/<int:pk>/charts.json", runs.run_charts, name="run-charts"),
     path("account/token/", account.token, name="account-token"),

@@ -6,7 +6,9 @@ from django.forms import BoundField
 from django.template import Library
 
 from advisor.pages import formatting
+from advisor.pages.words import MAY_COST
 from benchmarks.models import RunState
+from tuning.models import DurabilityClass
 
 register = Library()
 
@@ -20,6 +22,16 @@ TONES = {
     "failed": "bad",
     "disturbed": "warn",
     "lost": "warn",
+}
+
+# What became of a line (tuning.configs.notes.Action).
+ACTION_TONES = {
+    "kept": "ok",
+    "renamed": "busy",
+    "adjusted": "busy",
+    "dropped": "warn",
+    "held": "warn",
+    "refused": "bad",
 }
 
 register.filter("decimals", formatting.decimals)
@@ -41,6 +53,30 @@ def outcome_label(value: str) -> str:
 def outcome_tone(value: str) -> str:
     """The badge class of a run's or study's state: ok, busy, bad, or nothing for neutral."""
     return TONES.get(value, "bad" if value in RunState.values else "")
+
+
+@register.filter
+def action_tone(value: str) -> str:
+    """The badge class of what became of a line."""
+    return ACTION_TONES.get(value, "")
+
+
+@register.filter
+def durability_tone(value: str) -> str:
+    """The badge class of a durability class."""
+    return {"D0": "ok", "D1": "warn", "D2": "bad"}.get(value, "")
+
+
+@register.filter
+def may_cost(value: str) -> str:
+    """What a crash may cost with a durability class, in a plain sentence."""
+    return MAY_COST[DurabilityClass(value)]
+
+
+@register.inclusion_tag("configs/_durability.html")
+def durability_field(field: BoundField) -> dict[str, object]:
+    """The choice of a durability class, each with what it may cost."""
+    return {"field": field, "costs": [(one.value, cost) for one, cost in MAY_COST.items()]}
 
 
 @register.inclusion_tag("_field.html")

@@ -11,8 +11,15 @@ from django.utils import timezone
 
 from benchmarks.models import Config, Device, Host, Run, RunState, Sample, Server, Workload
 from tuning.configs.knobs import config_hash
-from tuning.models import Candidate, Recommendation, Slot, Study, StudyState
-from tuning.services.results import boards
+from tuning.models import (
+    Candidate,
+    DurabilityClass,
+    Recommendation,
+    Slot,
+    Study,
+    StudyState,
+)
+from tuning.services.results import Board, boards
 
 BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 LOG_TAIL = """\
@@ -171,6 +178,80 @@ def _make_candidate(study: Study, place: int, name: str) -> Candidate:
     )
 
 
+def check(stage: str, **values: Any) -> dict[str, Any]:
+    """A stage of the gate as it is stored, passed unless `values` say otherwise."""
+    nothing: dict[str, Any] = {"problems": [], "notes": [], "differences": [], "log_tail": ""}
+    facts = {"stage": stage, "reached": True, "passed": True, "seconds": None, "outcome": ""}
+    return facts | nothing | values
+
+
+LINES = [
+    {
+        "line": 2,
+        "name": "innodb_log_file_size",
+        "given": "1G",
+        "action": "renamed",
+        "became": [["innodb_redo_log_capacity", "2147483648"]],
+        "detail": "2 files of 1 GB are innodb_redo_log_capacity = 2 GB since MySQL 8.0.30",
+    },
+    {
+        "line": 3,
+        "name": "query_cache_size",
+        "given": "64M",
+        "action": "dropped",
+        "became": [],
+        "detail": "MySQL 9.7.4 does not have it (removed in 8.0.3)",
+    },
+    {
+        "line": 5,
+        "name": "innodb_io_capacity",
+        "given": "2000",
+        "action": "kept",
+        "became": [["innodb_io_capacity", "2000"]],
+        "detail": "",
+    },
+]
+REFUSAL = "the server exited with status 1 before it answered"
+
+
+def gate(study: Study) -> Study:
+    """The gate's results as a study has them after its preparation: the last candidate is refused
+    by the server, the one before it is the same as the second, the third is a file of the user.
+    """
+    baseline, second, user, *_, twin, refused = study.candidates.order_by("position")
+    passed = [check("values"), check("rules")]
+    for candidate in (baseline, second, user, twin):
+        differing = [
+            {"name": "innodb_page_cleaners", "requested": "8", "effective": "4"},
+            {"name": "innodb_io_capacity_max", "requested": "25000", "effective": None},
+        ]
+        candidate.checks = [
+            *passed,
+            check("server", seconds=3.42),
+            check("read_back", differences=[] if candidate.is_baseline else differing),
+        ]
+        candidate.save()
+    user.lines = LINES
+    user.notes = [{k: LINES[1][k] for k in ("name", "action", "detail")}]
+    user.source = "given by the user"
+    user.save()
+    twin.merged_into = second
+    twin.save()
+    twin.slots.all().delete()
+    problem = {"source": refused.name, "line": None, "name": "", "reason": REFUSAL}
+    refused.refusal = REFUSAL
+    refused.checks = [
+        *passed,
+        check("server", passed=False, problems=[problem], log_tail=LOG_TAIL, outcome="no_start"),
+        check("read_back", reached=False, passed=False),
+    ]
+    refused.save()
+    Run.objects.filter(slot__candidate=refused).update(
+        state=RunState.NO_START, reason=REFUSAL, log_tail=LOG_TAIL, finished_at=BEGIN
+    )
+    return study
+
+
 def begin(study: Study, *, step: str = "measuring") -> Run | None:
     """Let the next queued run of the study be the one that runs now."""
     slot = study.slots.filter(run__state=RunState.QUEUED).order_by("order").first()
@@ -224,12 +305,12 @@ def finish(run: Run, *, samples: bool = False) -> Run:
         "comparability_key": "a1" * 32,
         "fingerprint": FINGERPRINT,
         "variables": {
-            **run.config.knobs,
-            "innodb_page_cleaners": "4",
             "version": "9.7.4",
             "sync_binlog": "1",
             "innodb_doublewrite": "ON",
             "innodb_flush_log_at_trx_commit": "1",
+            **run.config.knobs,
+            "innodb_page_cleaners": "4",
         },
         "step_seconds": {
             "cloning the dataset": 2.1,
@@ -305,13 +386,45 @@ def measured_study(
     return study
 
 
-def recommend(study: Study) -> Recommendation:
-    best = boards(study)[0].rows[0]
+UNSAFE = {
+    "D1": {"innodb_flush_log_at_trx_commit": "2", "sync_binlog": "0"},
+    "D2": {"innodb_doublewrite": "OFF", "innodb_flush_log_at_trx_commit": "0"},
+}
+
+
+def unsafe_study(**values: Any) -> Study:
+    """A finished study whose last two candidates are of D1 and D2, with all recommendations."""
+    study = make_study(
+        durability=DurabilityClass.D2,
+        state=StudyState.FINISHED,
+        started_at=BEGIN,
+        finished_at=BEGIN + timedelta(minutes=8),
+        **values,
+    )
+    for name, given in zip(NAMES[-2:], ("D1", "D2"), strict=True):
+        candidate = study.candidates.get(name=name)
+        knobs = candidate.config.knobs | UNSAFE[given]
+        config, _ = Config.objects.get_or_create(
+            hash=config_hash(knobs), defaults={"knobs": knobs}
+        )
+        Candidate.objects.filter(pk=candidate.pk).update(config=config, durability=given)
+        Run.objects.filter(slot__candidate=candidate).update(config=config)
+    for slot in study.slots.select_related("run__slot__candidate", "run__workload", "run__config"):
+        finish(slot.run)
+    for board in boards(study):
+        recommend(study, board)
+    return study
+
+
+def recommend(study: Study, board: Board | None = None) -> Recommendation:
+    board = board or boards(study)[0]
+    best = board.rows[0]
     ratio = best.ranked.ratio_to_baseline
     assert ratio is not None
     return Recommendation.objects.create(
         study=study,
         device=study.devices.get(),
+        durability=board.durability,
         candidate=best.candidate,
         ratio_to_baseline=ratio,
         verdict=(

@@ -19,6 +19,8 @@ from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from advisor.tests import factories
+from benchmarks.servers.binary import Flavour
+from tuning.configs.target import ServerTraits
 from tuning.models import Study, StudyState
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -167,11 +169,19 @@ def test_the_other_pages_fit_into_every_window(visitor: Visitor) -> None:
     factories.measured_study(blocks=1, name="A study with a rather long name " * 4)
 
     def look() -> None:
-        for name in ("study-list", "study-new", "account-token", "account-password"):
+        for name in (
+            "study-list",
+            "study-new",
+            "config-check",
+            "account-token",
+            "account-password",
+        ):
             visitor.open(reverse(name))
             assert set(visitor.overflow().values()) == {0}, name
+        visitor.open(reverse("account-password"))
+        assert set(visitor.overflow().values()) == {0}
         visitor.open(reverse("api-docs"))
-        expect(visitor.page.locator(".opblock")).to_have_count(5)
+        expect(visitor.page.locator(".opblock")).to_have_count(8)
         assert set(visitor.overflow().values()) == {0}
 
     in_browser(look)
@@ -322,3 +332,98 @@ def test_cancelling_asks_first(visitor: Visitor, monkeypatch: pytest.MonkeyPatch
     in_browser(cancel, True)
     study.refresh_from_db()
     assert study.stop_request
+
+
+OLD = "[mysqld]\nquery_cache_size = 64M\ninnodb_io_capacity = 2000\n"
+
+
+@pytest.fixture
+def server_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The live server runs in this process: the server of this host without one being there."""
+    here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+    monkeypatch.setattr("tuning.services.checking.server_here", lambda named=None: here)
+
+
+@pytest.mark.usefixtures("server_here")
+def test_a_config_is_checked_translated_and_copied(visitor: Visitor) -> None:
+    def check() -> None:
+        page = visitor.page
+        visitor.open(reverse("study-list"))
+        page.get_by_role("link", name="Check a my.cnf").click()
+        page.get_by_label("my.cnf", exact=True).fill(OLD)
+        page.get_by_role("button", name="Check", exact=True).click()
+        expect(page.locator("#check-result")).to_contain_text("1 line refused")
+        assert set(visitor.overflow().values()) == {0}
+        page.get_by_role("button", name="Check again, translated").click()
+        expect(page.locator("#check-result")).to_contain_text("Fine for MySQL 9.7.4")
+        assert set(visitor.overflow().values()) == {0}
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download my.cnf").click()
+        assert download.value.suggested_filename == "my.cnf"
+        page.get_by_role("button", name="Copy").click()
+        expect(page.get_by_role("button", name=re.compile("Copied|Selected"))).to_be_visible()
+
+    in_browser(check)
+
+
+@pytest.mark.usefixtures("server_here")
+def test_files_are_checked_in_the_form_of_a_study_without_leaving_it(visitor: Visitor) -> None:
+    def check() -> None:
+        page = visitor.page
+        visitor.open(reverse("study-new"))
+        page.evaluate("window.loadedOnce = true")
+        page.get_by_label("Files", exact=True).set_input_files(
+            {"name": "old.cnf", "mimeType": "text/plain", "buffer": OLD.encode()}
+        )
+        result = page.locator("#check-result")
+        page.get_by_role("button", name="Check my files only").click()
+        expect(result).to_contain_text("translation would drop it")
+        page.get_by_label("My files were written for").select_option("mysql 5.7")
+        page.get_by_role("button", name="Check my files only").click()
+        expect(result).to_contain_text("Fine for MySQL 9.7.4")
+        assert page.evaluate("window.loadedOnce"), "the page was loaded again"
+        assert set(visitor.overflow().values()) == {0}
+        page.get_by_label("Connections").fill("many")
+        page.get_by_role("button", name="Check my files only").click()
+        expect(result).to_contain_text("Connections: Expected whole numbers")
+
+    in_browser(check)
+
+
+def test_the_gate_and_the_classes_fit_into_every_window(visitor: Visitor) -> None:
+    gated = factories.gate(factories.make_study(state=StudyState.FINISHED))
+    unsafe = factories.unsafe_study(blocks=1)
+
+    def look() -> None:
+        for study in (gated, unsafe):
+            visitor.open(reverse("study-detail", args=[study.pk]))
+            page = visitor.page
+            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+            assert set(visitor.overflow().values()) == {0}
+
+    in_browser(look)
+
+
+def test_an_unsafe_file_is_shown_in_place_once_it_is_accepted(visitor: Visitor) -> None:
+    study = factories.unsafe_study(blocks=1)
+
+    def export() -> None:
+        page = visitor.page
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        card = page.locator("#study-recommendations .unsafe-D1")
+        card.get_by_role("button", name="Show").click()
+        expect(card).to_contain_text("There is no file before this is accepted.")
+        expect(card.locator("pre")).to_have_count(0)
+        card.get_by_label("Format").select_option("diff")
+        card.get_by_label(re.compile("I accept durability class D1")).check()
+        card.get_by_role("button", name="Show").click()
+        expect(card).to_contain_text("a diff needs the my.cnf")
+        card.get_by_label("Your my.cnf as it is now").fill("[mysqld]\nsync_binlog = 1\n")
+        card.get_by_role("button", name="Show").click()
+        expect(card.locator("pre")).to_contain_text("-sync_binlog = 1")
+        with page.expect_download() as download:
+            card.get_by_role("button", name="Download").click()
+        assert download.value.suggested_filename == "my.cnf.diff"
+        assert set(visitor.overflow().values()) == {0}
+
+    in_browser(export)

@@ -126,7 +126,7 @@ def test_the_study_answers_one_figure_per_board(admin_client: Client) -> None:
     assert run is not None
     factories.finish(run)
     [key] = admin_client.get(address).json()["charts"]
-    assert key == f"board-{run.device_id}-{run.workload_id}"
+    assert key == f"board-{run.device_id}-{run.workload_id}-D0"
     assert (
         f'data-chart="{key}"'
         in admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()

@@ -14,6 +14,9 @@ from django.urls import reverse
 
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
+from benchmarks.servers.binary import Flavour
+from tuning.catalogue.knob import Durability
+from tuning.configs.target import ServerTraits
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import Study
 from tuning.services.requests import BadRequest, StudyRequest
@@ -55,6 +58,8 @@ class Service:
 def service(monkeypatch: pytest.MonkeyPatch) -> Service:
     fake = Service()
     monkeypatch.setattr("advisor.pages.new_study.create_study", fake)
+    here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+    monkeypatch.setattr("tuning.services.checking.server_here", lambda named=None: here)
     return fake
 
 
@@ -101,12 +106,17 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
         config_name=["first", "", ""],
         config_text=["[mysqld]\nmax_connections=10\n", "[mysqld]\n", ""],
         config_files=[SimpleUploadedFile("prod.cnf", b"[mysqld]\nsync_binlog=1\n")],
+        durability="D1",
+        translate_from="mysql 5.7",
+        keeps_duplicates="on",
     )
     request = service.request
     assert request is not None
     assert (request.name, request.driver) == ("Mine", "sysbench")
     assert (request.device, request.server) == (Path("/srv/nvme"), Path("/opt/mysql/bin/mysqld"))
     assert (request.warehouses, request.connections) == (20, [8, 32])
+    assert (request.durability, request.translate_from) == (Durability.D1, "mysql 5.7")
+    assert request.keeps_duplicates
     assert (request.warmup_s, request.measure_s, request.blocks) == (0, 60, 5)
     names = [name for name, _ in request.configs]
     assert names == ["first", "pasted-2", "prod"]
@@ -123,6 +133,7 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
         ("measure_s", "-1", "greater than or equal to 1"),
         ("driver", "hammerdb", "Select a valid choice"),
         ("template", "../secret", "Select a valid choice"),
+        ("translate_from", "oracle 23", "Select a valid choice"),
     ],
 )
 def test_a_bad_value_is_said_beside_its_field(
@@ -182,8 +193,8 @@ def test_refused_lines_of_a_config_are_listed_and_the_texts_kept(
 @pytest.mark.parametrize(
     ("upload", "error"),
     [
-        (SimpleUploadedFile("big.cnf", b"#" * 70_000), "longer than 64 KB"),
-        (SimpleUploadedFile("binary.cnf", b"\xff\xfe\x00"), "not a text file in UTF-8"),
+        (SimpleUploadedFile("big.cnf", b"#" * 300_000), "larger than 256 KiB"),
+        (SimpleUploadedFile("huge.cnf", b"#" * 10_000_000), "larger than 256 KiB"),
     ],
 )
 def test_unusable_uploads_are_named(
@@ -207,3 +218,75 @@ def test_too_many_configs_are_refused(admin_client: Client, service: Service) ->
     status, text = post(admin_client, config_name=names, config_text=["[mysqld]"] * 21)
     assert status == 400
     assert "At most 20 configs" in text
+
+
+# --- checking only -------------------------------------------------------------------------------
+
+OLD = "[mysqld]\nquery_cache_size = 64M\ninnodb_io_capacity = 2000\n"
+
+
+def result(text: str) -> str:
+    """What stands in the place where a check is shown, without markup."""
+    part = text[text.index('id="check-result"') : text.index("Start the study")]
+    return " ".join(re.sub(r"<[^>]+>", " ", part).split())
+
+
+def test_a_check_shows_every_line_and_starts_nothing(
+    admin_client: Client, service: Service
+) -> None:
+    status, text = post(admin_client, config_name=["old"], config_text=[OLD], action="check")
+    assert status == 200
+    assert service.request is None
+    assert "Not usable on MySQL 9.7.4 as it is: 1 line refused." in result(text)
+    assert "4 innodb_io" not in result(text)
+    assert "3 innodb_io_capacity = 2000 kept innodb_io_capacity = 2000" in result(text)
+    assert "1 of the refused lines could be translated" in result(text)
+
+
+def test_the_offer_translates_from_an_older_version(
+    admin_client: Client, service: Service
+) -> None:
+    status, text = post(
+        admin_client, config_name=["old"], config_text=[OLD], action="check-translated"
+    )
+    assert status == 200
+    assert "Fine for MySQL 9.7.4: 1 variable would be set. 1 line dropped." in result(text)
+    assert '<option value="older" selected>' in text
+    assert "could be translated" not in result(text)
+
+
+def test_a_refused_start_offers_translation_too(admin_client: Client, service: Service) -> None:
+    service.refusal = InvalidConfig([Problem("old", 2, "query_cache_size", "is gone")])
+    status, text = post(admin_client, config_name=["old"], config_text=[OLD])
+    assert status == 400
+    assert "1 of the refused lines could be translated" in result(text)
+    assert "The study was not started." in text
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({}, "nothing to check"),
+        ({"config_text": [OLD], "connections": "8;32"}, "Connections: Expected whole numbers"),
+    ],
+)
+def test_what_keeps_a_check_from_being_made_is_said_where_its_result_would_be(
+    admin_client: Client, service: Service, fields: dict[str, Any], error: str
+) -> None:
+    _, text = post(admin_client, action="check", **fields)
+    assert error in result(text)
+    # htmx swaps only what is no error.
+    answer = admin_client.post(
+        reverse("study-new"),
+        BLANK | fields | {"action": "check"},
+        headers={"HX-Request": "true"},
+    )
+    assert answer.status_code == 200
+
+
+def test_a_form_larger_than_any_study_needs_is_refused(
+    admin_client: Client, service: Service
+) -> None:
+    status, _ = post(admin_client, config_text=["#" * 10_000_000])
+    assert status == 400
+    assert service.request is None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +15,6 @@ from pytest_django import DjangoAssertNumQueries
 from advisor.tests import factories
 from benchmarks.models import RunState
 from tuning.models import Candidate, Study, StudyState
-from tuning.services.exports import my_cnf_of
 
 pytestmark = pytest.mark.django_db
 
@@ -215,8 +214,9 @@ def test_a_poll_after_a_run_has_ended_brings_the_results_along(admin_client: Cli
     factories.finish(study.slots.get(run__state=RunState.RUNNING).run)
     text, changed = live(admin_client, study, before)
     assert changed
-    for part in ("study-actions", "study-recommendations", "board-", "study-runs"):
-        assert re.search(rf'id="{part}[\d-]*"\s+hx-swap-oob="true"', text), part
+    for part in ("actions", "recommendations", "runs", "candidates"):
+        assert re.search(rf'id="study-{part}"\s+hx-swap-oob="true"', text), part
+    assert re.search(r'id="board-[\w-]+"\s+hx-swap-oob="true"', text)
     assert "data-chart" not in text, "a live chart must never be swapped"
     assert stamp(text) != before
 
@@ -261,10 +261,89 @@ def test_cancelling_what_has_ended_changes_nothing(admin_client: Client) -> None
     assert study.state == StudyState.FINISHED
 
 
-def test_the_recommended_file_is_downloaded(admin_client: Client, admin_user: User) -> None:
-    study = factories.measured_study(blocks=1)
-    found = study.recommendations.get()
-    answer = admin_client.get(reverse("study-my-cnf", args=[study.pk, found.pk]))
-    assert answer.content.decode() == my_cnf_of(found)
-    assert answer["Content-Type"].startswith("text/plain")
-    assert answer["Content-Disposition"] == 'attachment; filename="my.cnf"'
+# --- the gate ------------------------------------------------------------------------------------
+
+
+def block(text: str, part: str) -> str:
+    """The markup of the element with that id, up to the next one of its kind."""
+    tail = text[text.index(f'id="{part}"') :]
+    return tail.partition('<details class="candidate"')[0]
+
+
+def words(markup: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+
+
+def test_a_candidate_shows_the_four_stages_and_what_the_server_made_of_it(
+    admin_client: Client,
+) -> None:
+    study = factories.gate(factories.make_study())
+    candidate = study.candidates.get(name="whitepaper-1")
+    shown = words(block(page(admin_client, study), f"candidate-{candidate.pk}"))
+    assert "Values passed Rules across values passed Server's own check passed 3.4 s" in shown
+    assert "Read back 2 differ" in shown
+    assert "innodb_page_cleaners 8 4 innodb_io_capacity_max 25000 not shown" in shown
+    twin = study.candidates.get(merged_into=candidate)
+    assert f"Measured once for {twin.name} as well" in shown
+
+
+def test_a_file_is_told_line_by_line_and_nothing_twice(admin_client: Client) -> None:
+    study = factories.gate(factories.make_study())
+    candidate = study.candidates.get(name="whitepaper-2")
+    markup = block(page(admin_client, study), f"candidate-{candidate.pk}")
+    assert "innodb_log_file_size = 1G renamed innodb_redo_log_capacity = 2147483648" in words(
+        markup
+    )
+    assert markup.count("removed in 8.0.3") == 1
+
+
+def test_a_refused_candidate_is_said_once_with_its_log_not_as_failed_runs(
+    admin_client: Client,
+) -> None:
+    study = factories.gate(factories.make_study(state=StudyState.RUNNING))
+    text = page(admin_client, study)
+    refused = study.candidates.exclude(refusal="").get()
+    assert "Refused by the server, so not measured" in text
+    assert "Runs without a measurement" not in text
+    assert "3 runs never started" in text
+    row = re.search(rf"<tr[^>]*>(?:(?!</tr>).)*{refused.name}</a>.*?</tr>", text, re.S)
+    assert row is not None
+    assert words(row[0]).endswith("refused 0 –")
+    shown = words(block(text, f"candidate-{refused.pk}"))
+    assert "Server's own check refused" in shown
+    assert "Read back not reached" in shown
+    assert "unknown variable" in shown
+
+
+def test_a_twin_stands_below_the_one_that_was_measured_for_both(admin_client: Client) -> None:
+    study = factories.gate(factories.make_study())
+    text = page(admin_client, study)
+    assert "Same effective values as whitepaper-1: measured once" in text
+    board = text[text.index("board-") : text.index("Candidates</h2>")]
+    assert board.index(">whitepaper-1</a>") < board.index(">whitepaper-3</a>")
+
+
+def test_each_class_has_a_board_that_says_what_it_may_cost(admin_client: Client) -> None:
+    text = page(admin_client, factories.unsafe_study(blocks=1))
+    for given, cost in (
+        ("D0", "Loses nothing"),
+        ("D1", "may lose the last second"),
+        ("D2", "corrupt"),
+    ):
+        [section] = re.findall(
+            rf'<section class="card board[^"]*"[^>]*>\s*<h2[^>]*>Ranking: durability {given}</h2>'
+            r"(.*?)</section>",
+            text,
+            re.S,
+        )
+        assert cost in section
+        names = set(re.findall(r'<a href="#candidate-\d+">([\w-]+)</a>', section))
+        assert "server-default" in names
+        assert ("whitepaper-a" in names) == (given == "D2")
+    assert text.count("card board unsafe-D") == 2
+
+
+def test_a_study_of_durable_configs_does_not_talk_of_classes(admin_client: Client) -> None:
+    text = page(admin_client, factories.measured_study(blocks=1))
+    assert "Ranking</h2>" in text
+    assert "unsafe-D" not in text

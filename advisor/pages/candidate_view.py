@@ -1,0 +1,78 @@
+"""A candidate as the study page shows it: the gate's stages, what became of it, its twins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tuning.configs.safety import losses
+from tuning.configs.stages import Stage
+from tuning.models import Candidate
+
+TITLES = {
+    Stage.VALUES: "Values",
+    Stage.RULES: "Rules across values",
+    Stage.SERVER: "Server's own check",
+    Stage.READ_BACK: "Read back",
+}
+
+
+@dataclass(frozen=True)
+class StageView:
+    """One stage of the gate; `tone` is the badge class, `word` the result for people."""
+
+    title: str
+    tone: str
+    word: str
+    seconds: float | None
+    problems: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class CandidateView:
+    """`differences` are [{name, requested, effective}] of the trial start, `log_tail` the words
+    of the server that refused it, `notes` those that its lines do not tell already.
+    """
+
+    candidate: Candidate
+    stages: list[StageView]
+    differences: Sequence[Mapping[str, Any]]
+    notes: Sequence[Mapping[str, str]]
+    losses: list[tuple[str, str, str, str]]  # name, value, class, what is lost
+    twins: list[Candidate]
+    log_tail: str
+
+
+def candidate_views(candidates: Sequence[Candidate]) -> list[CandidateView]:
+    """The candidates in their order."""
+    return [_view(candidate, candidates) for candidate in candidates]
+
+
+def _view(candidate: Candidate, all_of_study: Sequence[Candidate]) -> CandidateView:
+    checks = {check["stage"]: check for check in candidate.checks}
+    told = {(line["name"], line["detail"]) for line in candidate.lines}
+    knobs = candidate.config.knobs
+    return CandidateView(
+        candidate=candidate,
+        stages=[_stage(stage, checks.get(stage)) for stage in Stage] if checks else [],
+        differences=[d for check in checks.values() for d in check["differences"]],
+        notes=[note for note in candidate.notes if (note["name"], note["detail"]) not in told],
+        losses=[(name, knobs[name], *lost) for name, lost in losses(knobs).items()],
+        twins=[other for other in all_of_study if other.merged_into_id == candidate.pk],
+        log_tail="\n".join(c["log_tail"] for c in checks.values() if c["log_tail"])
+        if candidate.refusal
+        else "",
+    )
+
+
+def _stage(stage: Stage, check: Mapping[str, Any] | None) -> StageView:
+    title = TITLES[stage]
+    if check is None or not check.get("reached", True):
+        return StageView(title, "", "not reached", None, ())
+    differing = len(check["differences"])
+    if not check["passed"]:
+        return StageView(title, "bad", "refused", check["seconds"], check["problems"])
+    if differing:
+        return StageView(title, "warn", f"{differing} differ", check["seconds"], ())
+    return StageView(title, "ok", "passed", check["seconds"], ())
