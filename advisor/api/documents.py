@@ -9,24 +9,32 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from tuning.models import Recommendation, Study
+from advisor.pages.check_view import summary_of
+from tuning.catalogue.knob import Durability
+from tuning.configs.gate import durability_of
+from tuning.errors import Problem
+from tuning.export import FORMATS
+from tuning.export.lines import lines_of
+from tuning.models import Candidate, Recommendation, Study
+from tuning.services.checking import CheckedText
+from tuning.services.evidence import export_facts
 from tuning.services.exports import my_cnf_of
 from tuning.services.progress import study_progress
 from tuning.services.results import boards
 
 
 def study_document(study: Study) -> dict[str, Any]:
-    """The whole answer: `{"study", "ranking", "recommendation"}`.
+    """The whole answer: `{"study", "ranking", "recommendation", "candidates"}`.
 
-    `recommendation` is None when the study has none; with several devices it is the first one's.
+    `recommendation` is None when the study has none; with several devices it is the first one's,
+    with several durability classes that of the safest.
     """
-    recommendation = (
-        study.recommendations.select_related("candidate", "device").order_by("device_id").first()
-    )
+    recommendation = study.recommendations.select_related("candidate", "device").first()
     return {
         "study": study_summary(study),
         "ranking": ranking_rows(study),
         "recommendation": recommendation and recommendation_document(recommendation),
+        "candidates": candidate_documents(study),
     }
 
 
@@ -84,11 +92,48 @@ def study_state(study: Study) -> dict[str, Any]:
             "runs_total": progress.runs_total,
             "eta_s": None if progress.eta_s is None else round(progress.eta_s, 1),
         },
+        "candidates": candidate_documents(study),
+    }
+
+
+def candidate_documents(study: Study) -> list[dict[str, Any]]:
+    """What is measured: its values, how they came about and how they were checked."""
+    found = study.candidates.select_related("config", "merged_into")
+    return [_candidate(candidate) for candidate in found]
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "name": candidate.name,
+        "is_baseline": candidate.is_baseline,
+        "durability": candidate.durability,
+        "source": candidate.source,
+        "knobs": candidate.config.knobs,
+        "notes": candidate.notes,
+        "lines": candidate.lines,
+        "checks": [
+            {
+                "stage": check["stage"],
+                "reached": check.get("reached", True),
+                "passed": check["passed"],
+                "seconds": check["seconds"],
+                "problems": [
+                    {"line": one["line"], "option": one["name"], "reason": one["reason"]}
+                    for one in check["problems"]
+                ],
+                "differences": check["differences"],
+                "log_tail": check["log_tail"],
+            }
+            for check in candidate.checks
+        ],
+        "refusal": candidate.refusal,
+        "merged_into": candidate.merged_into and candidate.merged_into.name,
     }
 
 
 def ranking_rows(study: Study) -> list[dict[str, Any]]:
-    """One row per candidate, device and number of connections, best first within each of these.
+    """One row per candidate, device, number of connections and durability class, best first within
+    each of these; the baseline is in every one.
 
     While the study runs these are the medians so far.
     """
@@ -107,6 +152,7 @@ def ranking_rows(study: Study) -> list[dict[str, Any]]:
             "runs": row.ranked.runs,
             "connections": board.workload.connections,
             "device": board.device.data_dir,
+            "durability": str(board.durability),
         }
         for board in boards(study)
         for row in board.rows
@@ -114,13 +160,65 @@ def ranking_rows(study: Study) -> list[dict[str, Any]]:
 
 
 def recommendation_document(recommendation: Recommendation) -> dict[str, Any]:
+    """What won and what it costs; no file text before its durability class is acknowledged."""
+    losses = [
+        line for line in lines_of(export_facts(recommendation)) if line.durability > Durability.D0
+    ]
+    needed = max((line.durability for line in losses), default=Durability.D0)
     return {
         "config": recommendation.candidate.name,
         "device": recommendation.device.data_dir,
         "ratio_to_baseline": recommendation.ratio_to_baseline,
         "verdict": recommendation.verdict,
-        "my_cnf": my_cnf_of(recommendation),
+        "my_cnf": my_cnf_of(recommendation) if needed is Durability.D0 else None,
+        "device_id": recommendation.device_id,
+        "durability": recommendation.durability,
+        "acknowledge": needed.value,
+        "losses": [
+            {
+                "name": line.name,
+                "value": line.value,
+                "durability": line.durability.value,
+                "loses": line.loses,
+            }
+            for line in losses
+        ],
+        "formats": list(FORMATS),
     }
+
+
+def checked_document(checked: CheckedText) -> dict[str, Any]:
+    """What would become of a my.cnf, line by line."""
+    report = checked.report
+    return {
+        "name": report.source,
+        "target": str(checked.target),
+        "is_fine": not report.problems,
+        "summary": summary_of(checked),
+        "durability": durability_of(report.knobs).value,
+        "lines": [
+            {
+                "line": line.line,
+                "name": line.name,
+                "given": line.given,
+                "action": line.action.value,
+                "became": [list(pair) for pair in line.became],
+                "detail": line.detail,
+            }
+            for line in report.lines
+        ],
+        "problems": [_problem(problem) for problem in report.problems],
+        "notes": [
+            {"name": note.name, "action": note.action.value, "detail": note.detail}
+            for note in report.notes
+        ],
+        "knobs": report.knobs,
+        "my_cnf": checked.cnf or None,
+    }
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"line": problem.line, "option": problem.name, "reason": problem.reason}
 
 
 def _time(moment: datetime | None) -> str | None:

@@ -7,23 +7,59 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.pages.forms import LARGEST_CONFIG_BYTES, MOST_CONFIGS
+from advisor.pages.config_texts import MOST_CONFIGS
 from benchmarks.models import RunState
+from tuning.catalogue.knob import Durability
 from tuning.configs.candidates import LONGEST_NAME
+from tuning.configs.cnf import MOST_CONFIG_BYTES
+from tuning.configs.notes import Action
+from tuning.configs.stages import Stage
+from tuning.configs.target import ServerTraits, parse_traits
+from tuning.export import FORMATS, ExportRequest
 from tuning.models import StudyState
-from tuning.services.requests import StudyRequest
+from tuning.services.requests import LARGEST, StudyRequest
+
+CLASSES = [one.value for one in Durability]
+FORMAT_NAMES = list(FORMATS)
+ORIGIN_HELP = (
+    'What the files were written for: "" takes them as they are, "older" is an older version '
+    'that is not known, else a server such as "mysql 5.7".'
+)
+TARGET_HELP = 'A server such as "mysql 8.4" or "mariadb 10.11.8".'
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """Refuses fields it does not know: a mistyped key would be an answer to something else."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        unknown = set(data) - set(self.fields) if isinstance(data, dict) else set()
+        if unknown:
+            raise serializers.ValidationError(
+                {name: ["There is no such field."] for name in sorted(unknown)}
+            )
+        return super().to_internal_value(data)
+
+
+class TargetField(serializers.CharField):
+    """A server's flavour and version, as `ServerTraits`."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return parse_traits(super().to_internal_value(data))
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from None
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=LONGEST_NAME)
     text = serializers.CharField(
-        max_length=LARGEST_CONFIG_BYTES,
+        max_length=MOST_CONFIG_BYTES,
         trim_whitespace=False,
         help_text="The contents of a my.cnf; only tuning variables of [mysqld] are taken.",
     )
 
 
-class StudyRequestSerializer(serializers.Serializer[Any]):
+class StudyRequestSerializer(StrictSerializer):
     """Asks for a study. Every field may be left out: the template's or the host's value holds."""
 
     template = serializers.CharField(max_length=64, default="quick")
@@ -48,17 +84,21 @@ class StudyRequestSerializer(serializers.Serializer[Any]):
     blocks = serializers.IntegerField(min_value=1, required=False, allow_null=True)
     seed = serializers.IntegerField(min_value=0, max_value=2**62, required=False, allow_null=True)
 
-    def to_internal_value(self, data: Any) -> Any:
-        # A mistyped key would otherwise be a study with other sizes than were asked for.
-        unknown = set(data) - set(self.fields) if isinstance(data, dict) else set()
-        if unknown:
-            raise serializers.ValidationError(
-                {name: ["There is no such field."] for name in sorted(unknown)}
-            )
-        return super().to_internal_value(data)
+    durability = serializers.ChoiceField(
+        choices=CLASSES,
+        default=Durability.D0.value,
+        help_text="The least safe class that candidates may have.",
+    )
+    translate_from = serializers.CharField(
+        max_length=64, default="", allow_blank=True, help_text=ORIGIN_HELP
+    )
+    keeps_duplicates = serializers.BooleanField(
+        default=False, help_text="Measures configs with the same effective values apart."
+    )
 
     def study_request(self) -> StudyRequest:
         values = dict(self.validated_data)
+        values["durability"] = Durability(values["durability"])
         for name in ("device", "server"):
             values[name] = Path(values[name]) if values.get(name) else None
         values["configs"] = [
@@ -125,8 +165,64 @@ class ProgressSerializer(serializers.Serializer[Any]):
     eta_s = serializers.FloatField(allow_null=True, help_text="Seconds left; null: not known.")
 
 
+class ProblemSerializer(serializers.Serializer[Any]):
+    line = serializers.IntegerField(allow_null=True)
+    option = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class NoteSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    action = serializers.ChoiceField(choices=list(Action))
+    detail = serializers.CharField()
+
+
+class LineSerializer(serializers.Serializer[Any]):
+    line = serializers.IntegerField(help_text="Counted from 1.")
+    name = serializers.CharField()
+    given = serializers.CharField(allow_null=True, help_text="Null: an option without a value.")
+    action = serializers.ChoiceField(choices=list(Action))
+    became = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
+        help_text="What the line sets: pairs of name and value.",
+    )
+    detail = serializers.CharField(help_text="Why, for people.")
+
+
+class DifferenceSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    requested = serializers.CharField()
+    effective = serializers.CharField(allow_null=True, help_text="Null: the server shows none.")
+
+
+class StageSerializer(serializers.Serializer[Any]):
+    stage = serializers.ChoiceField(choices=list(Stage))
+    reached = serializers.BooleanField(help_text="False: an earlier stage kept it from it.")
+    passed = serializers.BooleanField()
+    seconds = serializers.FloatField(allow_null=True, help_text="Of the trial start.")
+    problems = ProblemSerializer(many=True)
+    differences = DifferenceSerializer(many=True)
+    log_tail = serializers.CharField()
+
+
+class CandidateSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    is_baseline = serializers.BooleanField()
+    durability = serializers.ChoiceField(choices=CLASSES)
+    source = serializers.CharField()
+    knobs = serializers.DictField(child=serializers.CharField())
+    notes = NoteSerializer(many=True)
+    lines = LineSerializer(many=True, help_text="Of a file of yours; empty for a preset.")
+    checks = StageSerializer(many=True, help_text="Empty until they were made.")
+    refusal = serializers.CharField(help_text="Why the server does not take it; else empty.")
+    merged_into = serializers.CharField(
+        allow_null=True, help_text="The candidate that was measured for both."
+    )
+
+
 class StudyStateSerializer(StudySerializer):
     progress = ProgressSerializer()
+    candidates = CandidateSerializer(many=True)
 
 
 class RankingRowSerializer(serializers.Serializer[Any]):
@@ -153,6 +249,105 @@ class RankingRowSerializer(serializers.Serializer[Any]):
     runs = serializers.IntegerField(help_text="Runs that ended well.")
     connections = serializers.IntegerField()
     device = serializers.CharField(help_text="The device's data directory.")
+    durability = serializers.ChoiceField(
+        choices=CLASSES, help_text="Of the board; the baseline is on every one."
+    )
+
+
+class CheckRequestSerializer(StrictSerializer):
+    """A my.cnf to be checked. Nothing is stored, and no server is started."""
+
+    text = serializers.CharField(max_length=MOST_CONFIG_BYTES, trim_whitespace=False)
+    name = serializers.CharField(max_length=LONGEST_NAME, default="my.cnf")
+    target = TargetField(
+        required=False,
+        allow_null=True,
+        help_text=f"{TARGET_HELP} Left out: the server of this host, under this host's rules.",
+    )
+    translate_from = serializers.CharField(
+        max_length=64, default="", allow_blank=True, help_text=ORIGIN_HELP
+    )
+    durability = serializers.ChoiceField(choices=CLASSES, default=Durability.D0.value)
+    connections = serializers.IntegerField(
+        min_value=1, max_value=LARGEST["connections"], required=False, allow_null=True
+    )
+
+
+class CheckedConfigSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    target = serializers.CharField()
+    is_fine = serializers.BooleanField(help_text="Whether a study would take it.")
+    summary = serializers.CharField(help_text="One sentence for people.")
+    durability = serializers.ChoiceField(choices=CLASSES, help_text="Of what it comes to.")
+    lines = LineSerializer(many=True)
+    problems = ProblemSerializer(many=True)
+    notes = NoteSerializer(many=True)
+    knobs = serializers.DictField(child=serializers.CharField())
+    my_cnf = serializers.CharField(
+        allow_null=True, help_text="What it comes to; null when it is refused."
+    )
+
+
+class LossSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    value = serializers.CharField()
+    durability = serializers.ChoiceField(choices=CLASSES)
+    loses = serializers.CharField(help_text="What a crash may cost with it.")
+
+
+class RecommendationSerializer(serializers.Serializer[Any]):
+    config = serializers.CharField(help_text="The candidate's name.")
+    device = serializers.CharField(help_text="The device's data directory.")
+    ratio_to_baseline = serializers.FloatField()
+    verdict = serializers.CharField()
+    my_cnf = serializers.CharField(
+        allow_null=True, help_text="Null where `acknowledge` is needed first."
+    )
+    device_id = serializers.IntegerField()
+    durability = serializers.ChoiceField(choices=CLASSES, help_text="Of the board it won.")
+    acknowledge = serializers.ChoiceField(
+        choices=CLASSES, help_text="The class an export has to acknowledge; D0: nothing."
+    )
+    losses = LossSerializer(many=True)
+    formats = serializers.ListField(
+        child=serializers.ChoiceField(choices=FORMAT_NAMES), help_text="To export it in."
+    )
+
+
+class ExportRequestSerializer(StrictSerializer):
+    """Asks for a recommendation as a file."""
+
+    format = serializers.ChoiceField(choices=FORMAT_NAMES, default="cnf")
+    target = TargetField(required=False, allow_null=True, help_text=TARGET_HELP)
+    acknowledge = serializers.ChoiceField(
+        choices=CLASSES,
+        default=Durability.D0.value,
+        help_text="The least safe durability class that you accept.",
+    )
+    current = serializers.CharField(
+        max_length=MOST_CONFIG_BYTES,
+        required=False,
+        allow_null=True,
+        trim_whitespace=False,
+        help_text="Your my.cnf as it is now: needed for `diff`, used by the ways back.",
+    )
+    device = serializers.IntegerField(
+        required=False, allow_null=True, help_text="Needed when there are several devices."
+    )
+    durability = serializers.ChoiceField(
+        choices=CLASSES, required=False, allow_null=True, help_text="Of the board that it won."
+    )
+
+    def export_request(self) -> ExportRequest:
+        values = self.validated_data
+        target: ServerTraits | None = values.get("target")
+        current: str | None = values.get("current")
+        return ExportRequest(
+            format=values["format"],
+            target=target,
+            acknowledged=Durability(values["acknowledge"]),
+            current=None if current is None else current.encode(),
+        )
 
 
 class ErrorDetailSerializer(serializers.Serializer[Any]):

@@ -5,7 +5,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import AllowAny, IsAuthenticated
 
-from advisor.api import views
+from advisor.api import config_views, recommendation_views, views
 
 # In a browser, so a visitor without a session is sent to log in; the split view keeps its
 # script in a file of its own, as the content security policy wants.
@@ -19,7 +19,22 @@ urlpatterns = [
     path("studies/", views.StudyListView.as_view(), name="api-study-list"),
     path("studies/<int:pk>/", views.StudyDetailView.as_view(), name="api-study-detail"),
     path("studies/<int:pk>/ranking/", views.RankingView.as_view(), name="api-ranking"),
-    path("studies/<int:pk>/recommendation/my.cnf", views.MyCnfView.as_view(), name="api-my-cnf"),
+    path(
+        "studies/<int:pk>/recommendation/",
+        recommendation_views.RecommendationView.as_view(),
+        name="api-recommendation",
+    ),
+    path(
+        "studies/<int:pk>/recommendation/export/",
+        recommendation_views.ExportView.as_view(),
+        name="api-export",
+    ),
+    path(
+        "studies/<int:pk>/recommendation/my.cnf",
+        recommendation_views.MyCnfView.as_view(),
+        name="api-my-cnf",
+    ),
+    path("configs/check/", config_views.CheckConfigView.as_view(), name="api-config-check"),
     path(
         "schema/",
         SpectacularAPIView.as_view(permission_classes=[IsAuthenticated]),

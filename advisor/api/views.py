@@ -1,16 +1,13 @@
-"""The REST API, version 1."""
+"""The REST API, version 1: studies and their rankings."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
@@ -26,7 +23,6 @@ from advisor.api.serializers import (
     StudyRequestSerializer,
     StudyStateSerializer,
 )
-from advisor.pages.studies import my_cnf_response
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import Study
@@ -106,57 +102,6 @@ class RankingView(APIView):
     )
     def get(self, request: Request, pk: int) -> Response:
         return Response(ranking_rows(get_object_or_404(studies(), pk=pk)))
-
-
-class AnyAccept(BaseContentNegotiation):
-    """There is one form of the answer, whatever the Accept header prefers."""
-
-    def select_parser(self, request: Request, parsers: Any) -> Any:
-        return parsers[0]
-
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
-        return renderers[0], renderers[0].media_type
-
-
-class MyCnfView(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(
-        operation_id="get_my_cnf",
-        summary="The recommended my.cnf",
-        parameters=[
-            OpenApiParameter("device", int, description="Needed when there are several devices.")
-        ],
-        responses={
-            (200, "text/plain"): OpenApiTypes.STR,
-            400: OpenApiResponse(ErrorSerializer, description="`device_required`."),
-            401: UNAUTHORISED,
-            404: OpenApiResponse(ErrorSerializer, description="`not_found`, `no_recommendation`."),
-            409: OpenApiResponse(ErrorSerializer, description="`study_running`: ask later."),
-        },
-    )
-    def get(self, request: Request, pk: int) -> HttpResponse:
-        study = get_object_or_404(studies(), pk=pk)
-        if not study.is_finished:
-            raise ApiError(409, "study_running", "The study has not ended yet.")
-        found = study.recommendations.order_by("device_id")
-        device = request.query_params.get("device")
-        if device is not None:
-            if not device.isdecimal():
-                raise ApiError(400, "device_required", "device must be a device's id.")
-            found = found.filter(device_id=int(device))
-        elif len(found) > 1:
-            raise ApiError(
-                400,
-                "device_required",
-                "The study has several devices: name one with ?device=ID.",
-                {"devices": [recommendation.device_id for recommendation in found]},
-            )
-        recommendation = found.first()
-        if recommendation is None:
-            reason = study.reason or "the study ended without one"
-            raise ApiError(404, "no_recommendation", f"No recommendation: {reason}.")
-        return my_cnf_response(recommendation)
 
 
 class NothingHereView(APIView):

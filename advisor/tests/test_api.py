@@ -14,6 +14,7 @@ from rest_framework.authtoken.models import Token
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable
 from benchmarks.servers.binary import ServerBinary
+from tuning.catalogue.knob import Durability
 from tuning.errors import InvalidConfig, Problem
 from tuning.models import Recommendation, Study, StudyState
 from tuning.services.requests import StudyRequest
@@ -43,7 +44,8 @@ def error(answer: Any, status: int) -> dict[str, Any]:
 
 def addresses(study: Study) -> list[str]:
     one = f"{STUDIES}{study.pk}/"
-    return [STUDIES, one, f"{one}ranking/", f"{one}recommendation/my.cnf", "/api/v1/schema/"]
+    of_one = ("ranking/", "recommendation/", "recommendation/my.cnf")
+    return [STUDIES, one, *(one + rest for rest in of_one), "/api/v1/schema/"]
 
 
 # --- access --------------------------------------------------------------------------------------
@@ -55,8 +57,10 @@ def test_without_a_token_everything_is_401(client: Client) -> None:
         answer = client.get(address)
         assert error(answer, 401)["code"] == "not_authenticated", address
         assert answer["WWW-Authenticate"] == "Token"
-    answer = client.post(STUDIES, {}, content_type="application/json")
-    assert error(answer, 401)["code"] == "not_authenticated"
+    writes = (STUDIES, f"{STUDIES}{study.pk}/recommendation/export/", "/api/v1/configs/check/")
+    for address in writes:
+        answer = client.post(address, {}, content_type="application/json")
+        assert error(answer, 401)["code"] == "not_authenticated", address
 
 
 def test_a_wrong_token_is_401(client: Client) -> None:
@@ -166,6 +170,9 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
         "measure_s": 60,
         "blocks": 5,
         "seed": 42,
+        "durability": "D1",
+        "translate_from": "mysql 5.7",
+        "keeps_duplicates": True,
     }
     assert post(api, body).status_code == 201
     assert service.request == StudyRequest(
@@ -181,6 +188,9 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
         measure_s=60,
         blocks=5,
         seed=42,
+        durability=Durability.D1,
+        translate_from="mysql 5.7",
+        keeps_duplicates=True,
     )
 
 
@@ -196,6 +206,8 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
         ({"configs": [{"name": "x"}]}, "configs"),
         ({"configs": [{"name": "x", "text": "y"}] * 21}, "configs"),
         ({"warehuoses": 10}, "warehuoses"),
+        ({"durability": "D3"}, "durability"),
+        ({"configs": [{"name": "x", "text": "#" * 300_000}]}, "configs"),
         ([], "non_field_errors"),
     ],
 )

@@ -80,16 +80,31 @@ def test_answers_are_as_the_document_says(
         check(document, "StudyState", client.get(f"{STUDIES}{study.pk}/").json())
         for row in client.get(f"{STUDIES}{study.pk}/ranking/").json():
             check(document, "RankingRow", row)
+    gated = factories.gate(factories.make_study(state=StudyState.RUNNING))
+    unsafe = factories.unsafe_study(blocks=1)
+    for study in (gated, unsafe):
+        state = client.get(f"{STUDIES}{study.pk}/").json()
+        check(document, "StudyState", state)
+        for candidate in state["candidates"]:
+            check(document, "Candidate", candidate)
+            for stage in candidate["checks"]:
+                check(document, "Stage", stage)
+    for given in ("D0", "D2"):
+        address = f"{STUDIES}{unsafe.pk}/recommendation/"
+        check(document, "Recommendation", client.get(address, {"durability": given}).json())
+    body = {"text": "[mysqld]\nquery_cache_size = 1M\n", "target": "mysql 8.4"}
+    answer = client.post("/api/v1/configs/check/", body, content_type="application/json")
+    check(document, "CheckedConfig", answer.json())
     check(document, "StudyPage", client.get(STUDIES).json())
     check(document, "Error", client.get(f"{STUDIES}4711/").json())
 
 
 @pytest.mark.django_db
-def test_the_document_of_advise_has_its_three_parts() -> None:
+def test_the_document_of_advise_has_its_parts() -> None:
     study = factories.measured_study(blocks=1)
     found = study_document(study)
     assert json.loads(json.dumps(found)) == found
-    assert list(found) == ["study", "ranking", "recommendation"]
+    assert list(found) == ["study", "ranking", "recommendation", "candidates"]
     assert list(found["ranking"][0])[: len(RANKING_KEYS)] == RANKING_KEYS
     assert "innodb_io_capacity = 4000" in found["recommendation"]["my_cnf"]
     assert found["study"]["state"] == "finished"

@@ -1,0 +1,58 @@
+"""The REST API, version 1: checking a my.cnf without a study."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.parsers import JSONParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.documents import checked_document
+from advisor.api.errors import refusal
+from advisor.api.serializers import (
+    CheckedConfigSerializer,
+    CheckRequestSerializer,
+    ErrorSerializer,
+)
+from advisor.api.views import UNAUTHORISED
+from benchmarks.errors import BenchmarkError
+from tuning.catalogue.knob import Durability
+from tuning.errors import TuningError
+from tuning.services.checking import check_text
+
+
+class CheckConfigView(APIView):
+    parser_classes = [JSONParser]
+
+    @extend_schema(
+        operation_id="check_config",
+        summary="What would become of a my.cnf, line by line; nothing is stored or started",
+        request=CheckRequestSerializer,
+        responses={
+            200: OpenApiResponse(
+                CheckedConfigSerializer, description="Also when lines are refused: `is_fine`."
+            ),
+            400: OpenApiResponse(
+                ErrorSerializer,
+                description="`invalid_request`, `bad_request`, `no_server_found`.",
+            ),
+            401: UNAUTHORISED,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        body = CheckRequestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        values = body.validated_data
+        try:
+            checked = check_text(
+                values["text"].encode(),
+                name=values["name"],
+                target=values.get("target"),
+                translate_from=values["translate_from"],
+                durability=Durability(values["durability"]),
+                connections=values.get("connections"),
+            )
+        except (TuningError, BenchmarkError) as error:
+            raise refusal(error) from error
+        return Response(checked_document(checked))

@@ -1,0 +1,190 @@
+"""The REST API, version 1: recommendations, as documents and as files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import JSONParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.documents import recommendation_document
+from advisor.api.errors import ApiError, refusal
+from advisor.api.serializers import (
+    CLASSES,
+    ErrorSerializer,
+    ExportRequestSerializer,
+    RecommendationSerializer,
+)
+from advisor.api.views import UNAUTHORISED, studies
+from advisor.pages.downloads import download
+from tuning.catalogue.knob import Durability
+from tuning.errors import TuningError
+from tuning.export import ExportRequest
+from tuning.models import Recommendation
+from tuning.services.exports import export_file
+
+WHICH = [
+    OpenApiParameter("device", int, description="Needed when there are several devices."),
+    OpenApiParameter(
+        "durability", str, enum=CLASSES, description="Needed when there are several classes."
+    ),
+]
+MISSING = {
+    401: UNAUTHORISED,
+    404: OpenApiResponse(ErrorSerializer, description="`not_found`, `no_recommendation`."),
+    409: OpenApiResponse(ErrorSerializer, description="`study_running`: ask later."),
+}
+
+
+class AnyAccept(BaseContentNegotiation):
+    """There is one form of the answer, whatever the Accept header prefers."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return parsers[0]
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class RecommendationView(APIView):
+    @extend_schema(
+        operation_id="get_recommendation",
+        summary="What won, why, and what it may cost",
+        parameters=WHICH,
+        responses={
+            200: RecommendationSerializer,
+            400: OpenApiResponse(
+                ErrorSerializer, description="`device_required`, `durability_required`."
+            ),
+            **MISSING,
+        },
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(recommendation_document(_found(request, pk)))
+
+
+class MyCnfView(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        operation_id="get_my_cnf",
+        summary="The recommended my.cnf",
+        parameters=[
+            *WHICH,
+            OpenApiParameter(
+                "acknowledge",
+                str,
+                enum=CLASSES,
+                description="The least safe durability class that you accept.",
+            ),
+        ],
+        responses={
+            (200, "text/plain"): OpenApiTypes.STR,
+            400: OpenApiResponse(
+                ErrorSerializer,
+                description="`device_required`, `durability_required`, "
+                "`durability_not_acknowledged`.",
+            ),
+            **MISSING,
+        },
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        acknowledged = _class_of(request.query_params.get("acknowledge"), "acknowledge")
+        wanted = ExportRequest(acknowledged=acknowledged or Durability.D0)
+        return _file(request, _found(request, pk), wanted)
+
+
+class ExportView(APIView):
+    content_negotiation_class = AnyAccept
+    parser_classes = [JSONParser]
+
+    @extend_schema(
+        operation_id="export_recommendation",
+        summary="The recommendation as a file: my.cnf, SQL, ways back, diff or JSON",
+        request=ExportRequestSerializer,
+        responses={
+            (200, "text/plain"): OpenApiTypes.STR,
+            (200, "application/sql"): OpenApiTypes.STR,
+            (200, "text/x-diff"): OpenApiTypes.STR,
+            (200, "application/json"): OpenApiTypes.OBJECT,
+            400: OpenApiResponse(
+                ErrorSerializer,
+                description="`invalid_request`, `durability_not_acknowledged`, "
+                "`current_config_needed`, `device_required`, `durability_required`; "
+                "`invalid_config` for lines that cannot be read or had.",
+            ),
+            **MISSING,
+        },
+    )
+    def post(self, request: Request, pk: int) -> HttpResponse:
+        body = ExportRequestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        values = body.validated_data
+        found = _choose(pk, values.get("device"), values.get("durability"))
+        return _file(request, found, body.export_request())
+
+
+def _file(request: Request, recommendation: Recommendation, wanted: ExportRequest) -> HttpResponse:
+    page = reverse("study-detail", args=[recommendation.study_id])
+    try:
+        file = export_file(recommendation, wanted, study_url=request.build_absolute_uri(page))
+    except TuningError as error:
+        raise refusal(error) from error
+    return download(file.file_name, file.content_type, file.text)
+
+
+def _found(request: Request, pk: int) -> Recommendation:
+    device = request.query_params.get("device")
+    if device is not None and not device.isdecimal():
+        raise ApiError(400, "device_required", "device must be a device's id.")
+    durability = _class_of(request.query_params.get("durability"), "durability")
+    return _choose(pk, None if device is None else int(device), durability)
+
+
+def _class_of(text: str | None, name: str) -> Durability | None:
+    if text is None:
+        return None
+    if text not in CLASSES:
+        message = f"{name} must be one of {', '.join(CLASSES)}."
+        raise ApiError(400, "invalid_request", message)
+    return Durability(text)
+
+
+def _choose(pk: int, device: int | None, durability: str | None) -> Recommendation:
+    """The one recommendation that is meant; an error that lists them where there are several."""
+    study = get_object_or_404(studies(), pk=pk)
+    if not study.is_finished:
+        raise ApiError(409, "study_running", "The study has not ended yet.")
+    found = study.recommendations.select_related("candidate__config", "device", "study__server")
+    if device is not None:
+        found = found.filter(device_id=device)
+    if durability is not None:
+        found = found.filter(durability=durability)
+    rows = list(found)
+    if not rows:
+        reason = study.reason or "the study ended without one"
+        raise ApiError(404, "no_recommendation", f"No recommendation: {reason}.")
+    devices = list(dict.fromkeys(row.device_id for row in rows))
+    if len(devices) > 1:
+        raise ApiError(
+            400,
+            "device_required",
+            "The study has several devices: name one with device=ID.",
+            {"devices": devices},
+        )
+    if len(rows) > 1:
+        raise ApiError(
+            400,
+            "durability_required",
+            "The study has recommendations of several classes: name one with durability=D0.",
+            {"classes": [row.durability for row in rows]},
+        )
+    return rows[0]
