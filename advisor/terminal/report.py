@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import secrets
-from pathlib import Path
+from collections.abc import Iterator
 
-from django.conf import settings
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from advisor.pages.words import MAY_COST
 from benchmarks.models import RunState
-from tuning.models import Recommendation, Study
-from tuning.services.exports import my_cnf_of
+from tuning.models import DurabilityClass, Study
 from tuning.services.results import Board, Row, boards
 
 NOTE = (
@@ -24,16 +22,32 @@ NOTE = (
 
 
 def print_ranking(study: Study, console: Console) -> None:
-    for board in boards(study):
-        console.print(_table(study, board))
+    found = boards(study)
+    tells_class = study.durability != DurabilityClass.D0
+    for board in found:
+        console.print(_table(study, board, tells_class))
+    for line in _unmeasured(study):
+        console.print(line, markup=False)
     console.print(NOTE, style="dim")
     for recommendation in study.recommendations.select_related("candidate"):
-        console.print(recommendation.verdict, markup=False, style="bold")
+        head = f"{recommendation.durability}: " if tells_class else ""
+        console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
 
 
-def _table(study: Study, board: Board) -> Table:
+def _unmeasured(study: Study) -> Iterator[str]:
+    """The candidates that have no runs of their own, and why."""
+    for candidate in study.candidates.select_related("merged_into"):
+        if candidate.refusal:
+            yield f"{candidate.name}: refused by the server, not measured: {candidate.refusal}"
+        elif candidate.merged_into:
+            same = candidate.merged_into.name
+            yield f"{candidate.name}: same effective values as {same}, measured once for both"
+
+
+def _table(study: Study, board: Board, tells_class: bool) -> Table:
+    cost = f"\nDurability {board.durability}: {MAY_COST[board.durability]}" if tells_class else ""
     table = Table(
-        title=f"{study.server} on {board.device}\n{board.workload}",
+        title=f"{study.server} on {board.device}\n{board.workload}{cost}",
         title_justify="left",
         box=box.SIMPLE,
         # Fits a terminal of 80 columns: one blank between columns, none at the edges.
@@ -62,31 +76,17 @@ def _cells(row: Row) -> list[str]:
         _number(line.p95_ms, ".1f"),
         _number(line.p99_ms, ".1f"),
         _number(path, ".2f"),
-        f"{line.runs}/{line.runs + line.failures}",
-        str(RunState(line.outcome).label) if line.outcome else "not run yet",
+        "-" if row.candidate.refusal else f"{line.runs}/{line.runs + line.failures}",
+        _outcome(row),
     ]
+
+
+def _outcome(row: Row) -> str:
+    if row.candidate.refusal:
+        return "refused"
+    outcome = row.ranked.outcome
+    return str(RunState(outcome).label) if outcome else "not run yet"
 
 
 def _number(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
-
-
-def write_recommendation(recommendation: Recommendation, path: Path | None = None) -> Path:
-    """Write the recommended my.cnf; returns where."""
-    if path is None:
-        path = settings.HOME / "recommended" / f"study-{recommendation.study_id}.cnf"
-        path.parent.mkdir(exist_ok=True)
-    write_whole(path, my_cnf_of(recommendation))
-    return path
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all; raises OSError."""
-    # A name that nobody can foresee: the place may be /tmp and we may be root.
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with draft.open("x") as file:
-            file.write(text)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from advisor.env import socket_path
 from advisor.processes import supervisor
 from advisor.processes.child import Child
 from advisor.processes.supervisor import Supervisor
-from advisor.terminal.report import write_whole
+from advisor.terminal.files import write_whole
 from benchmarks.models import Host
 
 

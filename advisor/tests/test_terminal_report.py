@@ -7,6 +7,7 @@ from rich.console import Console
 
 from advisor.terminal.report import print_ranking
 from advisor.tests import factories
+from tuning.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -25,3 +26,24 @@ def test_the_ranking_keeps_every_figure_on_a_terminal_of_80_columns(width: int) 
     assert "0/3" in lines["whitepaper-1"]
     assert "…" not in text
     assert "not tpmC" in text
+
+
+def shown(study: Study) -> str:
+    text = io.StringIO()
+    print_ranking(study, Console(file=text, width=80))
+    return text.getvalue()
+
+
+def test_candidates_without_runs_are_named_with_the_reason() -> None:
+    text = " ".join(shown(factories.gate(factories.make_study())).split())
+    assert f"whitepaper-a: refused by the server, not measured: {factories.REFUSAL}" in text
+    assert "whitepaper-3: same effective values as whitepaper-1, measured once for both" in text
+    assert "- refused" in text
+
+
+def test_classes_have_tables_and_verdicts_of_their_own() -> None:
+    text = shown(factories.unsafe_study(blocks=1))
+    assert text.count("server-default *") == 3
+    assert "Durability D2: A crash or a power failure may leave the database corrupt" in text
+    assert "D1: whitepaper-3 completed" in text
+    assert "Durability" not in shown(factories.measured_study(blocks=1))

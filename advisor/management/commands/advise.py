@@ -17,14 +17,20 @@ from advisor.api.documents import study_document
 from advisor.errors import AdvisorError, StudyFailed
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
+from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
-from advisor.terminal.report import print_ranking, write_recommendation
+from advisor.terminal.report import print_ranking
 from benchmarks.errors import BenchmarkError
+from tuning.catalogue.knob import Durability
 from tuning.configs.cnf import read_cnf
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
+from tuning.export import FORMATS
 from tuning.models import Study, StudyState
-from tuning.services.requests import BadRequest, StudyRequest
+from tuning.services.requests import BadRequest, StudyRequest, origin_of
 from tuning.services.studies import cancel_study, create_study
+
+# Those that need no more than the recommendation.
+_FORMATS = [name for name, form in FORMATS.items() if not form.needs_current]
 
 
 class Command(BaseCommand):
@@ -44,12 +50,41 @@ class Command(BaseCommand):
             metavar="FILE.cnf",
             help="a candidate of yours beside the template's; may be repeated",
         )
+        parser.add_argument(
+            "--translate-from",
+            type=_origin,
+            default="",
+            metavar="SERVER",
+            help='what the files were written for: "mysql 5.7", or "older" if nobody knows',
+        )
+        parser.add_argument(
+            "--durability",
+            type=_durability,
+            default=Durability.D0,
+            choices=list(Durability),
+            help="the least safe class to measure (default: D0, which loses nothing)",
+        )
+        parser.add_argument(
+            "--acknowledge",
+            type=_durability,
+            default=Durability.D0,
+            choices=list(Durability),
+            help="write a recommendation down to this class, knowing what it may lose",
+        )
         parser.add_argument("--warehouses", type=int)
         parser.add_argument("--connections", type=_numbers, metavar="N[,N...]")
         parser.add_argument("--warmup", type=int, metavar="S", help="warm-up, in seconds")
         parser.add_argument("--measure", type=int, metavar="S", help="measured time, in seconds")
         parser.add_argument("--blocks", type=int, metavar="N")
         parser.add_argument("--output", type=_output_file, metavar="my.cnf")
+        parser.add_argument(
+            "--export",
+            type=_export,
+            action="append",
+            default=[],
+            metavar="FORMAT:FILE",
+            help=f"another file of the recommendation; FORMAT is one of {', '.join(_FORMATS)}",
+        )
         parser.add_argument(
             "--json", action="store_true", help="one JSON document on stdout, progress on stderr"
         )
@@ -81,10 +116,15 @@ class Command(BaseCommand):
         else:
             print_ranking(study, console)
         try:
-            path = write_recommendation(study.recommendations.get(), options["output"])
-        except OSError as error:
-            self._fail(f"output_failed: {options['output']}: {error.strerror}")
-        console.print(f"Recommended my.cnf: {path}", markup=False, soft_wrap=True)
+            write_files(
+                study,
+                console,
+                acknowledged=options["acknowledge"],
+                output=options["output"],
+                exports=options["export"],
+            )
+        except (AdvisorError, TuningError) as error:
+            self._fail(f"{error.code}: {_one_line(error)}")
 
 
 def _run(options: dict[str, Any], console: Console) -> Study:
@@ -99,6 +139,8 @@ def _run(options: dict[str, Any], console: Console) -> Study:
         warmup_s=options["warmup"],
         measure_s=options["measure"],
         blocks=options["blocks"],
+        durability=options["durability"],
+        translate_from=options["translate_from"],
     )
     study = create_study(request, wake=False)
     try:
@@ -126,6 +168,28 @@ def _numbers(text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not a number or a comma-separated list") from None
+
+
+def _durability(text: str) -> Durability:
+    try:
+        return Durability(text.upper())
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is none of {', '.join(Durability)}") from None
+
+
+def _origin(text: str) -> str:
+    try:
+        origin_of(text)
+    except BadRequest as error:
+        raise ArgumentTypeError(str(error)) from None
+    return text
+
+
+def _export(text: str) -> tuple[str, Path]:
+    name, colon, file = text.partition(":")
+    if name not in _FORMATS or not colon or not file:
+        raise ArgumentTypeError(f"{text!r} is not FORMAT:FILE with one of {', '.join(_FORMATS)}")
+    return name, _output_file(file)
 
 
 def _config_file(text: str) -> tuple[str, bytes]:

@@ -15,8 +15,9 @@ from rich.console import Console
 from advisor.errors import AdvisorError
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
+from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
-from advisor.terminal.report import print_ranking, write_recommendation
+from advisor.terminal.report import print_ranking
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
@@ -66,9 +67,10 @@ def _show(study: Study, console: Console, url: str) -> None:
         console.print(f"Study {study.pk} ended without a ranking: {reason}", markup=False)
     else:
         print_ranking(study, console)
-        for recommendation in study.recommendations.all():
-            path = write_recommendation(recommendation)
-            console.print(f"Recommended my.cnf: {path}", markup=False, soft_wrap=True)
+        try:
+            write_files(study, console)
+        except (AdvisorError, TuningError) as error:
+            console.print(f"Not written: {error}", markup=False)
     console.print(f"More at {page} (Ctrl-C ends everything)", markup=False, soft_wrap=True)
 
 

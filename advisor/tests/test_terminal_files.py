@@ -1,0 +1,88 @@
+"""The files that `advise` and `serve` leave: nothing unsafe that was not acknowledged."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from rich.console import Console
+
+from advisor.terminal.files import OutputFailed, write_files
+from advisor.tests import factories
+from tuning.catalogue.knob import Durability
+from tuning.errors import TuningError
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def home(tmp_path: Path, settings: LazySettings) -> Path:
+    settings.HOME = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(file=io.StringIO(), width=80)
+
+
+def said(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_recommendation_goes_to_the_home_or_where_it_is_told(
+    home: Path, console: Console
+) -> None:
+    study = factories.measured_study(blocks=1)
+    write_files(study, console)
+    assert files(home) == [f"study-{study.pk}.cnf"]
+    there = home / "there.cnf"
+    write_files(study, console, output=there, exports=[("sql", home / "set.sql")])
+    assert "innodb_io_capacity = 4000" in there.read_text()
+    assert "SET PERSIST" in (home / "set.sql").read_text()
+    assert f"Recommended my.cnf: {there}" in said(console)
+
+
+def test_what_was_not_acknowledged_is_not_written_and_how_to_have_it_is_said(
+    home: Path, console: Console
+) -> None:
+    study = factories.unsafe_study(blocks=1)
+    write_files(study, console)
+    assert files(home) == [f"study-{study.pk}.cnf"]
+    assert "sync_binlog = 0 gives up" in said(console)
+    assert "give --acknowledge D1 at the start" in said(console)
+    assert "give --acknowledge D2 at the start" in said(console)
+
+
+def test_what_was_acknowledged_is_written_and_is_what_output_means(
+    home: Path, console: Console
+) -> None:
+    study = factories.unsafe_study(blocks=1)
+    output = home / "mine.cnf"
+    write_files(study, console, acknowledged=Durability.D1, output=output)
+    assert files(home) == ["mine.cnf", f"study-{study.pk}.cnf"]
+    assert "sync_binlog = 0" in output.read_text()
+    assert "WARNING" in output.read_text()
+    assert "Not written: whitepaper-a is durability class D2" in said(console)
+
+
+def test_where_nothing_may_be_written_it_is_an_error(home: Path, console: Console) -> None:
+    study = factories.unsafe_study(blocks=1)
+    study.recommendations.exclude(durability="D2").delete()
+    with pytest.raises(TuningError, match="give --acknowledge D2") as caught:
+        write_files(study, console, output=home / "mine.cnf")
+    assert caught.value.code == "durability_not_acknowledged"
+    assert files(home) == []
+
+
+def test_a_place_that_cannot_be_written_is_named(home: Path, console: Console) -> None:
+    study = factories.measured_study(blocks=1)
+    with pytest.raises(OutputFailed, match=r"gone/my\.cnf: No such file"):
+        write_files(study, console, output=home / "gone" / "my.cnf")
