@@ -1,15 +1,17 @@
 # make run     set up, start everything on http://127.0.0.1:8000, measure the disk below
 # make test    set up, lint, types and every test, the ones on real servers included
 # make setup   what both call first; see scripts/setup
+# make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
 
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/bring-server scripts/common.bash .ci/run
 
 .NOTPARALLEL:
-.PHONY: help run setup test setup-tests check lint type migrations pytest format lock clean
+.PHONY: help run setup test setup-tests check lint type migrations pytest bench-statistics \
+    format lock clean
 
 help:
-	@sed -n '1,3s/^# //p' Makefile
+	@sed -n '1,4s/^# //p' Makefile
 
 run: setup
 	@$(PYTHON_BIN)/python manage.py serve
@@ -40,6 +42,10 @@ migrations:
 
 pytest:
 	$(PYTHON_BIN)/pytest
+
+# The promises of docs/statistics.md on simulated studies; fails when one is not kept.
+bench-statistics:
+	@$(PYTHON_BIN)/python -m tuning.statistics.proof
 
 format:
 	$(PYTHON_BIN)/ruff check --fix .

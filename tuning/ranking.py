@@ -4,52 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.outcomes import Outcome
+from tuning.statistics.analysis import Analysis, Interval, Standing, analyse
+from tuning.statistics.compare import ALPHA
+from tuning.statistics.data import Metric, Observation
+from tuning.statistics.drift import Drift, find_drift
+from tuning.statistics.verdict import Verdict, conclude
 
-
-@dataclass(frozen=True)
-class Observation:
-    """One finished run. Times in ms, path lengths in cycles per New-Order; None is "no figure".
-
-    `outcome` is a word of `benchmarks.outcomes.Outcome`; only "ok" runs have figures that count.
-    """
-
-    candidate: str
-    block: int
-    outcome: str
-    tpmP: float | None = None
-    p95_ms: float | None = None
-    p99_ms: float | None = None
-    max_ms: float | None = None
-    server_path_length: float | None = None
-    host_path_length: float | None = None
-
-    @property
-    def counts(self) -> bool:
-        """Whether the run may enter a ranking."""
-        return self.outcome == Outcome.OK and self.tpmP is not None and self.tpmP > 0
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Bounds between which the ratio lies with the given confidence (0 to 1)."""
-
-    low: float
-    high: float
-    confidence: float
+__all__ = ["Interval", "Judgement", "Metric", "Observation", "Ranked", "judge", "rank"]
 
 
 @dataclass(frozen=True)
 class Ranked:
     """A candidate's line of the ranking.
 
-    Figures are medians over its OK runs; `ratio_to_baseline` is the median over the blocks of
-    tpmP / the baseline's tpmP in that block, `blocks` counts those that have it. `rank` is None
-    without such a ratio. `outcome` is "ok" when any run was, else how most runs ended, "" while
-    none has. `interval` is not computed yet.
+    Figures are medians over its OK runs. `ratio_to_baseline` is the metric's estimated ratio to
+    the baseline within the blocks, `interval` its bounds, which hold for all lines at once; None
+    where there is nothing to compare, and from a single block. `blocks` counts those shared with
+    the baseline. `rank` is shared by candidates that cannot be told apart from the best of their
+    group (`tied_with`); None without a ratio. `better` and `worse`: measurably so than the
+    baseline. `at_most`: a candidate that was cut short has this bound and no ratio.
+    `outcome` is "ok" when any run was, else how most runs ended, "" while none has.
     """
 
     rank: int | None
@@ -66,53 +44,80 @@ class Ranked:
     blocks: int
     runs: int
     failures: int
+    tied_with: tuple[str, ...] = ()
+    better: bool = False
+    worse: bool = False
+    at_most: float | None = None
+    cut_short: int = 0
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Everything that is said of one board by one metric."""
+
+    ranked: list[Ranked]
+    analysis: Analysis
+    verdict: Verdict
+    drift: Drift | None
+
+
+def judge(
+    observations: Iterable[Observation],
+    baseline: str,
+    candidates: Sequence[str] | None = None,
+    metric: Metric = Metric.TPMP,
+    alpha: float = ALPHA,
+) -> Judgement:
+    """Rank the candidates and conclude; see `rank`. `alpha`: `racing.conclusion_alpha`."""
+    seen = list(observations)
+    analysis = analyse(seen, baseline, candidates or (), metric, alpha)
+    names = list(dict.fromkeys([*(candidates or ()), *(run.candidate for run in seen)]))
+    standings = [s for s in analysis.standings if s.name in names]
+    without = [s for s in standings if s.rank is None]
+    # Those that failed come after those that have not run yet or met no baseline.
+    without.sort(key=lambda s: (not _good(seen, s.name), not _waits(seen, s.name)))
+    ranked = [_line(s, seen, standings) for s in standings if s.rank is not None]
+    ranked += [_line(s, seen, standings) for s in without]
+    drift = find_drift(seen, baseline)
+    return Judgement(ranked, analysis, conclude(analysis, drift), drift)
 
 
 def rank(
-    observations: Iterable[Observation], baseline: str, candidates: Sequence[str] | None = None
+    observations: Iterable[Observation],
+    baseline: str,
+    candidates: Sequence[str] | None = None,
+    metric: Metric = Metric.TPMP,
 ) -> list[Ranked]:
-    """Rank the candidates, fastest first, then those without a ratio, then those that failed.
+    """Rank the candidates, best first, then those without a ratio, then those that failed.
 
     `candidates` names every candidate in the order that breaks ties (default: the order in which
-    they were observed). Runs that failed enter no figure; `failures` counts them. A block in
-    which the baseline failed gives no ratio. Exactly equal ratios share a rank.
+    they were observed). Runs that failed enter no figure; `failures` counts them.
     """
-    seen = list(observations)
-    names = list(dict.fromkeys([*(candidates or ()), *(run.candidate for run in seen)]))
-    by_block = _throughput_by_block(seen)
-    lines = [
-        _line(
-            name, [run for run in seen if run.candidate == name], _ratios(name, baseline, by_block)
-        )
-        for name in names
-    ]
-    lines.sort(key=lambda line: (-(line.ratio_to_baseline or 0.0), line.runs == 0))
-    return _with_ranks(lines)
+    return judge(observations, baseline, candidates, metric).ranked
 
 
-def _throughput_by_block(runs: Iterable[Observation]) -> dict[tuple[int, str], float]:
-    """Median tpmP by block and candidate; a repeated run does not weigh more than the others."""
-    found: dict[tuple[int, str], list[float]] = {}
-    for run in runs:
-        if run.counts and run.tpmP is not None:
-            found.setdefault((run.block, run.candidate), []).append(run.tpmP)
-    return {key: median(values) for key, values in found.items()}
+def most_tpmP_within(lines: Iterable[Ranked], p95_ms: float) -> list[Ranked]:
+    """The lines whose median p95 is at most `p95_ms` milliseconds, highest throughput first."""
+    fitting = [line for line in lines if line.p95_ms is not None and line.p95_ms <= p95_ms]
+    return sorted(fitting, key=lambda line: -(line.tpmP or 0.0))
 
 
-def _ratios(name: str, baseline: str, by_block: dict[tuple[int, str], float]) -> list[float]:
-    return [
-        value / by_block[block, baseline]
-        for (block, candidate), value in by_block.items()
-        if candidate == name and (block, baseline) in by_block
-    ]
+def _good(runs: Iterable[Observation], name: str) -> bool:
+    return any(run.candidate == name and run.counts for run in runs)
 
 
-def _line(name: str, runs: list[Observation], ratios: list[float]) -> Ranked:
+def _waits(runs: Iterable[Observation], name: str) -> bool:
+    return not any(run.candidate == name for run in runs)
+
+
+def _line(standing: Standing, seen: list[Observation], standings: list[Standing]) -> Ranked:
+    runs = [run for run in seen if run.candidate == standing.name]
     good = [run for run in runs if run.counts]
+    cut = sum(run.is_cut_short for run in runs)
     endings = Counter(run.outcome for run in runs)
     return Ranked(
-        rank=None,
-        candidate=name,
+        rank=standing.rank,
+        candidate=standing.name,
         outcome=Outcome.OK if good else endings.most_common(1)[0][0] if endings else "",
         tpmP=_median(run.tpmP for run in good),
         p95_ms=_median(run.p95_ms for run in good),
@@ -120,30 +125,23 @@ def _line(name: str, runs: list[Observation], ratios: list[float]) -> Ranked:
         max_ms=_median(run.max_ms for run in good),
         server_path_length=_median(run.server_path_length for run in good),
         host_path_length=_median(run.host_path_length for run in good),
-        ratio_to_baseline=median(ratios) if ratios else None,
-        interval=None,
-        blocks=len(ratios),
+        ratio_to_baseline=standing.ratio,
+        interval=standing.interval,
+        blocks=standing.blocks,
         runs=len(good),
-        failures=len(runs) - len(good),
+        failures=len(runs) - len(good) - cut,
+        tied_with=tuple(
+            other.name
+            for other in standings
+            if other.rank is not None and other.rank == standing.rank and other is not standing
+        ),
+        better=standing.better,
+        worse=standing.worse,
+        at_most=standing.at_most,
+        cut_short=cut,
     )
 
 
 def _median(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return median(known) if known else None
-
-
-def _with_ranks(lines: list[Ranked]) -> list[Ranked]:
-    ranked: list[Ranked] = []
-    for place, line in enumerate(lines, start=1):
-        if line.ratio_to_baseline is None:
-            ranked.append(line)
-        elif ranked and ranked[-1].ratio_to_baseline == line.ratio_to_baseline:
-            ranked.append(_at(ranked[-1].rank, line))
-        else:
-            ranked.append(_at(place, line))
-    return ranked
-
-
-def _at(place: int | None, line: Ranked) -> Ranked:
-    return replace(line, rank=place)

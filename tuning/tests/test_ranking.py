@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.outcomes import Outcome
-from tuning.ranking import Observation, Ranked, rank
+from tuning.ranking import Metric, Observation, Ranked, judge, most_tpmP_within, rank
 
 
-def ok(candidate: str, block: int, tpmP: float, **figures: float) -> Observation:
+def ok(candidate: str, block: int, tpmP: float, **figures: Any) -> Observation:
     return Observation(candidate, block, Outcome.OK, tpmP=tpmP, **figures)
 
 
@@ -34,10 +36,13 @@ def test_the_ratio_is_taken_within_the_block() -> None:
     ]
 
 
-def test_the_median_over_blocks_counts_not_one_lucky_run() -> None:
-    runs = [ok("base", block, 100) for block in (1, 2, 3)]
-    runs += [ok("lucky", 1, 300), ok("lucky", 2, 90), ok("lucky", 3, 80)]
-    assert line(rank(runs, "base"), "lucky").ratio_to_baseline == pytest.approx(0.9)
+def test_one_lucky_run_does_not_make_a_winner() -> None:
+    runs = [ok("base", block, 100 + block) for block in range(1, 7)]
+    runs += [ok("lucky", block, 91 + block) for block in range(1, 6)] + [ok("lucky", 6, 300)]
+    lucky = line(rank(runs, "base"), "lucky")
+    assert not lucky.better
+    assert lucky.ratio_to_baseline is not None
+    assert lucky.ratio_to_baseline < 1.15  # the mean over the blocks is 1.25
 
 
 def test_only_blocks_in_which_both_ran_are_counted_for_the_ratio() -> None:
@@ -111,7 +116,8 @@ def test_a_repeated_run_weighs_no_more_than_the_others() -> None:
         ok("base", 2, 100),
         ok("x", 2, 100),
     ]
-    assert line(rank(runs, "base"), "x").ratio_to_baseline == pytest.approx(1.5)
+    # Block 1 counts as 173, the middle of 100 and 300 in the log.
+    assert line(rank(runs, "base"), "x").ratio_to_baseline == pytest.approx(3**0.25)
 
 
 def test_an_ok_run_without_work_does_not_count() -> None:
@@ -119,12 +125,56 @@ def test_an_ok_run_without_work_does_not_count() -> None:
     assert line(ranking, "x").rank is None
 
 
+def test_lines_carry_intervals_ties_and_the_second_baseline() -> None:
+    runs = []
+    for block, wobble in enumerate((1.0, 1.02, 0.99, 1.01), start=1):
+        runs += [ok("base", block, 100 * wobble), ok("fast", block, 150)]
+        runs += [Observation("base", block, Outcome.OK, tpmP=100 / wobble, twin=1)]
+        runs += [ok("twin", block, 151 * wobble), ok("same", block, 100)]
+    found = judge(runs, "base", ["base", "fast", "twin", "same"])
+    fast, same = (line(found.ranked, name) for name in ("fast", "same"))
+    assert fast.interval is not None
+    assert 1.4 < fast.interval.low < 1.5 < fast.interval.high < 1.6
+    assert (fast.rank, fast.tied_with, fast.better) == (1, ("twin",), True)
+    assert (same.rank, same.tied_with, same.better) == (3, ("base",), False)
+    assert line(found.ranked, "base").runs == 8
+    assert line(found.ranked, "base").interval is None
+    assert found.verdict.kind == "tie"
+
+
+def test_a_run_cut_short_has_a_bound_and_is_no_failure() -> None:
+    runs = [ok("base", 1, 100), Observation("x", 1, "cut_short", tpmP_at_most=40)]
+    found = line(rank(runs, "base"), "x")
+    assert found.ratio_to_baseline is None
+    assert found.at_most == pytest.approx(0.4)
+    assert (found.cut_short, found.failures, found.rank) == (1, 0, 2)
+
+
+def test_boards_by_response_time_and_path_length_put_the_least_first() -> None:
+    runs = [ok("base", 1, 100, p95_ms=10, server_path_length=5e6)]
+    runs += [ok("a", 1, 90, p95_ms=5, server_path_length=9e6)]
+    assert [r.candidate for r in rank(runs, "base", metric=Metric.P95)] == ["a", "base"]
+    by_path = rank(runs, "base", metric=Metric.SERVER_PATH_LENGTH)
+    assert [r.candidate for r in by_path] == ["base", "a"]
+    assert line(by_path, "a").ratio_to_baseline == pytest.approx(1.8)
+
+
+def test_the_fastest_within_a_response_time() -> None:
+    runs = [ok("base", 1, 100, p95_ms=10), ok("a", 1, 200, p95_ms=50), ok("b", 1, 150, p95_ms=20)]
+    runs += [ok("unknown", 1, 900)]
+    found = most_tpmP_within(rank(runs, "base"), p95_ms=20)
+    assert [entry.candidate for entry in found] == ["b", "base"]
+
+
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4), st.floats(1, 1e6))))
-def test_baseline_is_one_and_ranks_follow_ratios(runs: list[tuple[str, int, float]]) -> None:
+def test_baseline_is_one_and_ranks_ascend(runs: list[tuple[str, int, float]]) -> None:
     ranking = rank([ok(*run) for run in runs], "a")
-    ratios = [entry.ratio_to_baseline or 0.0 for entry in ranking if entry.rank is not None]
-    assert ratios == sorted(ratios, reverse=True)
+    ranks = [entry.rank for entry in ranking if entry.rank is not None]
+    assert ranks == sorted(ranks)
     for entry in ranking:
         if entry.candidate == "a":
             assert entry.ratio_to_baseline == 1.0
+        elif entry.interval is not None and entry.ratio_to_baseline is not None:
+            assert entry.interval.low <= entry.ratio_to_baseline <= entry.interval.high
     assert sum(entry.runs + entry.failures for entry in ranking) == len(runs)

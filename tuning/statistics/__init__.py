@@ -1,0 +1,1 @@
+"""Says which differences are real: intervals, ties, verdict, racing, confirmation. No Django."""

@@ -1,0 +1,205 @@
+"""One study's runs judged by one metric: effects, intervals, ranks, noise floor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import exp, expm1, inf
+
+import numpy as np
+
+from tuning.statistics import critical
+from tuning.statistics.compare import ALPHA, Comparison, compare, same_config
+from tuning.statistics.data import Metric, Observation, Table, table
+from tuning.statistics.fit import Fit, fit
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Bounds between which the ratio lies with the given confidence (0 to 1).
+
+    Simultaneous: with that confidence all intervals of a ranking hold at once.
+    """
+
+    low: float
+    high: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the study says of one candidate by one metric.
+
+    ratio: the metric over the baseline's, so for times and path lengths less is better; None
+        where there is nothing to compare or only a bound. interval: of the ratio, None when the
+        noise is not known (a single block).
+    rank: shared by all that cannot be told apart from the best of their group; None without ratio.
+    better, worse: measurably so than the baseline; better also exceeds the noise floor.
+    at_most: for a candidate that was cut short, what its tpmP ratio does not exceed.
+    blocks: how many it shares with the baseline.
+    """
+
+    name: str
+    ratio: float | None = None
+    interval: Interval | None = None
+    rank: int | None = None
+    better: bool = False
+    worse: bool = False
+    at_most: float | None = None
+    blocks: int = 0
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A ranking by one metric.
+
+    standings: best first, then those with a bound only, then those without figures.
+    floor: noise floor as a share (0.04 is 4 %); None when unknown.
+    run_noise: standard deviation of one run, as a share of its figure.
+    same: ratio of the second baseline to the first over all blocks; None without a second one.
+    winner: the best of those measurably better than the baseline; rivals: those of them that
+        cannot be told apart from the winner.
+    """
+
+    metric: Metric
+    baseline: str
+    standings: tuple[Standing, ...]
+    floor: float | None
+    run_noise: float | None
+    same: float | None
+    blocks: int
+    winner: str | None
+    rivals: tuple[str, ...]
+
+    def standing(self, name: str) -> Standing:
+        """The candidate's; raises KeyError for a name that is not in the study."""
+        for found in self.standings:
+            if found.name == name:
+                return found
+        raise KeyError(name)
+
+
+def analyse(
+    observations: Iterable[Observation],
+    baseline: str,
+    candidates: Sequence[str] = (),
+    metric: Metric = Metric.TPMP,
+    alpha: float = ALPHA,
+) -> Analysis:
+    """Judge the runs of one board (one device, one workload, comparable runs only).
+
+    `candidates` names all that the study began with: they are corrected for, and their order
+    breaks ties. `alpha` is the chance that any of the intervals misses.
+    """
+    data = table(observations, baseline, candidates, metric)
+    return analyse_table(data, metric, alpha)
+
+
+def analyse_table(data: Table, metric: Metric, alpha: float = ALPHA) -> Analysis:
+    """As `analyse`, for runs that are arrays already."""
+    if not data.blocks:
+        nothing = tuple(Standing(name) for name in data.names)
+        return Analysis(metric, data.names[0], nothing, None, None, None, 0, None, ())
+    fitted = fit(data.y, data.treatment)
+    found = compare(fitted, alpha)
+    standings = _standings(data, fitted, found, metric, 1 - alpha)
+    place = int(found.winner()[0])
+    rivals = found.better[0] & found.tied(np.array([place]))[0]
+    return Analysis(
+        metric=metric,
+        baseline=data.names[0],
+        standings=tuple(_with_bounds(data, fitted, standings, alpha)),
+        floor=_share(float(found.floor[0])),
+        run_noise=_share(float(np.sqrt(fitted.pooled[0]))) if fitted.df[0] >= 1 else None,
+        same=_same(data, fitted, metric),
+        blocks=int(np.isfinite(data.y[0, :2]).any(axis=0).sum()),
+        winner=data.names[place] if place else None,
+        rivals=tuple(data.names[i] for i in np.flatnonzero(rivals) if i != place),
+    )
+
+
+def _standings(
+    data: Table, fitted: Fit, found: Comparison, metric: Metric, confidence: float
+) -> list[Standing]:
+    """Those with an effect, best first, ranked in groups."""
+    known = [i for i in range(len(data.names)) if np.isfinite(fitted.effects[0, i])]
+    met = np.isfinite(data.y[0, :2]).any(axis=0)
+    lines = {}
+    for i in known:
+        effect, half = float(found.effects[0, i]), float(found.half[0, i])
+        low, high = effect - half, effect + half
+        if not metric.more_is_better:
+            effect, low, high = -effect, -high, -low
+        runs = np.isfinite(data.y[0, data.treatment == i]).any(axis=0)
+        lines[i] = Standing(
+            name=data.names[i],
+            ratio=exp(effect),
+            interval=(
+                Interval(_exp(low), _exp(high), confidence) if i and np.isfinite(half) else None
+            ),
+            better=bool(found.better[0, i]),
+            worse=bool(found.worse[0, i]),
+            blocks=int((runs & met).sum()),
+        )
+    ranked: list[Standing] = []
+    left = sorted(known, key=lambda i: -found.effects[0, i])
+    while left:
+        leader = left[0]
+        tied = found.tied(np.array([leader]))[0]
+        group = [i for i in left if tied[i] or found.effects[0, i] == found.effects[0, leader]]
+        rank = len(ranked) + 1
+        ranked += [replace(lines[i], rank=rank) for i in group]
+        left = [i for i in left if i not in group]
+    return ranked
+
+
+def _with_bounds(data: Table, fitted: Fit, ranked: list[Standing], alpha: float) -> list[Standing]:
+    """The ranked ones, then who was cut short, then who has no figure."""
+    rest = [
+        _bounded(name, data, fitted, alpha)
+        for name in data.names
+        if name not in {line.name for line in ranked}
+    ]
+    rest.sort(key=lambda line: -(line.at_most or 0.0))
+    first = len(ranked) + 1
+    return ranked + [replace(s, rank=first) if s.at_most is not None else s for s in rest]
+
+
+def _bounded(name: str, data: Table, fitted: Fit, alpha: float) -> Standing:
+    """A candidate whose runs were cut short: how good it can be at best.
+
+    Every bound is taken for the figure, the most that can be said for it; the interval is open
+    below.
+    """
+    logs = data.at_most.get(name, {})
+    gaps = [
+        value - float(np.nanmean(data.y[0, :2, block]))
+        for block, value in logs.items()
+        if np.isfinite(data.y[0, :2, block]).any()
+    ]
+    if not gaps:
+        return Standing(name)
+    gap = float(np.mean(gaps))
+    interval = None
+    if fitted.df[0] >= 1:
+        error = np.sqrt(1.5 * fitted.pooled[0] / len(gaps))
+        limit = critical.single(alpha / max(len(data.names) - 1, 1), fitted.df)[0]
+        interval = Interval(0.0, exp(gap + limit * error), 1 - alpha)
+    worse = interval is not None and interval.high < 1
+    return Standing(name, interval=interval, worse=worse, at_most=exp(gap), blocks=len(gaps))
+
+
+def _same(data: Table, fitted: Fit, metric: Metric) -> float | None:
+    if not np.isfinite(data.y[0, :2]).all(axis=0).any():
+        return None
+    difference = float(same_config(fitted)[0])
+    return exp(difference if metric.more_is_better else -difference)
+
+
+def _share(log: float) -> float | None:
+    return expm1(min(log, 700.0)) if np.isfinite(log) else None
+
+
+def _exp(log: float) -> float:
+    """Of a bound, which at the fewest degrees of freedom can lie beyond what a float holds."""
+    return exp(log) if log < 700 else inf

@@ -1,0 +1,100 @@
+"""The winner once more: fresh pairs with the baseline, whose effect is the one recommended.
+
+A winner was picked because it looked good, so its effect in the study is too high on average
+(winner's curse); the pairs know nothing of that choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil, exp, log
+
+import numpy as np
+
+from tuning.statistics import critical
+from tuning.statistics.analysis import Analysis, Interval
+from tuning.statistics.compare import ALPHA
+from tuning.statistics.data import Metric
+from tuning.statistics.fit import fit
+from tuning.statistics.verdict import interval_text
+
+LEAST_PAIRS = 5
+MOST_PAIRS = 20
+# How many degrees of freedom the noise seen in the study counts for beside the pairs' own.
+NOISE_PRIOR = 4.0
+# Standard errors for 95 % confidence at few pairs, and for a chance of 80 % to get there.
+_REACH = 2.3 + 0.84
+
+
+class ConfirmationState(StrEnum):
+    UNFINISHED = "unfinished"  # fewer than `LEAST_PAIRS` with both figures
+    CONFIRMED = "confirmed"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """`ratio` and `interval`: of the metric over the baseline's, from the fresh pairs alone."""
+
+    state: ConfirmationState
+    pairs: int
+    ratio: float | None
+    interval: Interval | None
+    sentence: str
+
+
+def pairs_needed(analysis: Analysis) -> int:
+    """Pairs that likely confirm an effect midway between the winner's and its interval's end.
+
+    Between `LEAST_PAIRS` and `MOST_PAIRS`; without a winner the least.
+    """
+    best = analysis.standing(analysis.winner) if analysis.winner else None
+    if best is None or best.ratio is None or best.interval is None or not analysis.run_noise:
+        return LEAST_PAIRS
+    near = best.interval.low if analysis.metric.more_is_better else best.interval.high
+    effect = abs(log(best.ratio) + log(near)) / 2
+    wanted = 2 * (_REACH * log(1 + analysis.run_noise) / max(effect, 1e-6)) ** 2
+    return min(max(LEAST_PAIRS, ceil(wanted)), MOST_PAIRS)
+
+
+def confirm(
+    pairs: Sequence[tuple[float | None, float | None]],
+    candidate: str,
+    baseline: str,
+    *,
+    run_noise: float | None = None,
+    metric: Metric = Metric.TPMP,
+) -> Confirmation:
+    """Judge fresh pairs of (winner's, baseline's) figures; None is a run without one.
+
+    `run_noise` is `Analysis.run_noise` of the study. Confirmed when the 95 % interval of the
+    paired log ratios lies wholly on the better side. Look only once all pairs are there:
+    the number of pairs is fixed before the first.
+    """
+    whole = [(ours, theirs) for ours, theirs in pairs if ours and theirs]
+    if len(whole) < LEAST_PAIRS:
+        text = f"{len(whole)} of at least {LEAST_PAIRS} pairs with {baseline} are measured."
+        return Confirmation(ConfirmationState.UNFINISHED, len(whole), None, None, text)
+    sign = 1.0 if metric.more_is_better else -1.0
+    y = sign * np.log(np.array(whole, dtype=float).T[::-1])[None]
+    fitted = fit(y, np.array([0, 1]))
+    effect, own, df = float(fitted.effects[0, 1]), float(fitted.pooled[0]), float(fitted.df[0])
+    if run_noise is not None:
+        own = (NOISE_PRIOR * log(1 + run_noise) ** 2 + df * own) / (NOISE_PRIOR + df)
+        df += NOISE_PRIOR
+    half = float(critical.single(ALPHA, np.array(df))) * (2 * own / len(whole)) ** 0.5
+    low, high = sorted((exp(sign * (effect - half)), exp(sign * (effect + half))))
+    interval, ratio = Interval(low, high, 1 - ALPHA), exp(sign * effect)
+    state = ConfirmationState.CONFIRMED if effect > half else ConfirmationState.WITHDRAWN
+    evidence = (
+        f"{(ratio - 1) * 100:+.1f} % against {baseline} in {len(whole)} fresh pairs "
+        f"({interval_text(interval)})"
+    )
+    text = (
+        f"Confirmed: {candidate} {evidence}."
+        if state is ConfirmationState.CONFIRMED
+        else f"Withdrawn: {candidate} did not repeat its lead, {evidence}; keep {baseline}."
+    )
+    return Confirmation(state, len(whole), ratio, interval, text)

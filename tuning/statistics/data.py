@@ -1,0 +1,122 @@
+"""Finished runs as the statistics read them, and the arrays made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.outcomes import Outcome
+
+Floats = NDArray[np.float64]
+
+
+class Metric(StrEnum):
+    """What candidates are ranked by; the values are fields of `Observation`."""
+
+    TPMP = "tpmP"
+    P95 = "p95_ms"
+    SERVER_PATH_LENGTH = "server_path_length"
+
+    @property
+    def more_is_better(self) -> bool:
+        return self is Metric.TPMP
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One finished run. Times in ms, path lengths in cycles per New-Order; None is "no figure".
+
+    `outcome` is a word of `benchmarks.outcomes.Outcome`; only "ok" runs have figures that count.
+    twin: 0, or 1 for the second run of the baseline in a block (A/A); other values are refused.
+    tpmP_at_most: the bound of a run that was cut short; it has no other figure.
+    started_at: seconds of any clock that all runs share; needed to see the host drift.
+    """
+
+    candidate: str
+    block: int
+    outcome: str
+    tpmP: float | None = None
+    p95_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+    server_path_length: float | None = None
+    host_path_length: float | None = None
+    twin: int = 0
+    tpmP_at_most: float | None = None
+    started_at: float | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether the run may enter a ranking."""
+        return self.outcome == Outcome.OK and self.tpmP is not None and self.tpmP > 0
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the run was ended early as hopeless: a bound, never a number."""
+        return self.tpmP_at_most is not None and self.tpmP_at_most > 0 and not self.counts
+
+    def figure(self, metric: Metric) -> float | None:
+        """The metric's value where the run counts and has one above zero."""
+        value: float | None = getattr(self, metric.value)
+        return value if self.counts and value is not None and value > 0 else None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One metric of one study as an array, oriented so that more is better.
+
+    names: the candidates, the baseline first. blocks: the blocks' numbers.
+    y: (1, rows, blocks), logs; rows 0 and 1 are the baseline's two runs, row 2 the first other
+        candidate. NaN is "no figure", also for every run of a candidate that was cut short.
+    treatment: (rows,), each row's place in `names`.
+    at_most: by name of a candidate that was cut short: the logs, by place of the block, that its
+        runs did not exceed.
+    """
+
+    names: tuple[str, ...]
+    blocks: tuple[int, ...]
+    y: Floats
+    treatment: NDArray[np.int64]
+    at_most: dict[str, dict[int, float]] = field(default_factory=dict)
+
+
+def table(
+    observations: Iterable[Observation],
+    baseline: str,
+    candidates: Sequence[str] = (),
+    metric: Metric = Metric.TPMP,
+) -> Table:
+    """The runs of one board as arrays. Repeats of a run are averaged in the log.
+
+    Raises ValueError for a twin other than 0 or 1.
+    """
+    seen = list(observations)
+    if any(run.twin not in (0, 1) for run in seen):
+        raise ValueError("a block has a first and a second baseline: twin is 0 or 1")
+    others = dict.fromkeys([*candidates, *(run.candidate for run in seen)])
+    names = (baseline, *(name for name in others if name != baseline))
+    blocks = tuple(sorted({run.block for run in seen}))
+    place = {block: index for index, block in enumerate(blocks)}
+    sign = 1.0 if metric.more_is_better else -1.0
+    cut = {run.candidate for run in seen if run.is_cut_short} - {baseline}
+    found: dict[tuple[int, int], list[float]] = {}
+    bounds: dict[str, dict[int, float]] = {name: {} for name in names if name in cut}
+    for run in seen:
+        value = run.figure(metric)
+        where = place[run.block]
+        if run.candidate in cut:
+            known = run.tpmP_at_most if run.is_cut_short else run.figure(Metric.TPMP)
+            if metric is Metric.TPMP and known is not None:
+                bounds[run.candidate][where] = float(np.log(known))
+        elif value is not None:
+            row = run.twin if run.candidate == baseline else names.index(run.candidate) + 1
+            found.setdefault((row, where), []).append(sign * float(np.log(value)))
+    y = np.full((1, len(names) + 1, len(blocks)), np.nan)
+    for (row, where), values in found.items():
+        y[0, row, where] = np.mean(values)
+    treatment = np.array([0, *range(len(names))])
+    return Table(names, blocks, y, treatment, bounds)

@@ -1,0 +1,63 @@
+"""Whether a run is hopeless already in its first seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Under this share of the baseline's throughput a run is not worth finishing.
+HOPELESS_SHARE = 0.5
+# Seconds needed before anything is said, and of silence before a run counts as stalled.
+LEAST_SECONDS = 5
+STALL_SECONDS = 5
+# Standard errors between the run's rate and half the baseline's: looked at every second.
+_MARGIN = 4.0
+_SECONDS_PER_MINUTE = 60.0
+
+
+@dataclass(frozen=True)
+class Cut:
+    """End the run; store `tpmP_at_most` as its bound and give it no tpmP."""
+
+    reason: str
+    tpmP_at_most: float
+
+
+def hopeless(counts: Sequence[int], baseline: Sequence[Sequence[int]]) -> Cut | None:
+    """Judge the New-Orders of the seconds measured so far; None while the run may go on.
+
+    `baseline`: the same counts of the baseline's runs, of this block where they are done, else
+    of the last one. Compared over the same seconds, so a slow start counts against nobody.
+    """
+    n = len(counts)
+    theirs = [np.asarray(run[:n], dtype=float) for run in baseline if len(run) >= n]
+    if n < LEAST_SECONDS or not theirs:
+        return None
+    rates = [float(run.mean()) for run in theirs]
+    # The slower of the baseline's runs: the candidate gets the benefit of the doubt.
+    rate = min(rates)
+    if rate <= 0:
+        return None
+    at_most = HOPELESS_SHARE * rate * _SECONDS_PER_MINUTE
+    ours = np.asarray(counts, dtype=float)
+    share = float(ours.mean()) / rate
+    silent = not ours[-STALL_SECONDS:].any()
+    # Silence after a fast start is no bound yet: it must have cost the run half its rate.
+    if silent and share < HOPELESS_SHARE and all(run[-STALL_SECONDS:].any() for run in theirs):
+        return Cut(f"stalled for {STALL_SECONDS} s", at_most)
+    if float(ours.mean()) + _MARGIN * _error(ours) < HOPELESS_SHARE * rate:
+        return Cut(f"{share * 100:.0f} % of the baseline's throughput after {n} s", at_most)
+    return None
+
+
+def _error(counts: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    """Standard error of the mean of counts that follow one another (Newey and West, lag 2)."""
+    n = len(counts)
+    gap = counts - counts.mean()
+    total = float(gap @ gap)
+    for lag, weight in ((1, 2 / 3), (2, 1 / 3)):
+        total += 2 * weight * float(gap[lag:] @ gap[:-lag])
+    # Never below what counting alone gives; 1 stands for "none was counted".
+    return float(np.sqrt(max(total / n, counts.mean(), 1.0) / n))

@@ -1,0 +1,1 @@
+"""Simulated studies that hold the statistics to their promises: `make bench-statistics`."""

@@ -1,0 +1,196 @@
+"""Racing: after each block, who runs on and whether the study may end.
+
+Sound under repeated looks: all looks together may drop the best candidate in `DROP_ALPHA` of
+studies, and end a study too early in `DECIDE_ALPHA`; look number n (from 1) takes the share
+1 / (n (n + 1)) of either. The conclusion has its own 5 %, and the confirmation comes on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import floor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.outcomes import Outcome
+from tuning.statistics.compare import ALPHA, Comparison, compare
+from tuning.statistics.data import Observation, table
+from tuning.statistics.fit import Fit, fit
+
+Flags = NDArray[np.bool_]
+
+DROP_ALPHA = 0.05
+DECIDE_ALPHA = 0.01
+# Fewer blocks show neither noise nor outliers. Dropping is cheap to be wrong about; that the
+# study is over is not, and the two blocks between cost three runs each once the others are gone.
+FIRST_LOOK = 3
+FIRST_DECISION = 5
+# Cut short in so many blocks, a candidate is out; once may have been the host.
+CUTS_ALLOWED = 1
+
+# No advice that failed once (as the recommendation has it): running it on is a waste.
+FAULTS = frozenset(
+    {
+        Outcome.INVALID_CONFIG,
+        Outcome.NO_START,
+        Outcome.CRASHED,
+        Outcome.OUT_OF_MEMORY,
+        Outcome.DISK_FULL,
+        Outcome.TIMED_OUT,
+        Outcome.ZERO_WORK,
+        Outcome.DRIVER_FAILED,
+    }
+)
+
+
+class StopReason(StrEnum):
+    DECIDED = "decided"  # one candidate is left and measurably better than the baseline
+    NONE_LEFT = "none_left"  # no candidate can beat the baseline any more
+    BUDGET = "budget"  # no further block fits
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a study may still spend; None is "no limit". `run_s`: seconds that a run takes."""
+
+    runs_left: int | None = None
+    seconds_left: float | None = None
+    run_s: float | None = None
+
+    def allows(self, runs: int) -> bool:
+        """Whether so many more runs fit."""
+        return self.runs is None or runs <= self.runs
+
+    @property
+    def runs(self) -> int | None:
+        """Runs that still fit, by whichever limit is nearer."""
+        limits = []
+        if self.runs_left is not None:
+            limits.append(self.runs_left)
+        if self.seconds_left is not None and self.run_s:
+            limits.append(floor(self.seconds_left / self.run_s))
+        return min(limits) if limits else None
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next: run a block with `run`, or stop.
+
+    run: candidates of the next block, the baseline first; it runs twice, as twin 0 and 1.
+    dropped: who leaves now, and why in words; store it and hand it back as `out`.
+    """
+
+    run: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    stop: StopReason | None = None
+
+
+def drop_alpha(blocks: int) -> float:
+    """The error rate of dropping candidates after so many blocks."""
+    look = blocks - FIRST_LOOK + 1
+    return DROP_ALPHA / (look * (look + 1))
+
+
+def decide_alpha(blocks: int) -> float:
+    """The error rate of ending a study after so many blocks."""
+    look = blocks - FIRST_DECISION + 1
+    return DECIDE_ALPHA / (look * (look + 1))
+
+
+def conclusion_alpha(conclusion: int) -> float:
+    """The error rate of a study's conclusion: 5 % for the first, less after each extension.
+
+    All together stay within 8.2 %, so false winners, which err to one side only, within 5 %.
+    """
+    return ALPHA / conclusion**2
+
+
+def keep(found: Comparison, live: Flags) -> Flags:
+    """(studies, T): which of the live treatments are not measurably below the best of them."""
+    leader = np.where(live, found.effects, -np.inf).argmax(axis=1)
+    best = np.take_along_axis(found.effects, leader[:, None], axis=1)
+    kept = live & (found.tied(leader) | (found.effects >= best))
+    kept[:, 0] = live[:, 0]
+    return kept
+
+
+def decided(fitted: Fit, live: Flags, blocks: int) -> Flags:
+    """(studies,): the one candidate that is left is measurably better than the baseline."""
+    if blocks < FIRST_DECISION:
+        return np.zeros(len(live), dtype=bool)
+    found = compare(fitted, decide_alpha(blocks))
+    one = live[:, 1:].sum(axis=1) == 1
+    return np.asarray(one & (found.better & live)[:, 1:].any(axis=1))
+
+
+def next_block(
+    observations: Iterable[Observation],
+    baseline: str,
+    candidates: Sequence[str],
+    out: Mapping[str, str],
+    budget: Budget,
+) -> Step:
+    """What follows the blocks in `observations`, which are all complete (voided runs repeated).
+
+    `candidates`: all that the study began with. `out`: who left earlier (name to reason); failed
+    ones leave by themselves. Call it after every block, also before the first one.
+    """
+    seen = list(observations)
+    left = [name for name in candidates if name != baseline and name not in out]
+    dropped = _failed(seen, left)
+    left = [name for name in left if name not in dropped]
+    blocks = len({run.block for run in seen})
+    if blocks >= FIRST_LOOK and left:
+        worse, over = _look(seen, baseline, candidates, left)
+        dropped |= worse
+        left = [name for name in left if name not in worse]
+        if over and left:
+            return Step(dropped=dropped, stop=StopReason.DECIDED)
+    if not left:
+        return Step(dropped=dropped, stop=StopReason.NONE_LEFT)
+    if not budget.allows(len(left) + 2):
+        return Step(dropped=dropped, stop=StopReason.BUDGET)
+    return Step(run=(baseline, *left), dropped=dropped)
+
+
+def _failed(seen: list[Observation], left: list[str]) -> dict[str, str]:
+    found = {}
+    for name in left:
+        mine = [run for run in seen if run.candidate == name]
+        faults = [run.outcome for run in mine if run.outcome in FAULTS and not run.is_cut_short]
+        cuts = len({run.block for run in mine if run.is_cut_short})
+        if faults:
+            found[name] = f"a run failed: {faults[0]}"
+        elif cuts > CUTS_ALLOWED:
+            found[name] = f"cut short in {cuts} blocks"
+    return found
+
+
+def _look(
+    seen: list[Observation],
+    baseline: str,
+    candidates: Sequence[str],
+    left: list[str],
+) -> tuple[dict[str, str], bool]:
+    """Who is measurably below the leader, and whether that decides the study."""
+    data = table(seen, baseline, candidates)
+    blocks = len(data.blocks)
+    fitted = fit(data.y, data.treatment)
+    found = compare(fitted, drop_alpha(blocks))
+    measured = np.isfinite(found.effects[0])
+    racing = np.array([name == baseline or name in left for name in data.names])
+    live = (racing & measured)[None]
+    if not live[0, 0] or not live[0, 1:].any():
+        return {}, False
+    kept = keep(found, live)
+    leader = data.names[int(np.where(live, found.effects, -np.inf).argmax())]
+    dropped = {
+        data.names[i]: f"measurably below {leader} after {blocks} blocks"
+        for i in np.flatnonzero(live[0] & ~kept[0])
+    }
+    # A candidate without a figure yet, cut short once, is still in the race.
+    waiting = [name for name, here in zip(data.names, racing & ~measured, strict=True) if here]
+    return dropped, bool(decided(fitted, kept, blocks)[0]) and not waiting

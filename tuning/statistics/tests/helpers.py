@@ -1,0 +1,47 @@
+"""Made-up runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tuning.statistics.data import Observation
+
+BASE = "base"
+
+
+def study(
+    gains: Mapping[str, float],
+    *,
+    blocks: int = 6,
+    noise: float = 0.02,
+    seed: int = 1,
+    metric: str = "tpmP",
+    first_block: int = 1,
+) -> list[Observation]:
+    """Blocks with two baselines and the named candidates; gains as shares, noise lognormal."""
+    rng = np.random.default_rng(seed)
+    runs = []
+    for block in range(first_block, first_block + blocks):
+        host = rng.normal(0, 0.1)
+        for name, twin, gain in [
+            (BASE, 0, 0.0),
+            (BASE, 1, 0.0),
+            *((name, 0, gain) for name, gain in gains.items()),
+        ]:
+            value = 1000 * (1 + gain) * float(np.exp(host + rng.normal(0, noise)))
+            runs.append(ok(name, block, twin=twin, **({"tpmP": 1.0} | {metric: value})))
+    return runs
+
+
+def ok(candidate: str, block: int, twin: int = 0, **figures: float) -> Observation:
+    return Observation(candidate, block, "ok", twin=twin, **figures)
+
+
+def cut(candidate: str, block: int, tpmP_at_most: float) -> Observation:
+    return Observation(candidate, block, "cut_short", tpmP_at_most=tpmP_at_most)
+
+
+def names(count: int) -> Sequence[str]:
+    return [f"c{number}" for number in range(1, count + 1)]

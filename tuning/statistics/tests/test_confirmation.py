@@ -1,0 +1,73 @@
+"""A winner is recommended by fresh pairs only, or withdrawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tuning.statistics.analysis import analyse
+from tuning.statistics.confirmation import (
+    LEAST_PAIRS,
+    MOST_PAIRS,
+    ConfirmationState,
+    confirm,
+    pairs_needed,
+)
+from tuning.statistics.data import Metric
+from tuning.statistics.tests.helpers import BASE, study
+
+
+def pairs(
+    gain: float, count: int = 5, noise: float = 0.05, seed: int = 1
+) -> list[tuple[float | None, float | None]]:
+    rng = np.random.default_rng(seed)
+    values = 1000 * np.exp(rng.normal(0, noise, (count, 2)))
+    return [(float(ours * (1 + gain)), float(theirs)) for ours, theirs in values]
+
+
+def test_a_true_gain_is_confirmed_with_its_own_effect() -> None:
+    found = confirm(pairs(0.3), "fast", BASE, run_noise=0.05)
+    assert found.state is ConfirmationState.CONFIRMED
+    assert found.ratio == pytest.approx(1.3, rel=0.05)
+    assert found.interval is not None
+    assert 1 < found.interval.low < 1.3 < found.interval.high
+    assert found.sentence.startswith("Confirmed: fast +")
+    assert "5 fresh pairs" in found.sentence
+
+
+def test_a_lead_that_does_not_repeat_is_withdrawn() -> None:
+    found = confirm(pairs(0.0), "lucky", BASE, run_noise=0.05)
+    assert found.state is ConfirmationState.WITHDRAWN
+    assert found.sentence.startswith("Withdrawn: lucky did not repeat its lead")
+
+
+def test_fewer_pairs_decide_nothing() -> None:
+    some = [*pairs(0.3, count=LEAST_PAIRS - 1), (None, 1000.0)]
+    found = confirm(some, "fast", BASE)
+    assert (found.state, found.pairs, found.ratio) == (ConfirmationState.UNFINISHED, 4, None)
+
+
+def test_for_response_times_less_confirms() -> None:
+    assert confirm(pairs(-0.3), "a", BASE, metric=Metric.P95).state is ConfirmationState.CONFIRMED
+    found = confirm(pairs(0.3), "a", BASE, metric=Metric.P95)
+    assert found.state is ConfirmationState.WITHDRAWN
+    assert found.interval is not None
+    assert found.interval.low < 1.3 < found.interval.high
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.2])
+def test_what_is_no_better_is_confirmed_in_few_of_many(noise: float) -> None:
+    states = [
+        confirm(pairs(0.0, noise=noise, seed=seed), "a", BASE, run_noise=noise).state
+        for seed in range(400)
+    ]
+    assert states.count(ConfirmationState.CONFIRMED) <= 0.05 * 400
+
+
+def test_a_small_effect_takes_more_pairs() -> None:
+    large = analyse(study({"a": 0.5}, noise=0.05), BASE)
+    small = analyse(study({"a": 0.09}, noise=0.05, blocks=12, seed=3), BASE)
+    none = analyse(study({"a": 0.0}, noise=0.05), BASE)
+    assert small.winner == "a"
+    assert pairs_needed(large) == pairs_needed(none) == LEAST_PAIRS
+    assert LEAST_PAIRS < pairs_needed(small) <= MOST_PAIRS

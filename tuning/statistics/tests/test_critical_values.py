@@ -1,0 +1,45 @@
+"""The critical values agree with scipy's and with simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tuning.statistics.critical import against_baseline, among_all, single
+
+
+@pytest.mark.parametrize("df", [3.0, 7.0, 55.0, 9e3])
+def test_one_difference_is_students_t(df: float) -> None:
+    expected = stats.t.ppf(0.975, df)
+    assert single(0.05, np.array(df)) == pytest.approx(expected)
+    for correlation in (0.0, 0.4, 0.8):
+        found = against_baseline(1, 0.05, np.array(df), np.array(correlation))
+        assert found == pytest.approx(expected, rel=2e-3)
+
+
+@pytest.mark.parametrize(("count", "df"), [(2, 5.0), (8, 20.0), (8, 4.0), (5, 60.0)])
+def test_all_pairs_are_the_studentized_range(count: int, df: float) -> None:
+    expected = stats.studentized_range.ppf(0.95, count, df) / np.sqrt(2)
+    assert among_all(count, 0.05, np.array(df)) == pytest.approx(expected, rel=3e-3)
+
+
+@pytest.mark.parametrize(("correlation", "df"), [(1 / 3, 12.0), (0.5, 30.0), (0.25, 5.0)])
+def test_differences_to_a_baseline_err_together_as_often_as_said(
+    correlation: float, df: float
+) -> None:
+    rng = np.random.default_rng(3)
+    shared, own = rng.normal(size=(200_000, 1)), rng.normal(size=(200_000, 6))
+    z = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    t = z / np.sqrt(rng.chisquare(df, (200_000, 1)) / df)
+    limit = against_baseline(6, 0.05, np.array(df), np.array(correlation))
+    assert (np.abs(t) > limit).any(axis=1).mean() == pytest.approx(0.05, abs=0.002)
+
+
+def test_stricter_and_more_means_larger() -> None:
+    df, correlation = np.array([3.0, 10.0, 50.0]), np.array(0.3)
+    usual = against_baseline(5, 0.05, df, correlation)
+    assert (np.diff(usual) < 0).all()
+    assert (against_baseline(5, 0.01, df, correlation) > usual).all()
+    assert (against_baseline(9, 0.05, df, correlation) > usual).all()
+    assert (among_all(6, 0.05, df) > usual).all()

@@ -1,0 +1,85 @@
+"""The promises of `make bench-statistics` on fewer studies, so that a change shows at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tuning.statistics.proof.__main__ import markdown
+from tuning.statistics.proof.criteria import CANDIDATES, Table
+from tuning.statistics.proof.methods import CHOSEN
+from tuning.statistics.proof.noise import Scenario, residuals, scenarios
+from tuning.statistics.proof.simulate import (
+    best_of_means,
+    coverage,
+    draw,
+    fixed_threshold,
+    outcome,
+    race,
+    winners,
+)
+
+STUDIES = 400
+HELD = [scenario for scenario in scenarios() if scenario.held]
+BY_NAME = {scenario.name: scenario for scenario in scenarios()}
+SAME = [0.0] * CANDIDATES
+
+
+@pytest.mark.parametrize("blocks", [3, 10])
+@pytest.mark.parametrize("scenario", HELD, ids=lambda scenario: scenario.name)
+def test_names_of_one_config_hardly_ever_win_and_intervals_hold(
+    scenario: Scenario, blocks: int
+) -> None:
+    y = draw(scenario, STUDIES, SAME, blocks)
+    # 5 % and 93 % are promised of 2,000 studies; two standard errors of 400 are granted.
+    assert (winners(y) > 0).mean() <= 0.05 + 0.02
+    found = coverage(y, SAME)
+    assert found[CHOSEN].share >= 0.93 - 0.025
+    covering = [one.width for one in found.values() if one.share >= 0.93]
+    assert found[CHOSEN].width <= 1.5 * min(covering)
+
+
+@pytest.mark.parametrize(
+    ("name", "gain", "blocks", "least"),
+    [("5 %", 0.10, 10, 0.93), ("20 %", 0.30, 10, 0.65), ("20 %", 0.30, 20, 0.93)],
+)
+def test_true_gains_are_found(name: str, gain: float, blocks: int, least: float) -> None:
+    y = draw(BY_NAME[name], STUDIES, [gain, *SAME[1:]], blocks)
+    assert (winners(y) == 1).mean() >= least
+
+
+def test_racing_says_the_same_with_fewer_runs() -> None:
+    found = race(draw(BY_NAME["stalled"], STUDIES // 2, [0.28] + [0.0] * 7, 10))
+    assert (found.winner == found.winner_in_full).mean() >= 0.95
+    assert found.share <= 0.60
+
+
+def test_what_peers_do_names_winners_where_there_are_none() -> None:
+    y = draw(BY_NAME["5 %"], STUDIES, SAME, 10)
+    assert outcome(best_of_means(y), SAME).wrong > 0.8
+    assert outcome(fixed_threshold(y), SAME).wrong > 0.4
+
+
+def test_outcomes_of_known_picks() -> None:
+    found = outcome(np.array([0, 1, 2, 2]), [0.25, -0.5])
+    assert (found.wrong, found.harm) == (0.5, 0.5)
+    assert found.regret == pytest.approx((0.25 + 0 + 0.75 + 0.75) / 4 / 1.25)
+
+
+def test_methods_that_do_not_hold_are_seen_not_to() -> None:
+    found = coverage(draw(BY_NAME["5 %"], STUDIES, SAME, 3), SAME)
+    assert found["bootstrap"].share < 0.90
+
+
+def test_recorded_runs_are_there_and_noisy() -> None:
+    assert len(residuals()) >= 15
+    assert 0.01 < residuals().std() < 1
+    assert residuals().mean() == pytest.approx(0, abs=1e-9)
+
+
+def test_a_missed_promise_is_reported() -> None:
+    table = Table("title", ["a", "b"], [["1", "2"]])
+    table.check(True, "kept")
+    table.check(False, "not kept")
+    assert table.missed == ["not kept"]
+    assert markdown(table) == "title\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"

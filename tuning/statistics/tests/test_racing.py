@@ -1,0 +1,121 @@
+"""Racing drops who is measurably behind, spends the rest on near-ties and knows when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tuning.statistics.budget import plan, seconds_left
+from tuning.statistics.data import Observation
+from tuning.statistics.racing import (
+    DECIDE_ALPHA,
+    DROP_ALPHA,
+    FIRST_DECISION,
+    FIRST_LOOK,
+    Budget,
+    Step,
+    StopReason,
+    conclusion_alpha,
+    decide_alpha,
+    drop_alpha,
+    next_block,
+)
+from tuning.statistics.tests.helpers import BASE, cut, study
+
+PLENTY = Budget(runs_left=10_000)
+
+
+def step(
+    runs: list[Observation],
+    *names: str,
+    out: Mapping[str, str] | None = None,
+    budget: Budget = PLENTY,
+) -> Step:
+    return next_block(runs, BASE, [BASE, *names], out or {}, budget)
+
+
+def test_everybody_runs_in_the_first_blocks() -> None:
+    gains = {"fast": 0.5, "slow": -0.5}
+    for blocks in range(FIRST_LOOK):
+        assert step(study(gains, blocks=blocks), *gains) == Step(run=(BASE, "fast", "slow"))
+
+
+def test_who_is_measurably_behind_leaves_and_near_ties_run_on() -> None:
+    gains = {"a": 0.30, "b": 0.30, "slow": -0.5, "same": 0.0}
+    found = step(study(gains, blocks=3), *gains)
+    assert found.run == (BASE, "a", "b")
+    assert set(found.dropped) == {"slow", "same"}
+    assert "measurably below" in found.dropped["slow"]
+    later = study({"a": 0.30, "b": 0.30}, blocks=1, first_block=4, seed=9)
+    again = step(study(gains, blocks=3) + later, *gains, out=found.dropped)
+    assert (again.run, again.dropped) == ((BASE, "a", "b"), {})
+
+
+def test_one_clear_winner_ends_the_study_but_not_at_the_first_look() -> None:
+    gains = {"a": 0.30, "slow": -0.5}
+    early = step(study(gains, blocks=3), *gains)
+    assert early.run == (BASE, "a")
+    late = step(study({"a": 0.30}, blocks=FIRST_DECISION), *gains, out={"slow": "dropped"})
+    assert late.stop is StopReason.DECIDED
+
+
+def test_names_of_one_config_run_until_the_budget_is_spent() -> None:
+    gains = {"a": 0.0, "b": 0.0}
+    runs = study(gains, blocks=9, noise=0.05)
+    assert step(runs, *gains).run == (BASE, "a", "b")
+    assert step(runs, *gains, budget=Budget(runs_left=3)).stop is StopReason.BUDGET
+    assert step(runs, *gains, budget=Budget(runs_left=4)).run == (BASE, "a", "b")
+    minute = Budget(seconds_left=60, run_s=20)
+    assert step(runs, *gains, budget=minute).stop is StopReason.BUDGET
+
+
+def test_when_all_are_behind_the_baseline_nothing_is_left_to_race() -> None:
+    gains = {"a": -0.3, "b": -0.4}
+    found = step(study(gains, blocks=3), *gains)
+    assert (found.stop, set(found.dropped)) == (StopReason.NONE_LEFT, {"a", "b"})
+
+
+def test_who_failed_leaves_at_once() -> None:
+    runs = study({"a": 0.0}, blocks=1)
+    runs.append(Observation("broken", 1, "crashed"))
+    runs.append(Observation("voided", 1, "disturbed"))
+    found = step(runs, "a", "broken", "voided")
+    assert found.run == (BASE, "a", "voided")
+    assert found.dropped == {"broken": "a run failed: crashed"}
+
+
+def test_cut_short_once_may_be_the_host_twice_is_the_config() -> None:
+    runs = study({"a": 0.0}, blocks=1)
+    runs.append(cut("hopeless", 1, 400))
+    assert step(runs, "a", "hopeless").run == (BASE, "a", "hopeless")
+    runs += [*study({"a": 0.0}, blocks=1, first_block=2), cut("hopeless", 2, 400)]
+    found = step(runs, "a", "hopeless")
+    assert found.run == (BASE, "a")
+    assert found.dropped == {"hopeless": "cut short in 2 blocks"}
+
+
+def test_a_study_without_baseline_figures_goes_on() -> None:
+    runs = [run for run in study({"a": 0.3}, blocks=4) if run.candidate != BASE]
+    assert step(runs, "a").run == (BASE, "a")
+
+
+def test_the_looks_stay_within_what_they_may_err_together() -> None:
+    assert sum(drop_alpha(b) for b in range(FIRST_LOOK, 1000)) < DROP_ALPHA
+    assert sum(decide_alpha(b) for b in range(FIRST_DECISION, 1000)) < DECIDE_ALPHA
+    assert conclusion_alpha(1) == 0.05
+    # Half of it: a false winner errs to one side.
+    assert sum(conclusion_alpha(n) for n in range(1, 1000)) / 2 + DECIDE_ALPHA / 2 < 0.05
+
+
+def test_minutes_become_blocks_and_keep_time_for_the_pairs() -> None:
+    found = plan(minutes=30, candidates=4, run_s=20, setup_s=60)
+    # 1800 s - 60 s - 10 x 20 s, in blocks of 6 x 20 s
+    assert (found.blocks, found.runs, found.pairs_s) == (12, 72, 200)
+    assert found.seconds == 60 + 72 * 20 + 200 <= 1800
+    assert found.is_enough
+    assert not plan(minutes=5, candidates=4, run_s=20).is_enough
+    assert plan(minutes=1, candidates=4, run_s=20).blocks == 0
+    assert seconds_left(10, 20, pairs=5) == 400
+    with pytest.raises(ValueError, match="at least one candidate"):
+        plan(minutes=5, candidates=0, run_s=20)

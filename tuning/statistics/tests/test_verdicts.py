@@ -1,0 +1,202 @@
+"""Intervals, shared ranks and the one sentence that a study ends in."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuning.statistics.analysis import analyse
+from tuning.statistics.data import Metric, Observation
+from tuning.statistics.drift import find_drift
+from tuning.statistics.pareto import pareto_front
+from tuning.statistics.tests.helpers import BASE, cut, ok, study
+from tuning.statistics.verdict import VerdictKind, conclude
+
+
+def test_a_clear_gain_wins_with_an_interval_around_it() -> None:
+    found = analyse(study({"fast": 0.2, "same": 0.0}), BASE)
+    verdict = conclude(found)
+    assert (verdict.kind, verdict.candidate) == (VerdictKind.WINNER, "fast")
+    interval = found.standing("fast").interval
+    assert interval is not None
+    assert 1.1 < interval.low < 1.2 < interval.high < 1.3
+    assert verdict.sentence.startswith("fast completes ")
+    assert "more New-Orders per minute than base (95 % interval +1" in verdict.sentence
+    assert "6 blocks, noise floor" in verdict.sentence
+
+
+def test_names_of_one_config_share_a_rank_and_the_default_stays() -> None:
+    found = analyse(study({"a": 0, "b": 0, "c": 0}, noise=0.05), BASE)
+    assert {standing.rank for standing in found.standings} == {1}
+    verdict = conclude(found)
+    assert (verdict.kind, verdict.candidate) == (VerdictKind.NO_DIFFERENCE, BASE)
+    assert not verdict.recommends_change
+    assert verdict.sentence.startswith("No measurable difference: keep base (6 blocks show")
+
+
+def test_two_good_ones_that_cannot_be_told_apart_tie() -> None:
+    found = analyse(study({"a": 0.2, "b": 0.205, "c": 0.0}), BASE)
+    verdict = conclude(found)
+    assert verdict.kind is VerdictKind.TIE
+    assert {verdict.candidate, *found.rivals} == {"a", "b"}
+    assert found.standing("a").rank == found.standing("b").rank == 1
+    assert found.standing("c").rank == found.standing(BASE).rank == 3
+    assert "cannot be told apart from" in verdict.sentence
+
+
+def test_when_all_are_slower_the_baseline_is_best() -> None:
+    found = analyse(study({"a": -0.2, "b": -0.3}), BASE)
+    verdict = conclude(found)
+    assert (verdict.kind, verdict.candidate) == (VerdictKind.BASELINE_BEST, BASE)
+    assert [standing.name for standing in found.standings] == [BASE, "a", "b"]
+
+
+def test_an_effect_within_the_noise_floor_does_not_win() -> None:
+    runs = study({"a": 0.05}, noise=0.004)
+    shifted = [
+        Observation(r.candidate, r.block, "ok", tpmP=(r.tpmP or 0) * (1.2 if r.twin else 1),
+                    twin=r.twin)
+        for r in runs if not (r.candidate == BASE and r.block > 9)
+    ]  # fmt: skip
+    found = analyse(shifted, BASE)
+    assert found.same == pytest.approx(1.2, rel=0.02)
+    assert found.floor is not None
+    assert found.floor > 0.15
+    assert found.winner is None
+
+
+def test_one_block_ends_in_no_claim() -> None:
+    verdict = conclude(analyse(study({"a": 0.5}, blocks=1), BASE))
+    assert verdict.kind is VerdictKind.NOTHING_TO_COMPARE
+    assert "keep base, or add blocks" in verdict.sentence
+
+
+def test_without_figures_of_others_nothing_is_compared() -> None:
+    runs = [ok(BASE, 1, tpmP=100), Observation("a", 1, "no_start")]
+    verdict = conclude(analyse(runs, BASE))
+    assert verdict.kind is VerdictKind.NOTHING_TO_COMPARE
+    assert "no other candidate has a figure" in verdict.sentence
+    assert conclude(analyse([], BASE, ["a"])).kind is VerdictKind.NOTHING_TO_COMPARE
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        (Metric.P95, "a 95th-percentile New-Order response time 2"),
+        (Metric.SERVER_PATH_LENGTH, "takes 2"),
+    ],
+)
+def test_less_is_better_for_times_and_path_lengths(metric: Metric, words: str) -> None:
+    found = analyse(study({"a": -0.25, "b": 0.3}, metric=metric.value), BASE, metric=metric)
+    assert [standing.name for standing in found.standings] == ["a", BASE, "b"]
+    best = found.standing("a")
+    assert best.interval is not None
+    assert best.ratio is not None
+    assert best.interval.low < best.ratio < best.interval.high < 1
+    verdict = conclude(found)
+    assert (verdict.kind, verdict.candidate) == (VerdictKind.WINNER, "a")
+    assert words in verdict.sentence
+
+
+def test_a_run_cut_short_is_a_bound_and_no_number() -> None:
+    runs = study({"a": 0.1, "hopeless": 0.0}, blocks=3)
+    kept = [run for run in runs if run.candidate != "hopeless"]
+    kept += [cut("hopeless", block, 400.0) for block in (1, 2, 3)]
+    found = analyse(kept, BASE)
+    last = found.standings[-1]
+    assert (last.name, last.ratio, last.worse) == ("hopeless", None, True)
+    assert last.at_most == pytest.approx(0.4, rel=0.2)
+    assert last.interval is not None
+    assert (last.interval.low, last.interval.high < 0.7) == (0.0, True)
+    alone = analyse([run for run in runs if run.candidate != "hopeless"], BASE, ["hopeless"])
+    assert found.standing("a").ratio == alone.standing("a").ratio
+
+
+def test_all_candidates_are_corrected_for_also_those_without_figures() -> None:
+    runs = study({"a": 0.1})
+    few, many = (analyse(runs, BASE, names) for names in (["a"], ["a", *"bcdefgh"]))
+    narrow, wide = few.standing("a").interval, many.standing("a").interval
+    assert narrow is not None
+    assert wide is not None
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_a_third_baseline_in_a_block_is_refused() -> None:
+    with pytest.raises(ValueError, match="twin is 0 or 1"):
+        analyse([ok(BASE, 1, tpmP=1, twin=2)], BASE)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([BASE, "a", "b", "c"]),
+            st.integers(1, 5),
+            st.integers(0, 1),
+            st.floats(1, 1e9),
+        ),
+        max_size=40,
+    )
+)
+def test_whatever_ran_the_words_agree_with_the_figures(
+    runs: list[tuple[str, int, int, float]],
+) -> None:
+    found = analyse(
+        [ok(name, block, twin=twin * (name == BASE), tpmP=v) for name, block, twin, v in runs],
+        BASE,
+    )
+    ranks = [s.rank for s in found.standings if s.rank is not None]
+    assert ranks == sorted(ranks)
+    for standing in found.standings:
+        if standing.interval is not None and standing.ratio is not None:
+            assert standing.interval.low <= standing.ratio <= standing.interval.high
+            assert standing.better <= (standing.interval.low > 1)
+            assert standing.worse == (standing.interval.high < 1)
+    verdict = conclude(found)
+    assert verdict.recommends_change == (found.winner is not None)
+
+
+def drifting(loss_per_block: float) -> list[Observation]:
+    return [
+        Observation(BASE, block, "ok", tpmP=1000 * (1 - loss_per_block) ** block,
+                    twin=twin, started_at=600.0 * block + 60 * twin)
+        for block in range(1, 6) for twin in (0, 1)
+    ]  # fmt: skip
+
+
+def test_a_drifting_host_is_named_in_the_verdict() -> None:
+    drift = find_drift(drifting(0.05), BASE)
+    assert drift is not None
+    assert drift.is_named
+    assert drift.minutes == pytest.approx(41)
+    verdict = conclude(analyse(study({"a": 0.2}), BASE), drift)
+    assert "The host drifted: base lost 1" in verdict.sentence
+    assert "over the 41 minutes" in verdict.sentence
+
+
+def test_a_steady_host_is_not_named() -> None:
+    assert (drift := find_drift(drifting(0.0), BASE)) is not None
+    assert not drift.is_named
+    assert find_drift(study({"a": 0.1}), BASE) is None  # no times
+    for seed in range(30):
+        runs = [
+            Observation(BASE, run.block, "ok", tpmP=run.tpmP, started_at=float(place))
+            for place, run in enumerate(study({}, noise=0.05, blocks=8, seed=seed))
+        ]
+        assert (drift := find_drift(runs, BASE)) is not None
+        assert drift.p > 0.001
+
+
+def test_the_front_holds_who_is_best_at_something() -> None:
+    def by(metric: Metric, gains: dict[str, float]) -> list[Observation]:
+        return study(gains, metric=metric.value)
+
+    gains = {
+        Metric.TPMP: {"fast": 0.3, "calm": 0.0, "bad": -0.2, "twin": 0.3},
+        Metric.P95: {"fast": 0.2, "calm": -0.3, "bad": 0.2, "twin": 0.2},
+        Metric.SERVER_PATH_LENGTH: {"fast": 0.0, "calm": 0.0, "bad": 0.3, "twin": 0.3},
+    }
+    front = pareto_front([analyse(by(m, g), BASE, metric=m) for m, g in gains.items()])
+    assert set(front) >= {"fast", "calm"}
+    assert not {"bad", "twin"} & set(front)

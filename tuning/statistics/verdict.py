@@ -1,0 +1,139 @@
+"""The answer of a study in one plain sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+
+from tuning.statistics.analysis import Analysis, Interval, Standing
+from tuning.statistics.data import Metric
+from tuning.statistics.drift import Drift
+
+
+class VerdictKind(StrEnum):
+    """What a study can end in."""
+
+    WINNER = "winner"
+    TIE = "tie"  # several are measurably better and cannot be told apart
+    NO_DIFFERENCE = "no_difference"
+    BASELINE_BEST = "baseline_best"
+    NOTHING_TO_COMPARE = "nothing_to_compare"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`candidate` is the config to use: the winner, the best of those tied, or the baseline."""
+
+    kind: VerdictKind
+    candidate: str
+    sentence: str
+
+    @property
+    def recommends_change(self) -> bool:
+        return self.kind in (VerdictKind.WINNER, VerdictKind.TIE)
+
+
+def conclude(analysis: Analysis, drift: Drift | None = None) -> Verdict:
+    """The verdict of a ranking; a drifting host is named in its sentence."""
+    kind = _kind(analysis)
+    sentence = {
+        VerdictKind.WINNER: _winner,
+        VerdictKind.TIE: _tie,
+        VerdictKind.NO_DIFFERENCE: _no_difference,
+        VerdictKind.BASELINE_BEST: _baseline_best,
+        VerdictKind.NOTHING_TO_COMPARE: _nothing,
+    }[kind](analysis)
+    if drift is not None and drift.is_named:
+        sentence += f" {drift.sentence(analysis.baseline)}"
+    return Verdict(kind, analysis.winner or analysis.baseline, sentence)
+
+
+def _kind(analysis: Analysis) -> VerdictKind:
+    others = _others(analysis)
+    if not others or analysis.floor is None:
+        return VerdictKind.NOTHING_TO_COMPARE
+    if analysis.winner is not None:
+        return VerdictKind.TIE if analysis.rivals else VerdictKind.WINNER
+    if all(standing.worse for standing in others):
+        return VerdictKind.BASELINE_BEST
+    return VerdictKind.NO_DIFFERENCE
+
+
+def _others(analysis: Analysis) -> list[Standing]:
+    return [s for s in analysis.standings if s.name != analysis.baseline and s.blocks]
+
+
+def _winner(analysis: Analysis) -> str:
+    best = analysis.standing(str(analysis.winner))
+    return f"{best.name} {_effect(best, analysis)} ({_evidence(best, analysis)})."
+
+
+def _tie(analysis: Analysis) -> str:
+    best = analysis.standing(str(analysis.winner))
+    names = ", ".join(analysis.rivals)
+    return (
+        f"{best.name} {_effect(best, analysis)} ({_evidence(best, analysis)}), "
+        f"and cannot be told apart from {names}."
+    )
+
+
+def _no_difference(analysis: Analysis) -> str:
+    reach = [
+        max(s.interval.high / s.ratio, s.ratio / s.interval.low) - 1
+        for s in _others(analysis)
+        if s.interval is not None and s.ratio is not None and s.interval.low > 0
+    ]
+    seen = f"{_blocks(analysis.blocks)} show differences from about {_percent(median(reach))} on, "
+    return (
+        f"No measurable difference: keep {analysis.baseline} "
+        f"({seen if reach else ''}the noise floor is {_percent(analysis.floor or 0.0)})."
+    )
+
+
+def _baseline_best(analysis: Analysis) -> str:
+    return (
+        f"{analysis.baseline} is measurably better than every other candidate: keep it "
+        f"({_blocks(analysis.blocks)}, noise floor {_percent(analysis.floor or 0.0)})."
+    )
+
+
+def _nothing(analysis: Analysis) -> str:
+    if not _others(analysis):
+        return (
+            f"Nothing could be compared with {analysis.baseline}: "
+            "no other candidate has a figure in a block of its."
+        )
+    return (
+        f"{_blocks(analysis.blocks)} cannot tell noise from a difference: "
+        f"keep {analysis.baseline}, or add blocks."
+    )
+
+
+def _effect(standing: Standing, analysis: Analysis) -> str:
+    change = _percent(abs((standing.ratio or 1.0) - 1))
+    than = f"than {analysis.baseline}"
+    return {
+        Metric.TPMP: f"completes {change} more New-Orders per minute {than}",
+        Metric.P95: f"has a 95th-percentile New-Order response time {change} shorter {than}",
+        Metric.SERVER_PATH_LENGTH: f"takes {change} fewer CPU cycles per New-Order {than}",
+    }[analysis.metric]
+
+
+def _evidence(standing: Standing, analysis: Analysis) -> str:
+    interval = f"{interval_text(standing.interval)}, " if standing.interval else ""
+    return f"{interval}{_blocks(standing.blocks)}, noise floor {_percent(analysis.floor or 0.0)}"
+
+
+def interval_text(interval: Interval) -> str:
+    """As `95 % interval +12 to +35 %`."""
+    low, high = ((bound - 1) * 100 for bound in (interval.low, interval.high))
+    return f"{interval.confidence * 100:.3g} % interval {low:+.1f} to {high:+.1f} %"
+
+
+def _blocks(count: int) -> str:
+    return f"{count} block{'' if count == 1 else 's'}"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"
