@@ -15,6 +15,7 @@ ROOT = Path(settings.BASE_DIR)
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CODE = [*(ROOT / name for name in ("advisor/settings.py", "benchmarks/drivers/tpcc_mysql.py"))]
 CODE.append(ROOT / "benchmarks/servers/privileges.py")
+CODE.append(ROOT / "benchmarks/emulation/hierarchies.py")
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:
