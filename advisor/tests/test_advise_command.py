@@ -81,24 +81,40 @@ def test_the_quick_template_runs_every_whitepaper_config_on_mariadb(
     assert place.left_behind() == []
 
 
-def test_a_config_the_server_refuses_is_no_start_and_the_study_goes_on(
-    home: Home, tmp_path: Path
-) -> None:
-    refused = tmp_path / "refused.cnf"
-    # Each value is fine by itself; together they stop InnoDB, which says so in its error log.
-    refused.write_text(
-        "[mysqld]\ninnodb_redo_log_capacity = 8M\ninnodb_thread_concurrency = 1000\n"
-    )
+def test_refused_merged_and_unsafe_configs_are_told_apart(home: Home, tmp_path: Path) -> None:
+    texts = {
+        # Each value is fine by itself; together they stop InnoDB, which says so in its error log.
+        "refused": "innodb_redo_log_capacity = 8M\ninnodb_thread_concurrency = 1000\n",
+        "unsafe": "innodb_flush_log_at_trx_commit = 2\nquery_cache_size = 0\n",
+        "same": "innodb_flush_log_at_trx_commit = 2\n",
+    }
+    configs: list[str] = []
+    for name, text in texts.items():
+        (tmp_path / f"{name}.cnf").write_text(f"[mysqld]\n{text}")
+        configs += ["--config", str(tmp_path / f"{name}.cnf")]
+    output = tmp_path / "my.cnf"
     done = home.run(
-        *home.advise("--template", "compare", "--config", str(refused), "--blocks", "1"),
-        *("--driver", "sysbench", "--json"),
+        *home.advise("--template", "compare", *configs, "--blocks", "1", "--driver", "sysbench"),
+        *("--durability", "d1", "--translate-from", "mysql 5.7", "--output", str(output)),
+        "--json",
     )
+    document = json.loads(done.stdout)
+    candidates = {one["name"]: one for one in document["candidates"]}
+    assert candidates["unsafe"]["durability"] == "D1"
+    assert [line["action"] for line in candidates["unsafe"]["lines"]] == ["kept", "dropped"]
+    assert [stage["passed"] for stage in candidates["unsafe"]["checks"]] == [True] * 4
+    assert candidates["same"]["merged_into"] == "unsafe"
+    rows = {(row["config"], row["durability"]): row for row in document["ranking"]}
+    assert rows["refused", "D0"]["outcome"] == "no_start"
+    assert rows["refused", "D0"]["runs"] == 0
+    assert rows["unsafe", "D1"]["outcome"] == rows["server-default", "D1"]["outcome"] == "ok"
+    refused = candidates["refused"]
+    assert refused["refusal"]
+    assert refused["checks"][2]["log_tail"]
+    assert not refused["checks"][3]["reached"]
+    # D0 has its file; what may lose commits has none before that is acknowledged.
     assert done.returncode == 0, done.stderr
-    rows = {row["config"]: row for row in json.loads(done.stdout)["ranking"]}
-    assert rows["refused"]["outcome"] == "no_start"
-    assert rows["refused"]["tpmP"] is None
-    assert rows["refused"]["rank"] is None
-    assert rows["server-default"]["outcome"] == "ok"
+    assert "innodb_flush_log_at_trx_commit = 2" not in output.read_text()
 
 
 @pytest.mark.parametrize(
@@ -110,6 +126,10 @@ def test_a_config_the_server_refuses_is_no_start_and_the_study_goes_on(
         (["--driver", "jmeter"], 2, "invalid choice"),
         (["--config", "/nonexistent.cnf"], 2, "No such file"),
         (["--output", "/nonexistent/my.cnf"], 2, "existing directory"),
+        (["--export", "pdf:x"], 2, "is not FORMAT:FILE"),
+        (["--export", "diff:x"], 2, "is not FORMAT:FILE"),
+        (["--durability", "D3"], 2, "none of D0, D1, D2"),
+        (["--translate-from", "oracle 23"], 2, "not a server"),
         (["--template", "compare"], 2, "needs a config"),
         (["--device", "/nonexistent"], 1, "device_unusable: /nonexistent"),
         (["--device", "/proc"], 1, "device_unusable: /proc"),
