@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from advisor.pages.check_view import MOST_LINES
 from tuning.configs.safety import losses
 from tuning.configs.stages import Stage
 from tuning.models import Candidate
@@ -37,6 +38,8 @@ class CandidateView:
 
     candidate: Candidate
     stages: list[StageView]
+    lines: Sequence[Mapping[str, Any]]
+    lines_left: int
     differences: Sequence[Mapping[str, Any]]
     notes: Sequence[Mapping[str, str]]
     losses: list[tuple[str, str, str, str]]  # name, value, class, what is lost
@@ -56,6 +59,8 @@ def _view(candidate: Candidate, all_of_study: Sequence[Candidate]) -> CandidateV
     return CandidateView(
         candidate=candidate,
         stages=[_stage(stage, checks.get(stage)) for stage in Stage] if checks else [],
+        lines=candidate.lines[:MOST_LINES],
+        lines_left=max(0, len(candidate.lines) - MOST_LINES),
         differences=[d for check in checks.values() for d in check["differences"]],
         notes=[note for note in candidate.notes if (note["name"], note["detail"]) not in told],
         losses=[(name, knobs[name], *lost) for name, lost in losses(knobs).items()],

@@ -10,15 +10,22 @@ from tuning.errors import Problem
 from tuning.services.checking import CheckedText
 
 TRANSLATION_HELPS = "translation would"
+# A page of more lines helps nobody and takes seconds to lay out; the API has them all.
+MOST_LINES = 500
 
 
 @dataclass(frozen=True)
 class CheckView:
-    """One file's result; `rule_problems` are not about a single line, `notes` neither."""
+    """One file's result; `rule_problems` are not about a single line, `notes` neither.
+
+    Of a long file the refused `lines` come first; `lines_left` are not shown.
+    """
 
     name: str
     checked: CheckedText
     summary: str
+    lines: list[ImportedLine]
+    lines_left: int
     rule_problems: tuple[Problem, ...]
     notes: list[Note]
     lines_helped: int
@@ -37,10 +44,19 @@ def check_view(checked: CheckedText) -> CheckView:
         name=report.source,
         checked=checked,
         summary=summary_of(checked),
+        lines=_shown(report.lines),
+        lines_left=max(0, len(report.lines) - MOST_LINES),
         rule_problems=report.rule_problems,
         notes=[note for note in report.notes if (note.name, note.detail) not in told],
         lines_helped=sum(TRANSLATION_HELPS in problem.reason for problem in report.problems),
     )
+
+
+def _shown(lines: tuple[ImportedLine, ...]) -> list[ImportedLine]:
+    if len(lines) <= MOST_LINES:
+        return list(lines)
+    by_need = sorted(lines, key=lambda line: line.action is not Action.REFUSED)
+    return sorted(by_need[:MOST_LINES], key=lambda line: line.line)
 
 
 def summary_of(checked: CheckedText) -> str:

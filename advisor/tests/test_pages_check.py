@@ -148,6 +148,18 @@ def test_what_is_wrong_is_said_beside_the_fields(
     assert error in text
 
 
+def test_of_a_file_of_60000_lines_the_page_shows_what_matters(admin_client: Client) -> None:
+    text = "[mysqld]\n" + "innodb_io_capacity=2000\n" * 600 + "wrong=1\n"
+    _, page = post(admin_client, text)
+    assert len(rows(page)) == 500
+    assert rows(page)[-1][1:3] == ["wrong = 1", "refused"]
+    assert "101 further lines not shown" in page
+    status, page = post(admin_client, "[mysqld]\n" + "x=1\n" * 60_000)
+    assert status == 200
+    assert "60000 lines refused" in page
+    assert len(page) < 1_000_000
+
+
 def test_markup_in_a_file_is_text(admin_client: Client) -> None:
     text = "[mysqld]\n</textarea><script>alert(1)</script> = <img src=x>\n[<b>x</b>]\n"
     raw = admin_client.post(ADDRESS, BLANK | {"config_text": text}).content.decode()
