@@ -41,6 +41,19 @@ class Study(models.Model):
     workloads = models.ManyToManyField(Workload, related_name="studies")
     blocks = models.PositiveIntegerField()
     seed = models.BigIntegerField()
+    budget_minutes = models.PositiveIntegerField(
+        null=True, blank=True, help_text="wall time of the blocks; empty: as many as `blocks` says"
+    )
+    races = models.BooleanField(
+        default=True,
+        help_text="drops candidates that are measurably behind and stops when decided",
+    )
+    confirms = models.BooleanField(
+        default=True, help_text="measures the winner and the baseline afresh, in pairs"
+    )
+    conclusions = models.PositiveSmallIntegerField(
+        default=1, help_text="how often it is concluded: once more with every extension"
+    )
     durability = models.CharField(
         max_length=2,
         choices=DurabilityClass,
@@ -133,14 +146,26 @@ class Candidate(models.Model):
 BULKY_OF_A_RUN = ("run__variables", "run__fingerprint", "run__step_seconds")
 
 
+class SlotPurpose(models.TextChoices):
+    BLOCK = "block", "Block"
+    CONFIRMATION = "confirmation", "Confirmation"
+
+
 class Slot(models.Model):
-    """A candidate's place in a block on one device with one workload; `run` is its newest run."""
+    """A candidate's place in a block on one device with one workload; `run` is its newest run.
+
+    A block of purpose `confirmation` is one pair: the winner and the baseline once more.
+    """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots")
     candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="slots")
     device = models.ForeignKey(Device, on_delete=models.PROTECT)
     workload = models.ForeignKey(Workload, on_delete=models.PROTECT)
-    block = models.PositiveIntegerField(help_text="counted from 1")
+    block = models.PositiveIntegerField(help_text="counted from 1 on each device and workload")
+    purpose = models.CharField(max_length=16, choices=SlotPurpose, default=SlotPurpose.BLOCK)
+    twin = models.PositiveSmallIntegerField(
+        default=0, help_text="1 for the baseline's second run in a block (A/A)"
+    )
     order = models.PositiveIntegerField(help_text="place in the whole study, from 1")
     run = models.OneToOneField(Run, on_delete=models.PROTECT, related_name="slot")
 
@@ -154,30 +179,66 @@ class Slot(models.Model):
         return f"{self.candidate.name}, block {self.block}"
 
 
-class Recommendation(models.Model):
-    """The config that won on one device among those of one durability class.
+class Elimination(models.Model):
+    """A candidate that left the race on one device with one workload, and why."""
 
-    Below D0 the baseline is the same as everywhere; so what durability costs can be read off.
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="eliminations")
+    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="eliminations")
+    device = models.ForeignKey(Device, on_delete=models.PROTECT)
+    workload = models.ForeignKey(Workload, on_delete=models.PROTECT)
+    after_block = models.PositiveIntegerField()
+    reason = models.TextField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["candidate", "device", "workload"], name="leaves_a_race_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.candidate.name} left after block {self.after_block}"
+
+
+class Recommendation(models.Model):
+    """The answer on one device with one workload among the configs of one durability class.
+
+    `candidate` is the winner whose lead was confirmed, else the baseline. Ratios are of tpmP to
+    the baseline's, bounds those of the 95 % interval; with a confirmation all three come from its
+    fresh pairs alone, and `selected_ratio` is what the study itself had found.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recommendations")
     device = models.ForeignKey(Device, on_delete=models.PROTECT)
+    workload = models.ForeignKey(Workload, on_delete=models.PROTECT)
     durability = models.CharField(
         max_length=2, choices=DurabilityClass, default=DurabilityClass.D0
     )
     candidate = models.ForeignKey(Candidate, on_delete=models.PROTECT)
+    kind = models.CharField(
+        max_length=32, default="", help_text="tuning.statistics.verdict.VerdictKind"
+    )
     ratio_to_baseline = models.FloatField()
-    verdict = models.TextField(help_text="one plain sentence")
+    low = models.FloatField(null=True, blank=True)
+    high = models.FloatField(null=True, blank=True)
+    selected_ratio = models.FloatField(null=True, blank=True)
+    noise_floor = models.FloatField(null=True, blank=True, help_text="as a share of the baseline")
+    confirmation = models.CharField(
+        max_length=16,
+        blank=True,
+        help_text="tuning.statistics.confirmation.ConfirmationState; empty: there was none",
+    )
+    verdict = models.TextField(help_text="in plain sentences")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["study", "device", "durability"],
-                name="one_recommendation_per_device_and_durability",
+                fields=["study", "device", "workload", "durability"],
+                name="one_recommendation_per_board",
             )
         ]
-        ordering: ClassVar = ["device_id", "durability"]
+        ordering: ClassVar = ["device_id", "workload_id", "durability"]
 
     def __str__(self) -> str:
         return f"{self.candidate.name} for {self.device}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.directio import supports_direct_io
 from benchmarks.memory import host_memory, memory_budget
-from benchmarks.servers.privileges import OPEN_FILES
+from benchmarks.servers.privileges import open_files
 from tuning.configs.circumstances import Circumstances
 from tuning.configs.resources import HostResources
 
@@ -21,7 +21,7 @@ def circumstances_here(device: Path | None, connections: int | None) -> Circumst
         direct_io=supports_direct_io(device) if device else None,
         logical_cpus=_logical_cpus(),
         host_memory_bytes=host_memory(),
-        open_files=OPEN_FILES,
+        open_files=open_files(),
     )
 
 

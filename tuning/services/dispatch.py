@@ -16,6 +16,7 @@ from kombu.exceptions import OperationalError
 from benchmarks.models import Host, Run, RunState
 from benchmarks.services import heartbeat
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
+from tuning.services.continuation import continue_study
 from tuning.services.recommend import NothingToRecommend, store_recommendations
 from tuning.services.retries import retry_interrupted
 
@@ -55,12 +56,28 @@ def _advance(study: Study) -> bool:
         if not study.claimed_by:
             _send(PREPARE, study.pk, study.host)
     elif not _is_busy(study):
-        # First of all: a study whose last run was interrupted is not at its end.
-        retry_interrupted(study)
+        try:
+            return _take_turn(study)
+        except DatabaseError:
+            raise
+        except Exception as bug:
+            # Were the study left as it is, no other one of this host would ever have its turn.
+            logger.exception("study %s: internal error", study.pk)
+            text = f"{type(bug).__name__}: {bug}"
+            return end_study(study, StudyState.FAILED, "internal_error", text)
+    return False
+
+
+def _take_turn(study: Study) -> bool:
+    """Send the next run, or conclude; True when the study ended by it."""
+    # First of all: a study whose last run was interrupted is not at its end.
+    retry_interrupted(study)
+    slot = _next_slot(study)
+    if slot is None and continue_study(study):
         slot = _next_slot(study)
-        if slot is None:
-            return _conclude(study)
-        _send(EXECUTE, slot.run_id, study.host)
+    if slot is None:
+        return _conclude(study)
+    _send(EXECUTE, slot.run_id, study.host)
     return False
 
 
@@ -89,13 +106,6 @@ def _conclude(study: Study) -> bool:
             return end_study(study, StudyState.FINISHED)
     except NothingToRecommend as reason:
         return end_study(study, StudyState.FAILED, reason.code, str(reason))
-    except DatabaseError:
-        raise
-    except Exception as bug:
-        # Were the study left as it is, no other one of this host would ever have its turn.
-        logger.exception("study %s: internal error while concluding", study.pk)
-        text = f"{type(bug).__name__}: {bug}"
-        return end_study(study, StudyState.FAILED, "internal_error", text)
 
 
 def end_study(

@@ -14,8 +14,10 @@ from tuning.configs.notes import Action, Note
 from tuning.configs.target import ServerTraits, parse_version
 from tuning.export import Effect, ExportFacts
 from tuning.models import Candidate, Recommendation, Study
-from tuning.ranking import Ranked
+from tuning.ranking import Interval, Ranked
 from tuning.services.results import Board, boards
+
+CONFIDENCE = 0.95
 
 
 def traits_of(server: Server) -> ServerTraits:
@@ -27,13 +29,13 @@ def traits_of(server: Server) -> ServerTraits:
 
 
 def export_facts(recommendation: Recommendation) -> ExportFacts:
-    """The evidence for the recommended config, from the boards it was chosen by."""
+    """The evidence for the recommended config, from the board it was chosen by."""
     study, device, winner = recommendation.study, recommendation.device, recommendation.candidate
     baseline = study.candidates.get(is_baseline=True)
-    its_boards = [
+    [board] = [
         board
-        for board in boards(study)
-        if board.device == device and board.durability == recommendation.durability
+        for board in boards(study, device, recommendation.workload)
+        if board.durability == recommendation.durability
     ]
     return ExportFacts(
         study=f"{study.pk}, {study.name} (template {study.template})",
@@ -43,10 +45,10 @@ def export_facts(recommendation: Recommendation) -> ExportFacts:
         candidate=winner.name,
         baseline=baseline.name,
         knobs=winner.config.knobs,
-        effects=[_effect(board, winner, baseline) for board in its_boards],
+        effects=[_effect(board, recommendation, baseline)],
         source=winner.source,
         verdict=recommendation.verdict,
-        data_bytes=max(estimated_bytes(board.workload.warehouses) for board in its_boards),
+        data_bytes=estimated_bytes(board.workload.warehouses),
         notes=[Note(n["name"], Action(n["action"]), n["detail"]) for n in winner.notes],
         candidate_variables=_variables(winner),
         baseline_variables=_variables(baseline),
@@ -64,11 +66,13 @@ def _device_text(device: Device) -> str:
     return f"{', '.join(part for part in parts if part)}: {device.data_dir}"
 
 
-def _effect(board: Board, winner: Candidate, baseline: Candidate) -> Effect:
-    line, default = _line(board, winner), _line(board, baseline)
+def _effect(board: Board, recommendation: Recommendation, baseline: Candidate) -> Effect:
+    """What the recommendation says of its config: of a confirmed one what the pairs found."""
+    line, default = _line(board, recommendation.candidate), _line(board, baseline)
+    low, high = recommendation.low, recommendation.high
     return Effect(
         workload=str(board.workload),
-        ratio=line.ratio_to_baseline,
+        ratio=recommendation.ratio_to_baseline,
         runs=line.runs,
         failures=line.failures,
         blocks=line.blocks,
@@ -76,7 +80,7 @@ def _effect(board: Board, winner: Candidate, baseline: Candidate) -> Effect:
         p95_ms=line.p95_ms,
         baseline_tpmP=default.tpmP,
         baseline_p95_ms=default.p95_ms,
-        interval=line.interval,
+        interval=Interval(low, high, CONFIDENCE) if low is not None and high is not None else None,
     )
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from statistics import median
 
 from django.utils import timezone
 
-from benchmarks.models import Run, RunState
-from tuning.models import BULKY_OF_A_RUN, Slot, Study, StudyState
+from benchmarks.models import RunState
+from tuning.models import BULKY_OF_A_RUN, Slot, SlotPurpose, Study, StudyState
+from tuning.services.forecast import expected_s, forecast
 
-# Until a first run has shown it: what a run takes beside warm-up and measured time, in seconds.
-ASSUMED_OVERHEAD_S = 10.0
 # Loading counts as this share of the bar until the first runs are done.
 LOADING_SHARE = 0.15
 
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """`fraction` is 0..1; `eta_s` seconds to the end, None when nothing is known yet."""
+    """`fraction` is 0..1; `eta_s` seconds to the end, None when nothing is known yet.
+
+    `runs_total` and `eta_s` are upper ends: a race that is decided early needs less.
+    """
 
     fraction: float
     text: str
@@ -36,74 +36,84 @@ def study_progress(study: Study) -> StudyProgress:
     found = study.slots.select_related("run", "run__workload", "candidate")
     slots = list(found.defer(*BULKY_OF_A_RUN))
     done = [slot for slot in slots if slot.run.is_finished]
+    if study.is_finished:
+        total = max(len(slots), 1)
+        fraction = 1.0 if study.state == StudyState.FINISHED else len(done) / total
+        return StudyProgress(
+            fraction=fraction,
+            text=str(StudyState(study.state).label),
+            blocks=_blocks(study, slots),
+            runs_done=len(done),
+            runs_total=len(slots),
+        )
+    ahead = forecast(study, slots)
     counted = StudyProgress(
         fraction=0.0,
         text="waiting for the host",
-        blocks=study.blocks,
+        blocks=_blocks(study, slots),
         runs_done=len(done),
-        runs_total=len(slots),
+        runs_total=len(done) + sum(part.runs for part in ahead),
     )
-    if study.is_finished:
-        fraction = 1.0 if study.state == StudyState.FINISHED else len(done) / max(len(slots), 1)
-        return replace(counted, fraction=fraction, text=str(StudyState(study.state).label))
     if study.state == StudyState.QUEUED:
         return counted
-    overhead = _overhead(slot.run for slot in done)
+    seconds = sum(part.runs * part.run_s for part in ahead)
     if study.state == StudyState.PREPARING:
         return replace(
             counted,
             fraction=LOADING_SHARE * study.preparing_fraction,
             text=study.preparing_text or "loading the dataset",
             step="loading",
-            eta_s=_loading_eta(study, slots, overhead),
+            eta_s=_preparing_eta(study, seconds),
         )
-    return _measuring(study, slots, counted, overhead)
+    return _measuring(study, slots, counted, seconds)
+
+
+def _blocks(study: Study, slots: list[Slot]) -> int:
+    """How many blocks are planned; a race has more when those that left it leave their runs."""
+    begun = (slot.block for slot in slots if slot.purpose == SlotPurpose.BLOCK)
+    return max([study.blocks, *begun])
 
 
 def _measuring(
-    study: Study, slots: list[Slot], counted: StudyProgress, overhead: float
+    study: Study, slots: list[Slot], counted: StudyProgress, seconds: float
 ) -> StudyProgress:
     current = next((slot for slot in slots if slot.run.state == RunState.RUNNING), None)
-    left = sum(_expected_s(slot.run, overhead) for slot in slots if not slot.run.is_finished)
-    total = sum(_expected_s(slot.run, overhead) for slot in slots)
     if current is not None and current.run.started_at is not None:
         spent = (timezone.now() - current.run.started_at).total_seconds()
-        left -= min(spent, _expected_s(current.run, overhead))
-    share = 1.0 - left / total if total else 0.0
+        seconds -= min(spent, expected_s(current.run))
+    share = counted.runs_done / max(counted.runs_total, 1)
     return replace(
         counted,
         fraction=LOADING_SHARE + (1.0 - LOADING_SHARE) * share,
-        text=_describe(current, study),
+        text=_describe(current, slots, counted.blocks),
         candidate=current.candidate.name if current else "",
         block=current.block if current else 0,
         step=current.run.step if current else "",
-        eta_s=left,
+        eta_s=max(seconds, 0.0),
     )
 
 
-def _describe(current: Slot | None, study: Study) -> str:
+def _describe(current: Slot | None, slots: list[Slot], blocks: int) -> str:
     if current is None:
         return "between two runs"
     step = current.run.step or "starting"
-    return f"block {current.block} of {study.blocks}: {current.candidate.name}, {step}"
+    if current.purpose == SlotPurpose.CONFIRMATION:
+        pairs = sorted(
+            {
+                slot.block
+                for slot in slots
+                if slot.purpose == SlotPurpose.CONFIRMATION
+                and (slot.device_id, slot.workload_id) == (current.device_id, current.workload_id)
+            }
+        )
+        number = pairs.index(current.block) + 1
+        return f"confirmation, pair {number} of {len(pairs)}: {current.candidate.name}, {step}"
+    again = " again" if current.twin else ""
+    return f"block {current.block} of {blocks}: {current.candidate.name}{again}, {step}"
 
 
-def _overhead(runs: Iterable[Run]) -> float:
-    seen = [
-        run.overhead_seconds
-        for run in runs
-        if run.state == RunState.OK and run.overhead_seconds is not None
-    ]
-    return median(seen) if seen else ASSUMED_OVERHEAD_S
-
-
-def _expected_s(run: Run, overhead: float) -> float:
-    return run.workload.warmup_s + run.workload.measure_s + overhead
-
-
-def _loading_eta(study: Study, slots: list[Slot], overhead: float) -> float | None:
+def _preparing_eta(study: Study, seconds: float) -> float | None:
     if study.started_at is None or study.preparing_fraction <= 0:
         return None
     spent = (timezone.now() - study.started_at).total_seconds()
-    loading = spent / study.preparing_fraction - spent
-    return loading + sum(_expected_s(slot.run, overhead) for slot in slots)
+    return spent / study.preparing_fraction - spent + seconds

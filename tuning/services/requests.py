@@ -19,6 +19,7 @@ LARGEST = {
     "blocks": 1_000,
 }
 OLDER = "older"
+MOST_MINUTES = 7 * 24 * 60
 SMALLEST = {"warmup_s": 0}
 
 
@@ -36,6 +37,8 @@ class StudyRequest:
     `durability` is the least safe class that candidates may have. `translate_from` is the server
     that the files were written for ("mysql 5.7"), "older" when nobody knows, "" to take them as
     they are. `keeps_duplicates` measures candidates with the same effective values apart.
+    `races` drops candidates that are measurably behind, `confirms` measures the winner afresh,
+    `budget_minutes` ends the blocks by time in place of their number.
     """
 
     template: str = "quick"
@@ -53,6 +56,9 @@ class StudyRequest:
     durability: Durability = Durability.D0
     translate_from: str = ""
     keeps_duplicates: bool = False
+    races: bool | None = None
+    confirms: bool | None = None
+    budget_minutes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,8 @@ def sizes_of(request: StudyRequest, template: StudyTemplate) -> Sizes:
         low = SMALLEST.get(name, 1)
         if not values or any(not low <= value <= largest for value in values):
             raise BadRequest(f"{name} must be between {low} and {largest}")
+    if request.budget_minutes is not None and not 1 <= request.budget_minutes <= MOST_MINUTES:
+        raise BadRequest(f"budget_minutes must be between 1 and {MOST_MINUTES}")
     if len(set(sizes.connections)) != len(sizes.connections):
         raise BadRequest("connections names the same number twice")
     return sizes

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
@@ -23,14 +24,15 @@ from tuning.configs.candidates import plan_candidates
 from tuning.configs.expected import Expected
 from tuning.configs.settled import ANY_VERSION
 from tuning.configs.target import ServerTraits
-from tuning.models import ACTIVE_STUDY_STATES, Study
+from tuning.errors import TuningError
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.services.circumstances import circumstances_here, resources_here
+from tuning.services.continuation import continue_study, queue_more_blocks
 from tuning.services.dispatch import advance_host
-from tuning.services.requests import BadRequest, StudyRequest, origin_of, sizes_of
+from tuning.services.requests import LARGEST, BadRequest, StudyRequest, origin_of, sizes_of
 from tuning.services.study_rows import (
     candidate_row,
     device_row,
-    lay_out,
     server_row,
     workload_row,
 )
@@ -81,6 +83,9 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
             durability=request.durability,
             keeps_duplicates=request.keeps_duplicates,
+            races=template.races if request.races is None else request.races,
+            confirms=template.confirms if request.confirms is None else request.confirms,
+            budget_minutes=request.budget_minutes,
             created_by=user,
         )
         device = device_row(host, identity)
@@ -89,11 +94,38 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             workload_row(driver.name, sizes, connections) for connections in sizes.connections
         ]
         study.workloads.add(*workloads)
-        candidates = [candidate_row(study, n, plan) for n, plan in enumerate(planned)]
-        lay_out(study, candidates, device, workloads)
+        for position, plan in enumerate(planned):
+            candidate_row(study, position, plan)
+        continue_study(study)
         if wake:
             transaction.on_commit(lambda: advance_host(host.pk))
     return study
+
+
+def extend_study(study: Study, blocks: int) -> None:
+    """Measure so many more blocks of a finished study and conclude it again.
+
+    Raises BadRequest for a number out of range, TuningError (not_finished, nothing_left) when
+    there is nothing to extend.
+    """
+    if not 1 <= blocks <= LARGEST["blocks"]:
+        raise BadRequest(f"blocks must be between 1 and {LARGEST['blocks']}")
+    with transaction.atomic():
+        again = Study.objects.filter(pk=study.pk, state=StudyState.FINISHED).update(
+            state=StudyState.RUNNING,
+            finished_at=None,
+            blocks=F("blocks") + blocks,
+            conclusions=F("conclusions") + 1,
+        )
+        if not again:
+            raise TuningError("not_finished", "only a finished study can be extended")
+        study.refresh_from_db()
+        if not queue_more_blocks(study, blocks):
+            raise TuningError(
+                "nothing_left",
+                "every candidate has left the race: there is nothing to measure again",
+            )
+        transaction.on_commit(lambda: advance_host(study.host_id))
 
 
 def cancel_study(study: Study) -> None:

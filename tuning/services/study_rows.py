@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+
+from django.db.models import Max
 
 from benchmarks.devices import DeviceIdentity
 from benchmarks.models import Config, Device, Host, Run, Server, Workload
@@ -10,8 +13,7 @@ from benchmarks.servers.binary import ServerBinary
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.gate import durability_of
 from tuning.configs.knobs import config_hash
-from tuning.design import randomised_blocks
-from tuning.models import Candidate, DurabilityClass, Slot, Study
+from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study
 from tuning.services.requests import Sizes
 
 
@@ -76,30 +78,36 @@ def candidate_row(study: Study, position: int, plan: PlannedCandidate) -> Candid
     )
 
 
-def lay_out(
-    study: Study, candidates: list[Candidate], device: Device, workloads: list[Workload]
+def add_slots(
+    study: Study,
+    device: Device,
+    workload: Workload,
+    block: int,
+    runs: Sequence[tuple[Candidate, int]],
+    *,
+    purpose: SlotPurpose = SlotPurpose.BLOCK,
 ) -> None:
-    """One slot and one queued run per block, workload and candidate, in the order they run."""
-    order = 0
-    for number, workload in enumerate(workloads):
-        blocks = randomised_blocks(len(candidates), study.blocks, study.seed + number)
-        for block, places in enumerate(blocks, start=1):
-            for place in places:
-                order += 1
-                candidate = candidates[place]
-                Slot.objects.create(
-                    study=study,
-                    candidate=candidate,
-                    device=device,
-                    workload=workload,
-                    block=block,
-                    order=order,
-                    run=Run.objects.create(
-                        host=study.host,
-                        device=device,
-                        server=study.server,
-                        workload=workload,
-                        config=candidate.config,
-                        seed=study.seed + order,
-                    ),
-                )
+    """Queue the runs of one block, (candidate, twin) in their order, behind all others.
+
+    Raises IntegrityError when somebody else queued some at the same moment.
+    """
+    order = study.slots.aggregate(last=Max("order"))["last"] or 0
+    for place, (candidate, twin) in enumerate(runs, start=order + 1):
+        Slot.objects.create(
+            study=study,
+            candidate=candidate,
+            device=device,
+            workload=workload,
+            block=block,
+            purpose=purpose,
+            twin=twin,
+            order=place,
+            run=Run.objects.create(
+                host=study.host,
+                device=device,
+                server=study.server,
+                workload=workload,
+                config=candidate.config,
+                seed=study.seed + place,
+            ),
+        )

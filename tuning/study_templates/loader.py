@@ -14,7 +14,10 @@ SCHEMA_FILE = HERE / "template.schema.json"
 
 @dataclass(frozen=True)
 class StudyTemplate:
-    """What a study of this kind measures; times in seconds, `baseline` is one of `presets`."""
+    """What a study of this kind measures; times in seconds, `baseline` is one of `presets`.
+
+    `races` and `confirms` as in `tuning.models.Study`.
+    """
 
     name: str
     title: str
@@ -25,6 +28,8 @@ class StudyTemplate:
     blocks: int
     presets: tuple[str, ...]
     baseline: str
+    races: bool = True
+    confirms: bool = True
 
 
 def template_names() -> list[str]:

@@ -116,11 +116,11 @@ def test_a_refused_candidate_costs_no_run_and_the_others_go_on(
     assert failed["log_tail"] == "[ERROR] no"
     runs = Run.objects.filter(slot__candidate=bad)
     assert {run.state for run in runs} == {RunState.NO_START}
-    assert runs.count() == 2
+    assert runs.count() == 1
     assert all(run.started_at is None and run.log_tail == "[ERROR] no" for run in runs)
-    assert Run.objects.filter(slot__study=study, state=RunState.QUEUED).count() == 4
+    assert Run.objects.filter(slot__study=study, state=RunState.QUEUED).count() == 3
     row = next(row for row in boards(study)[0].rows if row.candidate == bad)
-    assert (row.ranked.outcome, row.ranked.failures) == ("no_start", 2)
+    assert (row.ranked.outcome, row.ranked.failures) == ("no_start", 1)
 
 
 def test_candidates_with_the_same_effective_values_are_measured_once(
@@ -129,8 +129,8 @@ def test_candidates_with_the_same_effective_values_are_measured_once(
     study = prepared(new_study(ONE, SAME), monkeypatch, server())
     assert candidate(study, "same").merged_into == candidate(study, "one")
     assert not Run.objects.filter(slot__candidate__name="same").exists()
-    assert study.slots.count() == 4
-    assert Run.objects.filter(state=RunState.QUEUED).count() == 4
+    assert study.slots.count() == 3
+    assert Run.objects.filter(state=RunState.QUEUED).count() == 3
 
 
 def test_a_value_that_the_server_changes_back_is_the_baseline(
@@ -146,7 +146,7 @@ def test_identical_configs_are_kept_apart_when_asked_for(
 ) -> None:
     study = prepared(new_study(ONE, SAME, keeps_duplicates=True), monkeypatch, server())
     assert candidate(study, "same").merged_into is None
-    assert study.slots.count() == 6
+    assert study.slots.count() == 4
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_preparing_again_tries_again_and_changes_nothing(
     monkeypatch.setattr(gatekeeping, "try_config", server({"300": refusal()}))
     for _ in range(2):
         try_candidates(study, BINARY, report=lambda _: None, should_stop=lambda: False)
-    assert study.slots.count() == 6
+    assert study.slots.count() == 4
     assert candidate(study, "same").merged_into == candidate(study, "one")
     assert candidate(study, "bad").refusal
 

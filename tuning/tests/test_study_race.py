@@ -1,0 +1,206 @@
+"""A study as a race: who leaves it, when it ends, how its winner is confirmed or withdrawn."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchmarks.measure import Measurement, Plan
+from benchmarks.models import Run
+from tuning.catalogue.knob import Durability
+from tuning.errors import TuningError
+from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
+from tuning.services.progress import study_progress
+from tuning.services.requests import BadRequest, StudyRequest
+from tuning.services.results import boards
+from tuning.services.studies import create_study, extend_study
+from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, run_to_the_end, sent
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("host_of_fakes", "sent"),
+]
+
+Measure = Callable[..., Measurement]
+NOISE = 0.01
+BASE = 6000.0
+
+
+def cnf(capacity: int, *lines: str) -> bytes:
+    return "\n".join(["[mysqld]", f"innodb_io_capacity = {capacity}", *lines]).encode()
+
+
+def noisy(effects: dict[str, float], fresh: dict[str, float] | None = None) -> Measure:
+    """Measures BASE times the effect of the config's innodb_io_capacity, with 1 % of noise.
+
+    `fresh` are the effects in confirmation pairs, where they differ.
+    """
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        capacity = str(plan.options.get("innodb_io_capacity", ""))
+        run = Run.objects.select_related("slot").get(pk=int(plan.name.removeprefix("run-")))
+        known = effects
+        if fresh is not None and run.slot.purpose == SlotPurpose.CONFIRMATION:
+            known = fresh
+        noise = math.exp(random.Random(plan.load.seed).gauss(0, NOISE))
+        return measurement(BASE * known.get(capacity, 1.0) * noise)
+
+    return measure
+
+
+def started(**values: Any) -> Study:
+    facts: dict[str, Any] = {
+        "template": "compare",
+        "configs": [("fast", cnf(5000)), ("slow", cnf(300)), ("same", cnf(4000))],
+        "blocks": 6,
+        "seed": 7,
+    }
+    return create_study(StudyRequest(**(facts | values)))
+
+
+EFFECTS = {"5000": 1.2, "300": 0.5}
+
+
+def test_who_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_pairs() -> None:
+    study = run_to_the_end(started(), noisy(EFFECTS))
+    assert study.state == StudyState.FINISHED, study.reason
+    left = {one.candidate.name: one for one in study.eliminations.all()}
+    assert set(left) == {"slow", "same"}
+    assert "measurably below fast after 3 blocks" in left["slow"].reason
+    pairs = study.slots.filter(purpose=SlotPurpose.CONFIRMATION).order_by("order")
+    assert len(pairs) >= 10
+    assert len({slot.block for slot in pairs}) == len(pairs) / 2
+    names = [slot.candidate.name for slot in pairs]
+    assert names[:4] in (
+        ["fast", "server-default", "server-default", "fast"],
+        ["server-default", "fast", "fast", "server-default"],
+    )
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.kind, found.confirmation) == (
+        "fast",
+        "winner",
+        "confirmed",
+    )
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 1.2 < found.high
+    assert 1.15 < found.ratio_to_baseline < 1.25
+    assert "Confirmed: fast" in found.verdict
+    blocks = study.slots.filter(purpose=SlotPurpose.BLOCK)
+    assert blocks.filter(candidate__name="slow").count() == 3
+    assert blocks.filter(candidate__is_baseline=True, twin=1).count() >= 5
+    assert blocks.count() < 6 * 5
+
+
+def test_a_lead_that_does_not_repeat_is_withdrawn() -> None:
+    study = run_to_the_end(started(), noisy(EFFECTS, fresh={"5000": 1.0}))
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.confirmation) == ("server-default", "withdrawn")
+    assert found.ratio_to_baseline == 1.0
+    assert found.selected_ratio == pytest.approx(1.2, rel=0.03)
+    assert "Withdrawn: fast did not repeat its lead" in found.verdict
+
+
+def test_six_names_of_one_config_make_no_difference() -> None:
+    configs = [(f"name-{n}", cnf(10000)) for n in range(6)]
+    study = run_to_the_end(started(configs=configs, keeps_duplicates=True, blocks=4), noisy({}))
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.kind) == ("server-default", "no_difference")
+    assert "No measurable difference: keep server-default" in found.verdict
+    assert not study.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists()
+    assert {row.ranked.rank for row in boards(study)[0].rows} == {1}
+
+
+def test_without_race_every_block_has_everybody() -> None:
+    study = run_to_the_end(started(races=False, confirms=False, blocks=4), noisy(EFFECTS))
+    assert study.slots.count() == 4 * 5
+    assert not study.eliminations.exists()
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.confirmation) == ("fast", "")
+    assert "not measured afresh" in found.verdict
+
+
+def test_classes_of_durability_race_apart_and_share_the_baseline() -> None:
+    risky = cnf(9000, "innodb_flush_log_at_trx_commit = 2")
+    study = started(configs=[("fast", cnf(5000)), ("risky", risky)], durability=Durability.D1)
+    run_to_the_end(study, noisy({"5000": 1.2, "9000": 2.0}))
+    found = {one.durability: one for one in study.recommendations.all()}
+    assert found[DurabilityClass.D0].candidate.name == "fast"
+    assert found[DurabilityClass.D1].candidate.name == "risky"
+    assert not study.eliminations.exists()
+    names = {board.durability: set(board.candidates) for board in boards(study)}
+    assert names == {"D0": {"server-default", "fast"}, "D1": {"server-default", "risky"}}
+
+
+def test_each_number_of_connections_has_its_own_race_and_answer() -> None:
+    study = started(connections=[4, 8], configs=[("fast", cnf(5000))])
+    run_to_the_end(study, noisy(EFFECTS))
+    found = study.recommendations.all()
+    assert [one.workload.connections for one in found] == [4, 8]
+    assert {one.candidate.name for one in found} == {"fast"}
+    firsts = study.slots.filter(block=1, twin=1).order_by("order")
+    assert [slot.workload.connections for slot in firsts] == [4, 8]
+
+
+def test_a_finished_study_is_extended_by_more_blocks() -> None:
+    close = noisy({"5000": 1.004, "300": 0.998, "4000": 1.002})
+    study = run_to_the_end(started(blocks=3), close)
+    assert study.recommendations.get().kind == "no_difference"
+    width = _width(study, "fast")
+    extend_study(study, 4)
+    study.refresh_from_db()
+    assert (study.state, study.blocks, study.conclusions) == (StudyState.RUNNING, 7, 2)
+    assert study.finished_at is None
+    run_to_the_end(study, close)
+    assert study.state == StudyState.FINISHED
+    assert study.recommendations.count() == 1
+    assert len({slot.block for slot in study.slots.filter(purpose=SlotPurpose.BLOCK)}) >= 7
+    assert _width(study, "fast") < width
+
+
+def _width(study: Study, name: str) -> float:
+    interval = boards(study)[0].judgement.analysis.standing(name).interval
+    assert interval is not None
+    return interval.high - interval.low
+
+
+def test_what_cannot_be_extended_says_why() -> None:
+    study = started(blocks=3, configs=[("slow", cnf(300))])
+    with pytest.raises(TuningError) as refused:
+        extend_study(study, 2)
+    assert refused.value.code == "not_finished"
+    run_to_the_end(study, noisy(EFFECTS))
+    with pytest.raises(BadRequest):
+        extend_study(study, 0)
+    with pytest.raises(TuningError) as refused:
+        extend_study(study, 2)
+    assert refused.value.code == "nothing_left"
+    study.refresh_from_db()
+    assert (study.state, study.blocks) == (StudyState.FINISHED, 3)
+
+
+def test_a_budget_in_minutes_ends_the_blocks() -> None:
+    study = started(budget_minutes=10, configs=[("same", cnf(4000))], blocks=1)
+    run_to_the_end(study, noisy({}))
+    assert study.state == StudyState.FINISHED
+    # 10 minutes less five pairs, in runs of at least the 17 s that the template asks for.
+    blocks = study.slots.filter(purpose=SlotPurpose.BLOCK).count() / 3
+    workload = study.workloads.get()
+    run_s = workload.warmup_s + workload.measure_s
+    assert blocks == (600 - 10 * run_s) // run_s // 3
+
+
+def test_progress_counts_what_is_ahead_at_most() -> None:
+    study = started(blocks=4, configs=[("fast", cnf(5000))])
+    at_first = study_progress(study)
+    # Four blocks of two candidates and the second baseline, and five pairs.
+    assert (at_first.runs_done, at_first.runs_total) == (0, 4 * 3 + 10)
+    run_to_the_end(study, noisy(EFFECTS))
+    at_last = study_progress(study)
+    assert at_last.fraction == 1.0
+    assert at_last.runs_done == at_last.runs_total == study.slots.count()
