@@ -131,7 +131,13 @@ def make_study(
     host = make_host()
     device = device or Device.objects.first() or make_device()
     workloads = workloads or [make_workload()]
-    facts: dict[str, Any] = {"name": "Quick comparison", "template": "quick", "seed": 20261121}
+    facts: dict[str, Any] = {
+        "name": "Quick comparison",
+        "template": "quick",
+        "seed": 20261121,
+        "races": False,
+        "confirms": False,
+    }
     study = Study.objects.create(
         host=host, server=make_server(), blocks=blocks, state=state, **(facts | values)
     )
@@ -142,7 +148,8 @@ def make_study(
     order = 0
     for workload in workloads:
         for block in range(1, blocks + 1):
-            for candidate in dice.sample(candidates, len(candidates)):
+            places = [*((candidate, 0) for candidate in candidates), (candidates[0], 1)]
+            for candidate, twin in dice.sample(places, len(places)):
                 order += 1
                 Slot.objects.create(
                     study=study,
@@ -150,6 +157,7 @@ def make_study(
                     device=device,
                     workload=workload,
                     block=block,
+                    twin=twin,
                     order=order,
                     run=Run.objects.create(
                         host=host,
@@ -424,7 +432,9 @@ def recommend(study: Study, board: Board | None = None) -> Recommendation:
     return Recommendation.objects.create(
         study=study,
         device=study.devices.get(),
+        workload=board.workload,
         durability=board.durability,
+        kind="winner",
         candidate=best.candidate,
         ratio_to_baseline=ratio,
         verdict=(

@@ -319,7 +319,7 @@ def test_a_running_study_tells_its_progress(api: Client) -> None:
     assert current is not None
     progress = api.get(f"{STUDIES}{study.pk}/").json()["progress"]
     assert progress["candidate"] == current.slot.candidate.name
-    assert (progress["runs_done"], progress["runs_total"]) == (1, 4)
+    assert (progress["runs_done"], progress["runs_total"]) == (1, 6)
     assert (progress["step"], progress["blocks"]) == ("measuring", 2)
     assert 0 < progress["fraction"] < 1
     assert progress["eta_s"] > 0
@@ -381,6 +381,7 @@ def test_with_several_devices_one_must_be_named(api: Client) -> None:
     Recommendation.objects.create(
         study=study,
         device=second,
+        workload=first.workload,
         candidate=first.candidate,
         ratio_to_baseline=1.1,
         verdict="v",

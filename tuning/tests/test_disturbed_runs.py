@@ -25,7 +25,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 sent = lifecycle.sent
 host_of_fakes = lifecycle.host_of_fakes
-study = lifecycle.study
+
+
+@pytest.fixture
+def study(host_of_fakes: None, sent: list[Any]) -> Study:
+    """Two blocks, no race and no confirmation: six runs, three in a block."""
+    request = StudyRequest(
+        template="compare", configs=[lifecycle.MINE], blocks=2, races=False, confirms=False
+    )
+    return create_study(request)
+
 
 TEXT = "other programs used 34.0 % of the host's CPU time (limit 10 %), most by make (30.0 %)"
 CONDITIONS = {"foreign_cpu_pct": 34.0, "unwatched": ["throttling: this host does not tell"]}
@@ -88,24 +97,27 @@ def test_it_is_measured_again_in_its_place_of_the_block(study: Study) -> None:
 
 def test_it_waits_for_the_others_of_its_block(study: Study, sent: list[Any]) -> None:
     prepare_study(study.pk)
-    first, second, third, _ = study.slots.order_by("order")
+    first, second, third = study.slots.order_by("order")
     execute_run(first.run_id, measure=disturb(lambda _: True))
     advance_host(study.host_id)
     assert sent[-1][:2] == (EXECUTE, second.run_id)
     execute_run(second.run_id, measure=measure_by_config)
     advance_host(study.host_id)
+    assert sent[-1][:2] == (EXECUTE, third.run_id)
+    execute_run(third.run_id, measure=measure_by_config)
+    advance_host(study.host_id)
     retry = first.run.retries.get()
     assert sent[-1][:2] == (EXECUTE, retry.pk)
     execute_run(retry.pk, measure=measure_by_config)
     advance_host(study.host_id)
-    assert sent[-1][:2] == (EXECUTE, third.run_id)
+    assert study.slots.get(run_id=sent[-1][1]).block == 2
 
 
 def test_the_count_is_shown_and_named_in_the_verdict(study: Study) -> None:
     run_to_the_end(study, disturb(first(2)))
     assert study.state == StudyState.FINISHED
     (board,) = boards(study)
-    assert [row.ranked.runs for row in board.rows] == [2, 2]
+    assert [row.ranked.runs for row in board.rows] == [2, 4]
     trust = trust_of(study)
     assert (trust.disturbed, trust.without_figure, trust.kinds) == (2, 0, {"foreign_cpu": 2})
     verdict = study.recommendations.get().verdict
@@ -122,7 +134,7 @@ def test_it_is_measured_again_at_most_twice_and_the_study_goes_on(study: Study) 
     verdict = study.recommendations.get().verdict
     assert "2 measured again and 1 left out for good." in verdict
     (board,) = boards(study)
-    assert sorted(row.ranked.runs for row in board.rows) == [1, 2]
+    assert sorted(row.ranked.runs for row in board.rows) == [1, 4]
 
 
 def test_the_bound_of_disturbed_runs_is_their_own(study: Study, settings: Any) -> None:
@@ -149,7 +161,7 @@ def test_a_host_that_is_never_quiet_does_not_take_three_times_as_long(study: Stu
     run_to_the_end(study, disturb(lambda _: True))
     assert (study.state, study.reason_code) == (StudyState.FAILED, "disturbed")
     # 3 of the first slot and of the second, then one of each other slot
-    assert Run.objects.filter(state=RunState.DISTURBED).count() == 3 + 3 + 1 + 1
+    assert Run.objects.filter(state=RunState.DISTURBED).count() == 3 + 3 + 1 + 1 + 1 + 1
 
 
 def test_a_cancelled_study_measures_nothing_again(study: Study) -> None:
@@ -189,8 +201,8 @@ def test_checks_that_are_off_are_said(study: Study, settings: Any) -> None:
 
 
 def test_the_ranking_is_of_the_kind_of_runs_that_has_a_baseline(study: Study) -> None:
-    """Of 4 runs 3 share a key, but in no block with the baseline."""
-    keys = {False: iter("xy"), True: iter("yx")}
+    """Of 6 runs 3 share a key each, but in no block with the baseline."""
+    keys = {False: iter("xxyy"), True: iter("yx")}
     found: list[str] = []
 
     def measure(plan: Plan, **_: Any) -> Measurement:
@@ -200,8 +212,8 @@ def test_the_ranking_is_of_the_kind_of_runs_that_has_a_baseline(study: Study) ->
 
     run_to_the_end(study, measure)
     (board,) = boards(study)
-    assert sorted(found) == ["x", "x", "y", "y"]
-    assert board.excluded_runs == 2
+    assert sorted(found) == ["x", "x", "x", "y", "y", "y"]
+    assert board.excluded_runs == 3
     # Nothing was compared: the runs of a block were never of one kind.
     assert [row.ranked.ratio_to_baseline for row in board.rows if row.ranked.blocks] == [1.0]
 
@@ -210,7 +222,9 @@ def test_a_majority_without_a_baseline_does_not_take_the_ranking(
     host_of_fakes: None, sent: list[Any]
 ) -> None:
     other = ("other", b"[mysqld]\ninnodb_io_capacity = 6000\n")
-    request = StudyRequest(template="compare", configs=[lifecycle.MINE, other], blocks=2)
+    request = StudyRequest(
+        template="compare", configs=[lifecycle.MINE, other], blocks=2, races=False
+    )
     study = create_study(request)
 
     def measure(plan: Plan, **_: Any) -> Measurement:
@@ -221,7 +235,7 @@ def test_a_majority_without_a_baseline_does_not_take_the_ranking(
     (board,) = boards(study)
     assert board.excluded_runs == 4
     assert {row.candidate.name: row.ranked.runs for row in board.rows} == {
-        "server-default": 2,
+        "server-default": 4,
         "mine": 0,
         "other": 0,
     }
