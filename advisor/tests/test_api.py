@@ -260,7 +260,7 @@ def test_a_study_is_stored_with_the_real_service(
     assert answer.status_code == 201, answer.content
     study = Study.objects.get(pk=answer.json()["id"])
     assert study.candidates.filter(name="mine").exists()
-    assert study.slots.count() == 2 * study.candidates.count()
+    assert study.slots.count() == study.candidates.count() + 1
 
 
 @pytest.mark.server
