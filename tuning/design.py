@@ -14,20 +14,11 @@ class Place(NamedTuple):
     twin: int = 0
 
 
-def randomised_blocks(n_candidates: int, blocks: int, seed: int) -> list[list[int]]:
-    """Per block an order of all candidates (places from 0); the same seed gives the same order.
+def block_order(candidates: Sequence[str], baseline: str, block: int, seed: int) -> list[Place]:
+    """The runs of one block in random order, the baseline twice (A/A).
 
     Each candidate runs once per block, so what changes slowly on the host (heat, a filling
     device, neighbours) meets all of them alike and cancels out within the block.
-    """
-    if n_candidates < 1 or blocks < 1:
-        raise ValueError("a design needs at least one candidate and one block")
-    source = random.Random(seed)
-    return [source.sample(range(n_candidates), n_candidates) for _ in range(blocks)]
-
-
-def block_order(candidates: Sequence[str], baseline: str, block: int, seed: int) -> list[Place]:
-    """The runs of one block in random order, the baseline twice (A/A).
 
     Depends on the seed, the block's number and who runs in it, not on the blocks before: a study
     that races or is extended draws its next block when it knows who is left.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tuning.catalogue.knob import Durability
 from tuning.configs.circumstances import UNKNOWN, Circumstances
@@ -67,6 +67,11 @@ def plan_candidates(
         )
         for name in presets
     ]
+    baseline = planned[0]
+    for number in range(2, template.copies_of_baseline + 2):
+        name = f"{baseline.name}-{number}"
+        source = f"{baseline.name} under another name, to see the noise"
+        planned.append(replace(baseline, name=name, is_baseline=False, source=source))
     problems: list[Problem] = []
     for name, data in files:
         taken = {candidate.name for candidate in planned}

@@ -82,7 +82,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             blocks=sizes.blocks,
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
             durability=request.durability,
-            keeps_duplicates=request.keeps_duplicates,
+            keeps_duplicates=request.keeps_duplicates or template.copies_of_baseline > 0,
             races=template.races if request.races is None else request.races,
             confirms=template.confirms if request.confirms is None else request.confirms,
             budget_minutes=request.budget_minutes,

@@ -16,7 +16,8 @@ SCHEMA_FILE = HERE / "template.schema.json"
 class StudyTemplate:
     """What a study of this kind measures; times in seconds, `baseline` is one of `presets`.
 
-    `races` and `confirms` as in `tuning.models.Study`.
+    `races` and `confirms` as in `tuning.models.Study`. `copies_of_baseline` are further names of
+    the same config, measured apart: what they differ by is noise.
     """
 
     name: str
@@ -30,6 +31,7 @@ class StudyTemplate:
     baseline: str
     races: bool = True
     confirms: bool = True
+    copies_of_baseline: int = 0
 
 
 def template_names() -> list[str]:
@@ -61,4 +63,7 @@ def read_template(path: Path) -> StudyTemplate:
         blocks=content["blocks"],
         presets=tuple(content["presets"]),
         baseline=content["baseline"],
+        races=content.get("races", True),
+        confirms=content.get("confirms", True),
+        copies_of_baseline=content.get("copies_of_baseline", 0),
     )

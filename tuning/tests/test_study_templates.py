@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.servers.binary import Flavour
+from tuning.configs.candidates import plan_candidates
+from tuning.configs.resources import HostResources
+from tuning.configs.target import ServerTraits
 from tuning.errors import InvalidDataFile, UnknownTemplate
 from tuning.study_templates import load_template, template_names
 from tuning.study_templates.loader import HERE, read_template
@@ -23,6 +27,20 @@ def test_quick_is_what_the_docs_say() -> None:
         "whitepaper-3",
         "whitepaper-a",
     )
+
+
+def test_the_noise_floor_is_one_config_under_six_names() -> None:
+    template = load_template("noise-floor")
+    assert (template.copies_of_baseline, template.races, template.confirms) == (5, False, True)
+    target = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+    resources = HostResources(memory_bytes=8 << 30, logical_cpus=2, data_bytes=1 << 30)
+    planned = plan_candidates(template, [], target, resources=resources)
+    assert [plan.name for plan in planned] == [
+        "server-default",
+        *(f"server-default-{number}" for number in range(2, 7)),
+    ]
+    assert {plan.is_baseline for plan in planned[1:]} == {False}
+    assert len({str(plan.knobs) for plan in planned}) == 1
 
 
 @pytest.mark.parametrize("name", template_names())
