@@ -104,8 +104,8 @@ def _recorded(rng: np.random.Generator, studies: int, rows: int, blocks: int) ->
 def residuals(path: Path = RECORDED) -> Floats:
     """Log residuals of the recorded runs, widened by what fitting took out of them.
 
-    The file: {"studies": [{"name", "runs": [{"block", "config", "tpmP"}, ...]}, ...]}; configs
-    that are the same under several names carry one name.
+    The file: {"studies": [{"name", "runs": [{"block", "config", "tpmP"}, ...]}, ...]}; runs of
+    one config that went by several names say so in "name".
     """
     content: dict[str, Any] = json.loads(path.read_text())
     return np.concatenate([_study_residuals(study["runs"]) for study in content["studies"]])

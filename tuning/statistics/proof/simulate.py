@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tuning.statistics.analysis import analyse_table
 from tuning.statistics.compare import compare
+from tuning.statistics.confirmation import ConfirmationState, confirm, pairs_needed
+from tuning.statistics.data import Metric, Table
 from tuning.statistics.fit import fit
 from tuning.statistics.proof.methods import METHODS, rows_treatment
 from tuning.statistics.proof.noise import Scenario
@@ -94,6 +97,61 @@ def race(y: Floats) -> Race:
             over = decided(fitted, live[some], block + 1) | ~live[some, 1:].any(axis=1)
             running[some[over]] = False
     return Race(winners(seen), winners(y), float(used.mean() / (rows * blocks)))
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """in_study, in_pairs: mean effects of the winners as shares; pairs: mean count of pairs;
+    share: of the winners that are confirmed; winners: how many were looked at.
+    """
+
+    in_study: float
+    in_pairs: float
+    pairs: float
+    share: float
+    winners: int
+
+
+def confirmed(
+    scenario: Scenario, studies: int, effects: Sequence[float], blocks: int, most: int
+) -> Confirmed:
+    """Measure up to `most` winners afresh; the best candidate where a study names none."""
+    y = draw(scenario, studies, effects, blocks)[:most]
+    rng = np.random.default_rng(blocks)
+    logs, fresh, counts, states = [], [], [], []
+    named = winners(y) > 0
+    # Among equals winners are few: the best candidate of every study stands in for them.
+    for study in y[named] if any(effects) else y:
+        analysis = analyse_table(_as_table(study), Metric.TPMP)
+        best = next(s for s in analysis.standings if s.name != analysis.baseline)
+        pairs = pairs_needed(analysis)
+        again = scenario.draw(rng, 1, 3, pairs)[0]
+        again[1] += np.log1p(effects[int(best.name)])
+        found = confirm(
+            [(float(np.exp(ours)), float(np.exp(theirs))) for theirs, ours in again[:2].T],
+            best.name,
+            analysis.baseline,
+            run_noise=analysis.run_noise,
+        )
+        logs.append(np.log(best.ratio or 1.0))
+        fresh.append(np.log(found.ratio or 1.0))
+        counts.append(pairs)
+        states.append(found.state is ConfirmationState.CONFIRMED)
+    if not states:
+        return Confirmed(0.0, 0.0, 0.0, 0.0, 0)
+    return Confirmed(
+        in_study=float(np.expm1(np.mean(logs))),
+        in_pairs=float(np.expm1(np.mean(fresh))),
+        pairs=float(np.mean(counts)),
+        share=float(np.mean(states)),
+        winners=len(states),
+    )
+
+
+def _as_table(study: Floats) -> Table:
+    rows, blocks = study.shape
+    names = ("base", *(str(place) for place in range(rows - 2)))
+    return Table(names, tuple(range(blocks)), study[None], rows_treatment(rows))
 
 
 def best_of_means(y: Floats) -> Places:

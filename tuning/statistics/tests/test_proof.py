@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from tuning.statistics.proof.__main__ import markdown
+from tuning.statistics.analysis import analyse
+from tuning.statistics.proof.__main__ import BEGIN, END, markdown, with_tables
+from tuning.statistics.proof.__main__ import STUDIES as STUDIES_OF_THE_COMMAND
 from tuning.statistics.proof.criteria import CANDIDATES, Table
 from tuning.statistics.proof.methods import CHOSEN
-from tuning.statistics.proof.noise import Scenario, residuals, scenarios
+from tuning.statistics.proof.noise import RECORDED, Scenario, residuals, scenarios
 from tuning.statistics.proof.simulate import (
     best_of_means,
     coverage,
@@ -18,6 +23,8 @@ from tuning.statistics.proof.simulate import (
     race,
     winners,
 )
+from tuning.statistics.tests.helpers import ok
+from tuning.statistics.verdict import VerdictKind, conclude
 
 STUDIES = 400
 HELD = [scenario for scenario in scenarios() if scenario.held]
@@ -49,7 +56,7 @@ def test_true_gains_are_found(name: str, gain: float, blocks: int, least: float)
 
 
 def test_racing_says_the_same_with_fewer_runs() -> None:
-    found = race(draw(BY_NAME["stalled"], STUDIES // 2, [0.28] + [0.0] * 7, 10))
+    found = race(draw(BY_NAME["stalled"], STUDIES // 4, [0.28] + [0.0] * 7, 10))
     assert (found.winner == found.winner_in_full).mean() >= 0.95
     assert found.share <= 0.60
 
@@ -77,9 +84,32 @@ def test_recorded_runs_are_there_and_noisy() -> None:
     assert residuals().mean() == pytest.approx(0, abs=1e-9)
 
 
+def test_the_recorded_study_of_six_names_for_one_config_shows_no_difference() -> None:
+    runs = json.loads(RECORDED.read_text())["studies"][1]["runs"]
+    found = analyse(
+        [ok(run["name"], run["block"], tpmP=run["tpmP"]) for run in runs], "server-default"
+    )
+    assert len(found.standings) == 6
+    assert {standing.rank for standing in found.standings} == {1}
+    assert conclude(found).kind is VerdictKind.NO_DIFFERENCE
+
+
 def test_a_missed_promise_is_reported() -> None:
-    table = Table("title", ["a", "b"], [["1", "2"]])
+    table = Table("Title", "Note.", ["a", "b"], [["1", "2"]])
     table.check(True, "kept")
     table.check(False, "not kept")
     assert table.missed == ["not kept"]
-    assert markdown(table) == "title\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+    shown = markdown(table)
+    assert shown == "**Title.** Note.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+    page = with_tables(f"before\n{BEGIN}\nold\n{END}\nafter\n", [shown])
+    assert page == f"before\n{BEGIN}\n\n{shown}\n{END}\nafter\n"
+    with pytest.raises(ValueError, match="no place for the tables"):
+        with_tables("a page", [shown])
+
+
+def test_the_document_has_the_figures_of_every_promise() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "statistics.md").read_text()
+    figures = page.partition(BEGIN)[2].partition(END)[0]
+    for title in ("False winners", "Power", "Intervals", "Racing", "Confirmation", "Peers"):
+        assert f"**{title}.**" in figures
+    assert f"{STUDIES_OF_THE_COMMAND} simulated studies per line." in figures

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
+from tuning.statistics.analysis import analyse
 from tuning.statistics.budget import plan, seconds_left
 from tuning.statistics.data import Observation
+from tuning.statistics.proof.noise import scenarios
+from tuning.statistics.proof.simulate import draw, race
 from tuning.statistics.racing import (
     DECIDE_ALPHA,
     DROP_ALPHA,
@@ -21,7 +25,7 @@ from tuning.statistics.racing import (
     drop_alpha,
     next_block,
 )
-from tuning.statistics.tests.helpers import BASE, cut, study
+from tuning.statistics.tests.helpers import BASE, cut, names, ok, study
 
 PLENTY = Budget(runs_left=10_000)
 
@@ -98,6 +102,29 @@ def test_cut_short_once_may_be_the_host_twice_is_the_config() -> None:
 def test_a_study_without_baseline_figures_goes_on() -> None:
     runs = [run for run in study({"a": 0.3}, blocks=4) if run.candidate != BASE]
     assert step(runs, "a").run == (BASE, "a")
+
+
+@pytest.mark.parametrize("name", ["5 %", "stalled"])
+def test_block_by_block_it_is_the_race_that_the_proof_simulates(name: str) -> None:
+    scenario = next(found for found in scenarios() if found.name == name)
+    y = draw(scenario, 4, [0.28, 0.1, 0.0, -0.1], 8)
+    simulated = race(y)
+    used = 0
+    for logs, winner in zip(y, simulated.winner, strict=True):
+        rows = [(BASE, 0), (BASE, 1), *((candidate, 0) for candidate in names(4))]
+        seen: list[Observation] = []
+        out: dict[str, str] = {}
+        for block in range(8):
+            found = step(seen, *names(4), out=out)
+            out |= found.dropped
+            seen += [
+                ok(who, block, twin=twin, tpmP=float(np.exp(value)))
+                for (who, twin), value in zip(rows, logs[:, block], strict=True)
+                if who in found.run
+            ]
+        used += len(seen)
+        assert analyse(seen, BASE, names(4)).winner == (names(4)[winner - 1] if winner else None)
+    assert used == pytest.approx(simulated.share * y.size)
 
 
 def test_the_looks_stay_within_what_they_may_err_together() -> None:
