@@ -46,7 +46,6 @@ class Fit:
         covariance of the effects i and j.
     df: (studies,), residual degrees of freedom; below 1 nothing is known of the noise.
     pooled: (studies,), variance of a run, over all candidates.
-    blocks: (studies, B), the blocks' own effects.
     cleaned: (studies, rows, B), the figures with far-out runs pulled in.
     baseline_rows: which rows are the baseline's.
     """
@@ -57,7 +56,6 @@ class Fit:
     parts: Floats
     df: Floats
     pooled: Floats
-    blocks: Floats
     cleaned: Floats
     baseline_rows: NDArray[np.int64]
 
@@ -153,7 +151,6 @@ def _conclude(
         parts=design.parts(),
         df=design.df,
         pooled=pooled,
-        blocks=block + effect[:, :1],
         cleaned=np.where(there, fitted + pulled, np.nan),
         baseline_rows=np.flatnonzero(design.treatment == 0),
     )
