@@ -32,8 +32,8 @@ def host_fingerprint(
     """Name -> text of what stays the same from run to run on an unchanged host.
 
     Keys: cpu_model, logical_cpus, memory_bytes, kernel, machine, virtualisation, those of
-    `host_tunables` and, with the prefixes data_ and log_, kind, block_device, model, scheduler,
-    file_system, mount_options. What the host does not tell is "unknown". `log` is None where the
+    `host_tunables` and, with the prefixes data_ and log_, kind, block_device, model, transport,
+    write_cache, raid, scheduler, file_system, mount_options. What the host does not tell is "unknown". `log` is None where the
     logs live with the data; then there are no log_ keys. Free space, load and the current clock
     rate are left out on purpose.
     """
@@ -88,9 +88,13 @@ def comparable_facts(fingerprint: Mapping[str, str]) -> dict[str, str]:
 
 def _device_facts(prefix: str, device: DeviceIdentity) -> dict[str, str]:
     return {
-        f"{prefix}_kind": device.kind.value,
+        # A user who corrects the kind has not changed the device.
+        f"{prefix}_kind": (device.discovered_kind or device.kind).value,
         f"{prefix}_block_device": device.block_device or "none",
         f"{prefix}_model": device.model or UNKNOWN,
+        f"{prefix}_transport": device.transport.value,
+        f"{prefix}_write_cache": device.write_cache or UNKNOWN,
+        f"{prefix}_raid": device.raid_level or "none",
         f"{prefix}_scheduler": device.scheduler or UNKNOWN,
         f"{prefix}_file_system": device.file_system or UNKNOWN,
         # The order in which options were given does not matter to the file system.
