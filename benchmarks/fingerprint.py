@@ -33,9 +33,9 @@ def host_fingerprint(
 
     Keys: cpu_model, logical_cpus, memory_bytes, kernel, machine, virtualisation, those of
     `host_tunables` and, with the prefixes data_ and log_, kind, block_device, model, transport,
-    write_cache, raid, scheduler, file_system, mount_options. What the host does not tell is "unknown". `log` is None where the
-    logs live with the data; then there are no log_ keys. Free space, load and the current clock
-    rate are left out on purpose.
+    write_cache, raid, scheduler, file_system, mount_options. What the host does not tell is
+    "unknown". `log` is None where the logs live with the data; then there are no log_ keys. Free
+    space, load and the current clock rate are left out on purpose.
     """
     cpuinfo = _text(proc_root / "cpuinfo")
     facts = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,22 @@ from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.services.circumstances import circumstances_here, resources_here
 from tuning.services.continuation import continue_study, queue_more_blocks
 from tuning.services.dispatch import advance_host
-from tuning.services.requests import LARGEST, BadRequest, StudyRequest, origin_of, sizes_of
+from tuning.services.forecast import ASSUMED_OVERHEAD_S
+from tuning.services.requests import (
+    LARGEST,
+    BadRequest,
+    Sizes,
+    StudyRequest,
+    origin_of,
+    sizes_of,
+)
 from tuning.services.study_rows import (
     candidate_row,
     device_row,
     server_row,
     workload_row,
 )
+from tuning.statistics.budget import plan
 from tuning.study_templates import load_template
 
 # Room for the golden copy, the clone of the run at hand, and what a run adds to it.
@@ -70,6 +80,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     )
     if len(planned) < 2:
         raise BadRequest(f"template {template.name!r} needs a config of yours to compare with")
+    _check_budget(request, sizes, candidates=len(planned) - 1)
     redo = [Expected(plan.knobs, target, circumstances).redo() or 0 for plan in planned]
     check_usable(identity.path, needed + max(redo))
     with transaction.atomic():
@@ -141,6 +152,21 @@ def cancel_study(study: Study) -> None:
         stop_request=heartbeat.CANCELLED
     )
     advance_host(study.host_id)
+
+
+def _check_budget(request: StudyRequest, sizes: Sizes, candidates: int) -> None:
+    """Refuse minutes that hold too few blocks to tell a difference from noise."""
+    if request.budget_minutes is None:
+        return
+    run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
+    places = len(sizes.connections)
+    fits = plan(request.budget_minutes / places, candidates, run_s)
+    if not fits.is_enough:
+        needed = fits.least_blocks * (candidates + 2) * run_s + fits.pairs_s
+        raise BadRequest(
+            f"budget_minutes of {request.budget_minutes} holds {fits.blocks} blocks, and a study "
+            f"of this size needs {fits.least_blocks}: about {ceil(places * needed / 60)} minutes"
+        )
 
 
 def _usable_device(named: Path | None) -> DeviceIdentity:

@@ -1,4 +1,4 @@
-"""From minutes to blocks, and how long what is left will take."""
+"""From minutes to blocks."""
 
 from __future__ import annotations
 
@@ -43,8 +43,3 @@ def plan(minutes: float, candidates: int, run_s: float, setup_s: float = 0.0) ->
     blocks = max(0, floor(left / (runs_per_block * run_s)))
     runs = blocks * runs_per_block
     return BudgetPlan(blocks, runs, setup_s + runs * run_s + pairs_s, pairs_s)
-
-
-def seconds_left(runs: int, run_s: float, pairs: int = 0) -> float:
-    """Time for so many runs and confirmation pairs; an upper end where racing drops some."""
-    return (runs + 2 * pairs) * run_s

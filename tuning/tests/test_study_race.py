@@ -185,14 +185,20 @@ def test_what_cannot_be_extended_says_why() -> None:
 
 
 def test_a_budget_in_minutes_ends_the_blocks() -> None:
-    study = started(budget_minutes=10, configs=[("same", cnf(4000))], blocks=1)
+    study = started(budget_minutes=30, configs=[("same", cnf(4000))], blocks=1)
     run_to_the_end(study, noisy({}))
     assert study.state == StudyState.FINISHED
-    # 10 minutes less five pairs, in runs of at least the 17 s that the template asks for.
+    # The minutes less five pairs, in runs of at least what the template asks for.
     blocks = study.slots.filter(purpose=SlotPurpose.BLOCK).count() / 3
     workload = study.workloads.get()
     run_s = workload.warmup_s + workload.measure_s
-    assert blocks == (600 - 10 * run_s) // run_s // 3
+    assert blocks == (1800 - 10 * run_s) // run_s // 3
+
+
+def test_a_budget_too_small_for_a_verdict_is_refused_with_what_is_needed() -> None:
+    with pytest.raises(BadRequest, match=r"holds \d blocks, and .* needs 3: about \d+ minutes"):
+        started(budget_minutes=8)
+    assert not Study.objects.exists()
 
 
 def test_progress_counts_what_is_ahead_at_most() -> None:

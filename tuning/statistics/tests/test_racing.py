@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tuning.statistics.analysis import analyse
-from tuning.statistics.budget import plan, seconds_left
+from tuning.statistics.budget import plan
 from tuning.statistics.data import Observation
 from tuning.statistics.proof.noise import scenarios
 from tuning.statistics.proof.simulate import draw, race
@@ -143,6 +143,5 @@ def test_minutes_become_blocks_and_keep_time_for_the_pairs() -> None:
     assert found.is_enough
     assert not plan(minutes=5, candidates=4, run_s=20).is_enough
     assert plan(minutes=1, candidates=4, run_s=20).blocks == 0
-    assert seconds_left(10, 20, pairs=5) == 400
     with pytest.raises(ValueError, match="at least one candidate"):
         plan(minutes=5, candidates=0, run_s=20)
