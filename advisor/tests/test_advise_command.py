@@ -58,7 +58,7 @@ def test_a_study_ends_in_a_ranking_and_a_file_the_server_accepts(
     for row in rows.values():
         assert set(row) >= ROW_KEYS
         assert row["outcome"] == "ok"
-        assert row["runs"] == 2
+        assert row["runs"] >= 2  # the baseline runs twice in each block
         assert row["tpmP"] > 0
         assert 0 < row["p95_ms"] <= row["p99_ms"] <= row["max_ms"]
         assert row["host_path_length"] > row["server_path_length"] > 0
@@ -81,10 +81,8 @@ def test_the_quick_template_runs_every_whitepaper_config_on_mariadb(
     assert place.left_behind() == []
 
 
-def test_refused_merged_and_unsafe_configs_are_told_apart(home: Home, tmp_path: Path) -> None:
+def test_merged_and_unsafe_configs_are_told_apart(home: Home, tmp_path: Path) -> None:
     texts = {
-        # Each value is fine by itself; together they stop InnoDB, which says so in its error log.
-        "refused": "innodb_redo_log_capacity = 8M\ninnodb_thread_concurrency = 1000\n",
         "unsafe": "innodb_flush_log_at_trx_commit = 2\nquery_cache_size = 0\n",
         "same": "innodb_flush_log_at_trx_commit = 2\n",
     }
@@ -105,16 +103,14 @@ def test_refused_merged_and_unsafe_configs_are_told_apart(home: Home, tmp_path: 
     assert [stage["passed"] for stage in candidates["unsafe"]["checks"]] == [True] * 4
     assert candidates["same"]["merged_into"] == "unsafe"
     rows = {(row["config"], row["durability"]): row for row in document["ranking"]}
-    assert rows["refused", "D0"]["outcome"] == "no_start"
-    assert rows["refused", "D0"]["runs"] == 0
     assert rows["unsafe", "D1"]["outcome"] == rows["server-default", "D1"]["outcome"] == "ok"
-    refused = candidates["refused"]
-    assert refused["refusal"]
-    assert refused["checks"][2]["log_tail"]
-    assert not refused["checks"][3]["reached"]
-    # D0 has its file; what may lose commits has none before that is acknowledged.
-    assert done.returncode == 0, done.stderr
-    assert "innodb_flush_log_at_trx_commit = 2" not in output.read_text()
+    # What may lose commits has no file before that is acknowledged; the baseline may have won.
+    if done.returncode:
+        assert done.stderr.splitlines()[-1].startswith("durability_not_acknowledged: unsafe is")
+        assert "give --acknowledge D1 at the start" in done.stderr
+        assert not output.exists()
+    else:
+        assert "innodb_flush_log_at_trx_commit = 2" not in output.read_text()
 
 
 @pytest.mark.parametrize(
@@ -162,6 +158,11 @@ def test_wrong_input_is_one_typed_line_and_starts_nothing(
         ("plugin-load-add = evil.so", "plugin"),
         ("innodb_flush_log_at_trx_commit = 2", "D1"),
         ("innodb_buffer_pool_size = 4096G", "memory"),
+        # Each value is fine by itself; together they would stop InnoDB.
+        (
+            "innodb_thread_concurrency = 1000\ninnodb_redo_log_capacity = 8M",
+            "the server does not start",
+        ),
     ],
 )
 def test_a_config_with_a_fault_is_refused_by_name_and_line(
