@@ -144,7 +144,8 @@ def test_a_finished_study_draws_its_chart(visitor: Visitor) -> None:
         visitor.open(reverse("study-detail", args=[study.pk]))
         chart = visitor.page.locator(".chart")
         expect(chart.locator("svg.main-svg").first).to_be_visible()
-        expect(chart.locator(".points .point")).to_have_count(2 * (5 + 12))
+        # Five medians and the runs that ended well; the baseline runs twice in each block.
+        expect(chart.locator(".points .point")).to_have_count(2 * (5 + 15))
         expect(chart).to_contain_text("New-Orders per minute")
         assert set(visitor.overflow().values()) == {0}
 
@@ -153,7 +154,7 @@ def test_a_finished_study_draws_its_chart(visitor: Visitor) -> None:
 
 def test_a_run_draws_its_seconds(visitor: Visitor) -> None:
     study = factories.measured_study(blocks=1, names=["server-default"], samples=True)
-    run = study.slots.get().run
+    run = study.slots.earliest("order").run
 
     def look() -> None:
         visitor.open(reverse("run-detail", args=[run.pk]))
@@ -208,16 +209,16 @@ def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visito
         page.evaluate("window.loadedOnce = true")
         live = page.locator("#study-live")
         expect(live).to_contain_text(f"Candidate {current.candidate.name}")
-        expect(live).to_contain_text("0 of 4 runs ended")
-        expect(page.locator("#announcer")).to_have_text(re.compile("Run 1 of 4"))
+        expect(live).to_contain_text("0 of 6 runs ended")
+        expect(page.locator("#announcer")).to_have_text(re.compile("Run 1 of 6"))
         expect(page.locator(".chart")).to_contain_text("appears with the first run")
         page.locator("details.candidate summary").first.click()
 
     def see_first_run() -> None:
-        expect(page.locator("#study-live")).to_contain_text("1 of 4 runs ended")
+        expect(page.locator("#study-live")).to_contain_text("1 of 6 runs ended")
         expect(page.locator(".board .num >> text=/^\\d,\\d{3}$/").first).to_be_visible()
         expect(page.locator(".chart svg.main-svg").first).to_be_visible()
-        expect(page.locator("#announcer")).to_have_text(re.compile("Run 2 of 4"))
+        expect(page.locator("#announcer")).to_have_text(re.compile("Run 2 of 6"))
         page.evaluate("document.querySelector('.chart').dataset.kept = 'yes'")
 
     def see_the_end() -> None:
@@ -228,8 +229,8 @@ def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visito
         assert page.evaluate("window.loadedOnce"), "the page was loaded again"
         assert page.locator(".chart[data-kept=yes]").count() == 1, "the chart was swapped"
         assert page.locator("details.candidate").first.get_attribute("open") is not None
-        # Two medians and two runs of each candidate, in both panels.
-        expect(page.locator(".chart .points .point")).to_have_count(12)
+        # Two medians, two runs of the candidate and four of the baseline, in both panels.
+        expect(page.locator(".chart .points .point")).to_have_count(16)
 
     in_browser(open_page)
     factories.finish(current.run)
