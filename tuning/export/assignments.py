@@ -15,6 +15,7 @@ from tuning.catalogue.knob import Dynamic, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.target import ServerTraits
 from tuning.export.facts import ExportFacts
+from tuning.export.lines import default_of, fixed_default
 
 # A ceiling has to move out of the way before what is below it, whichever way the two go.
 CEILINGS = {
@@ -32,6 +33,11 @@ NEVER_PERSISTED = frozenset(
 )
 _GTID_STEPS = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
 _GTID = ("gtid_mode", "enforce_gtid_consistency")
+_POOL = "innodb_buffer_pool_size"
+_POOL_LIMIT = "innodb_buffer_pool_size_max"
+_REDO = "innodb_log_file_size"
+# Seen to wait for ever on 10.11.7, never on 10.11.19 and 11.8.6.
+_REDO_RESIZED_WELL = (10, 11, 12)
 _MIB = 1024**2
 _DEFAULT_CHUNK = 128 * _MIB
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
@@ -86,8 +92,15 @@ def assign(knob: Knob, value: str, before: str | None, facts: ExportFacts) -> As
         return Assignment(knob, value, How.FILE, "the server does not persist it")
     if dynamic not in (Dynamic.GLOBAL, Dynamic.SESSION):
         return Assignment(knob, value, How.RESTART, "takes a restart")
-    if knob.name == "innodb_buffer_pool_size" and not _whole_chunks(int(value), facts):
-        why = "no multiple of the running server's chunks, to which it would be rounded"
+    if knob.name == _POOL and (why := _why_pool_waits(int(value), facts)):
+        return Assignment(knob, value, How.RESTART, why)
+    if knob.name == _REDO and server.mariadb and server.version < _REDO_RESIZED_WELL:
+        why = "on a running server of that release the change may never end"
+        return Assignment(knob, value, How.RESTART, why)
+    if knob.name == "innodb_max_purge_lag_wait":
+        return Assignment(knob, value, How.FILE, "makes the server wait once and keeps no value")
+    if knob.name.startswith("thread_pool_") and not _has_thread_pool(facts):
+        why = "a server that was started without thread pool keeps no value"
         return Assignment(knob, value, How.RESTART, why)
     if knob.name == "query_cache_type" and not server.mariadb and before in (None, "OFF"):
         why = "a server that was started without query cache takes a restart"
@@ -124,6 +137,11 @@ def in_order(assignments: Iterable[Assignment], before: Mapping[str, str]) -> li
         mode, consistency = _GTID
         turned_on = found[mode].value.startswith("ON")
         _put_first(found, *((consistency, mode) if turned_on else (mode, consistency)))
+    # These go on in the background. Until then the server ignores innodb_log_file_buffering, and
+    # it has no adaptive hash index, which is then again as it was when the resize began.
+    for slow in (_REDO, _POOL):
+        if slow in found:
+            found[slow] = found.pop(slow)
     return list(found.values())
 
 
@@ -163,13 +181,26 @@ def _put_first(found: dict[str, Assignment], first: str, second: str) -> None:
         found.update(entries)
 
 
-def _whole_chunks(size: int, facts: ExportFacts) -> bool:
-    """Whether a running server takes that pool as it is."""
+def _has_thread_pool(facts: ExportFacts) -> bool:
+    return default_of("thread_handling", facts) in ("pool-of-threads", "loaded-dynamically")
+
+
+def _why_pool_waits(size: int, facts: ExportFacts) -> str:
+    """Why a running server does not take that pool as it is, "" where it does."""
     known = facts.baseline_variables if not facts.baseline_knobs else {}
-    name = "innodb_buffer_pool_chunk_size"
-    chunk_knob = load_catalogue().get(name)
-    default = chunk_knob.default(facts.server) if chunk_knob else None
-    text = known.get(name) or (default if isinstance(default, str) else None)
-    chunk = int(text) if text is not None else _DEFAULT_CHUNK
+    chunk = _default_number("innodb_buffer_pool_chunk_size", known, facts.server)
     instances = int(known.get("innodb_buffer_pool_instances", "1"))
-    return size % ((chunk or _MIB) * max(1, instances)) == 0
+    if size % ((_DEFAULT_CHUNK if chunk is None else chunk or _MIB) * max(1, instances)):
+        return "no multiple of the running server's chunks, to which it would be rounded"
+    limit = load_catalogue().get(_POOL_LIMIT)
+    if limit is not None and limit.exists_in(facts.server):
+        most = _default_number(_POOL_LIMIT, known, facts.server)
+        if most is None or size > most:
+            return f"a running server grows its pool up to {_POOL_LIMIT} only"
+    return ""
+
+
+def _default_number(name: str, known: Mapping[str, str], server: ServerTraits) -> int | None:
+    knob = load_catalogue().get(name)
+    text = known.get(name) or (fixed_default(knob, server) if knob else None)
+    return int(text) if text is not None else None

@@ -15,7 +15,7 @@ from tuning.export.comments import CNF, comment, item
 from tuning.export.current import CurrentLine, current_lines
 from tuning.export.facts import ExportFacts
 from tuning.export.header import header, left_behind
-from tuning.export.lines import Line, default_of, lines_of
+from tuning.export.lines import Line, default_of, lines_of, same
 from tuning.export.safety import require_acknowledged
 from tuning.export.words import effect_of, traits
 
@@ -136,7 +136,7 @@ def _kept(facts: ExportFacts, had: dict[str, CurrentLine]) -> Iterator[str]:
     for name in names:
         measured = shown.get(name) or default_of(name, facts)
         value = had[name].value or had[name].setting.value
-        if measured is not None and measured == value:
+        if measured is not None and value is not None and same(measured, value):
             continue
         was = f"measured with {measured}" if measured else "measured with the server's default"
         given, loses = unsafe.get(name, (None, ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
 from tuning.catalogue.knob import Computed, Durability, Dynamic, Knob
 from tuning.catalogue.loader import load_catalogue
@@ -56,7 +57,7 @@ def lines_of(facts: ExportFacts) -> list[Line]:
     for name, asked in facts.knobs.items():
         knob, value, default = load_catalogue().get(name), values[name], default_of(name, facts)
         durability, loses = given_up.get(name, (Durability.D0, ""))
-        by_itself = default is not None and default.lower() == value.lower()
+        by_itself = default is not None and same(default, value)
         found.append(
             Line(
                 name=name,
@@ -90,7 +91,7 @@ def changed_names(facts: ExportFacts) -> set[str]:
     return {
         name
         for name in names
-        if name not in here or name not in there or here[name].lower() != there[name].lower()
+        if name not in here or name not in there or not same(here[name], there[name])
     }
 
 
@@ -122,6 +123,16 @@ def fixed_default(knob: Knob, server: ServerTraits) -> str | None:
     """The catalogue's default, None where it is unset or worked out by the server."""
     default = knob.default(server) if knob.exists_in(server) else None
     return default if isinstance(default, str) else None
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two values mean the same: servers show some whole numbers as 10.000000."""
+    if one.lower() == other.lower():
+        return True
+    try:
+        return Decimal(one) == Decimal(other)
+    except InvalidOperation:
+        return False
 
 
 def usable(knob: Knob | None, effective: str | None, server: ServerTraits) -> str | None:

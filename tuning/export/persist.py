@@ -91,6 +91,12 @@ def _about(line: Line | None, one: Assignment, facts: ExportFacts) -> Iterator[s
         yield from comment(said, mark=SQL)
     else:
         yield from comment(" ".join([traits(line), *effect_of(line, facts)]), mark=SQL)
+    if one.knob.name == "innodb_buffer_pool_size":
+        said = (
+            "It goes on in the background, and older servers refuse another change until it is "
+            "done: SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'."
+        )
+        yield from comment(said, mark=SQL)
 
 
 def _not_now(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -233,3 +234,36 @@ def test_keeping_the_baseline_is_nothing_to_set_and_nothing_to_undo() -> None:
     assert statements_in(render_set_persist(kept)) == []
     assert statements_in(render_rollback_sql(kept)) == []
     assert knobs_in(render_rollback_cnf(kept)) == {}
+
+
+def test_what_goes_on_in_the_background_comes_last() -> None:
+    knobs = {
+        "innodb_buffer_pool_size": f"{1024**3}",
+        "innodb_log_file_size": f"{1024**3}",
+        "innodb_io_capacity": "5000",
+        "innodb_log_file_buffering": "ON",
+    }
+    names = [line.split()[2] for line in sql(server=MARIADB, knobs=knobs)]
+    assert names[-2:] == ["innodb_log_file_size", "innodb_buffer_pool_size"]
+    before_the_change = dataclasses.replace(MARIADB, version=(10, 11, 7))
+    text = render_set_persist(facts(server=before_the_change, knobs=knobs))
+    assert "SET GLOBAL innodb_log_file_size" not in text
+
+
+def test_a_pool_does_not_grow_beyond_the_limit_of_the_running_server() -> None:
+    newer = dataclasses.replace(MARIADB, version=(11, 8, 6))
+    knobs = {"innodb_buffer_pool_size": f"{1024**3}"}
+    assert statements_in(render_set_persist(facts(server=newer, knobs=knobs))) == []
+    shown = {"innodb_buffer_pool_size_max": f"{8 * 1024**3}"}
+    assert sql(server=newer, knobs=knobs, baseline_variables=shown) == [
+        "SET GLOBAL innodb_buffer_pool_size = 1073741824;"
+    ]
+
+
+def test_the_thread_pool_is_set_only_where_it_runs() -> None:
+    knobs = {"thread_pool_size": "4"}
+    text = render_set_persist(facts(server=MARIADB, knobs=knobs))
+    assert statements_in(text) == []
+    assert "was started without thread pool" in flat(text)
+    running = {"thread_handling": "pool-of-threads"}
+    assert len(sql(server=MARIADB, knobs=knobs, baseline_variables=running)) == 1

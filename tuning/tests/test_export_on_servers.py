@@ -1,0 +1,226 @@
+"""Servers take the exported files and scripts as they are, and the way back leads back."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from pymysql.connections import Connection
+
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.instance import ServerInstance, running_server
+from tuning.catalogue.knob import Durability, Dynamic, Kind, Knob
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.presets import preset_names
+from tuning.configs.readback import Difference, differences, effective_values
+from tuning.configs.target import ServerTraits
+from tuning.export import (
+    ExportFacts,
+    patched_cnf,
+    render_my_cnf,
+    render_rollback_cnf,
+    render_rollback_sql,
+    render_set_persist,
+    retarget,
+)
+from tuning.export.assignments import NEVER_PERSISTED, How, persists
+from tuning.export.persist import planned_assignments
+from tuning.tests.export_cases import MARIADB, MYSQL_57, facts, preset_facts, statements_in
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+CURRENT = b"[client]\nport=3306\n[mysqld]\nmax_connections = 200\nback_log=99 # was more\n"
+# What a running server takes, but no fixed value of it can be read back or set again.
+NO_VALUE = {"innodb_monitor_enable"}
+
+
+def check_file(server: ServerBinary, text: str | bytes, folder: Path) -> None:
+    """Have the server read the file as it does at its start."""
+    config = folder / "my.cnf"
+    config.write_bytes(text if isinstance(text, bytes) else text.encode())
+    target = ServerTraits.of(server)
+    validates = not target.mariadb and target.version >= (8, 0, 16)
+    # MySQL's packaged default for that directory exists only where its package is installed.
+    ask = ["--validate-config"] if validates else ["--verbose", "--help"]
+    ask += [] if target.mariadb else ["--secure-file-priv=NULL"]
+    finished = subprocess.run(
+        [server.path, f"--defaults-file={config}", f"--datadir={folder}", "--user=root", *ask],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert finished.returncode == 0, finished.stderr[-2000:]
+    # An unpacked 5.7 does not know where its messages lie; running_server tells it.
+    said = [line for line in finished.stderr.splitlines() if "errmsg.sys" not in line]
+    assert [line for line in said if "[ERROR]" in line] == []
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_the_server_accepts_the_files(
+    name: str, any_server: ServerBinary, server_tmp: Path
+) -> None:
+    target = ServerTraits.of(any_server)
+    for given in (
+        preset_facts(name, target),
+        retarget(preset_facts(name, MYSQL_57), target),
+        retarget(preset_facts(name, MARIADB), target),
+    ):
+        check_file(any_server, render_my_cnf(given), server_tmp)
+        check_file(any_server, render_rollback_cnf(given), server_tmp)
+        check_file(any_server, patched_cnf(given, CURRENT), server_tmp)
+
+
+@pytest.fixture
+def server(
+    any_server: ServerBinary,
+    fresh_data_dir: Callable[..., Path],
+    server_tmp: Path,
+    registry: Path,
+) -> Iterator[ServerInstance]:
+    """A server that runs with its defaults."""
+    with running_server(
+        any_server,
+        data_dir=fresh_data_dir(any_server),
+        run_dir=server_tmp / "run",
+        registry=registry,
+        options={},
+    ) as running:
+        yield running
+
+
+def run(server: ServerInstance, script: str) -> None:
+    """What a client does with the script."""
+    with contextlib.closing(server.connect()) as connection:
+        run_statements(connection, statements_in(script))
+
+
+def run_statements(connection: Connection, statements: list[str]) -> None:
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+            cursor.fetchall()
+
+
+def settled(
+    server: ServerInstance, wanted: Mapping[str, str], target: ServerTraits
+) -> list[Difference]:
+    """What is not as wanted once the pool and the redo log, which take their time, could be."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and differences(wanted, server.variables(), target):
+        time.sleep(0.1)
+    return differences(wanted, server.variables(), target)
+
+
+def persisted(server: ServerInstance) -> set[str]:
+    with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT variable_name FROM performance_schema.persisted_variables")
+        return {row[0] for row in cursor.fetchall()}
+
+
+def there_and_back(server: ServerInstance, given: ExportFacts) -> None:
+    """Run the script and the way back; whatever can be set is set, and restored."""
+    target, before = given.server, server.variables()
+    planned = planned_assignments(given)
+    wanted = {
+        one.knob.name: one.value
+        for one in planned
+        if one.how is How.NOW and one.knob.name not in NO_VALUE
+    }
+    script = render_set_persist(given, acknowledged=Durability.D2)
+    run(server, script)
+    assert settled(server, wanted, target) == [], given.candidate
+    if persists(target):
+        with contextlib.closing(server.connect()) as connection:
+            later = re.findall(r"^-- (SET PERSIST_ONLY .*;)$", script, re.MULTILINE)
+            run_statements(connection, later)
+        lasting = {one.knob.name for one in planned if one.how in (How.NOW, How.RESTART)}
+        assert persisted(server) == lasting
+    run(server, render_rollback_sql(given, acknowledged=Durability.D2))
+    was, names = (
+        effective_values(wanted, before, target),
+        dict.fromkeys(load_catalogue().knobs, ""),
+    )
+    assert settled(server, was, target) == [], given.candidate
+    assert effective_values(names, server.variables(), target) == (
+        effective_values(names, before, target)
+    )
+    if persists(target):
+        assert persisted(server) == set()
+
+
+def test_scripts_of_presets_set_the_values_and_restore_them(server: ServerInstance) -> None:
+    target = ServerTraits.of(server.binary)
+    before = server.variables()
+    for name in preset_names():
+        there_and_back(server, preset_facts(name, target, baseline_variables=before))
+
+
+# Not beyond its ceiling, not beyond the pool; what 5.7 accepts, but never changes; and what
+# MariaDB switches on, but off again on some file systems only.
+CHOSEN = {
+    "innodb_max_dirty_pages_pct_lwm": "5",
+    "innodb_buffer_pool_size_auto_min": f"{64 * 1024**2}",
+    "innodb_support_xa": None,
+    "innodb_log_file_buffering": None,
+}
+
+
+def other_value(knob: Knob, now: str, target: ServerTraits) -> str | None:
+    """A value that the knob does not have, which no server rounds; None where there is none."""
+    if knob.name in CHOSEN:
+        return CHOSEN[knob.name]
+    if knob.kind is Kind.BOOL:
+        return "OFF" if now == "ON" else "ON"
+    if knob.values(target):
+        return next((word for word in knob.values(target) if word.lower() != now.lower()), None)
+    if knob.kind is Kind.STRING:
+        return "%"
+    limits = knob.limits(target)
+    value = float(now)
+    if limits is None:
+        return None
+    new = 64 * 1024.0**2 if knob.kind is Kind.BYTES else 64.0
+    for candidate in (value * 2, value / 2, new, limits.low + 1):
+        if candidate != value and limits.low <= candidate <= min(limits.high, 2**33):
+            return f"{candidate:g}" if knob.kind is Kind.FLOAT else f"{int(candidate)}"
+    return None
+
+
+def test_every_dynamic_knob_can_be_set_and_restored(server: ServerInstance) -> None:
+    target = ServerTraits.of(server.binary)
+    before = server.variables()
+    knobs: dict[str, str] = {}
+    for knob in load_catalogue().tunable(target):
+        shown = effective_values({knob.name: ""}, before, target).get(knob.name)
+        if knob.dynamic(target) in (Dynamic.GLOBAL, Dynamic.SESSION) and shown is not None:
+            value = other_value(knob, shown or "0", target)
+            if value is not None:
+                knobs[knob.name] = value
+    assert len(knobs) > 30
+    there_and_back(server, facts(server=target, knobs=knobs, baseline_variables=before))
+
+
+def test_only_the_named_variables_are_never_persisted(server: ServerInstance) -> None:
+    target = ServerTraits.of(server.binary)
+    if not persists(target):
+        return
+    refused = set()
+    variables = server.variables()
+    with contextlib.closing(server.connect()) as connection:
+        for knob in load_catalogue().tunable(target):
+            shown = effective_values({knob.name: ""}, variables, target).get(knob.name)
+            if not shown:
+                continue
+            value = shown if re.fullmatch(r"[0-9.]+", shown) else f"'{shown}'"
+            try:
+                run_statements(connection, [f"SET PERSIST_ONLY {knob.variable(target)} = {value}"])
+            except Exception as error:
+                assert "non persistent" in str(error), error  # noqa: PT017
+                refused.add(knob.name)
+    assert refused == {n for n in NEVER_PERSISTED if load_catalogue().knobs[n].exists_in(target)}
