@@ -132,7 +132,15 @@ def test_tiny_data_still_gets_a_pool_that_works(data_bytes: int) -> None:
 
 @pytest.mark.parametrize(
     ("memory_mib", "pool_mib"),
-    [(512, 128), (1023, 128), (1024, 512), (3000, 1500), (4096, 3072), (65536, 49152)],
+    [
+        (512, 128),
+        (1023, 128),
+        (1024, 512),
+        (3000, 1500),
+        (4096, 2048),
+        (8192, 6144),
+        (65536, 49152),
+    ],
 )
 def test_a_dedicated_mariadb_is_sized_by_mysqls_rule(memory_mib: int, pool_mib: int) -> None:
     found = scaled("dedicated-server", GIB, MARIADB, memory=memory_mib * MIB)
