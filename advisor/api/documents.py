@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from advisor.api.results import ranking_of, results_document
 from advisor.pages.check_view import summary_of
 from tuning.catalogue.knob import Durability
 from tuning.configs.gate import durability_of
@@ -24,17 +25,25 @@ from tuning.services.results import boards
 
 
 def study_document(study: Study) -> dict[str, Any]:
-    """The whole answer: `{"study", "ranking", "recommendation", "candidates"}`.
+    """The whole answer: `{"study", "ranking", "recommendation", "candidates", "recommendations",
+    "boards", "trust"}`.
 
-    `recommendation` is None when the study has none; with several devices it is the first one's,
-    with several durability classes that of the safest.
+    `recommendation` is None when the study has none; where it has several it is the first of
+    `recommendations`: of the first device and the fewest connections the safest class.
     """
-    recommendation = study.recommendations.select_related("candidate", "device").first()
+    found = boards(study)
+    rows = study.recommendations.select_related("candidate", "device", "workload")
+    recommendations = [
+        recommendation_document(one)
+        for one in rows.order_by("device_id", "workload__connections", "durability")
+    ]
     return {
         "study": study_summary(study),
-        "ranking": ranking_rows(study),
-        "recommendation": recommendation and recommendation_document(recommendation),
+        "ranking": ranking_of(found),
+        "recommendation": recommendations[0] if recommendations else None,
         "candidates": candidate_documents(study),
+        "recommendations": recommendations,
+        **results_document(study, found),
     }
 
 
@@ -70,6 +79,11 @@ def study_summary(study: Study) -> dict[str, Any]:
         "blocks": study.blocks,
         "seed": study.seed,
         "durability": study.durability,
+        "races": study.races,
+        "confirms": study.confirms,
+        "budget_minutes": study.budget_minutes,
+        "keeps_duplicates": study.keeps_duplicates,
+        "conclusions": study.conclusions,
         "created_at": _time(study.created_at),
         "started_at": _time(study.started_at),
         "finished_at": _time(study.finished_at),
@@ -91,6 +105,8 @@ def study_state(study: Study) -> dict[str, Any]:
             "runs_done": progress.runs_done,
             "runs_total": progress.runs_total,
             "eta_s": None if progress.eta_s is None else round(progress.eta_s, 1),
+            "pair": progress.pair,
+            "pairs": progress.pairs,
         },
         "candidates": candidate_documents(study),
     }
@@ -132,31 +148,8 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 
 def ranking_rows(study: Study) -> list[dict[str, Any]]:
-    """One row per candidate, device, number of connections and durability class, best first within
-    each of these; the baseline is in every one.
-
-    While the study runs these are the medians so far.
-    """
-    return [
-        {
-            "rank": row.ranked.rank,
-            "config": row.candidate.name,
-            "outcome": row.ranked.outcome,
-            "tpmP": row.ranked.tpmP,
-            "ratio_to_baseline": row.ranked.ratio_to_baseline,
-            "p95_ms": row.ranked.p95_ms,
-            "p99_ms": row.ranked.p99_ms,
-            "max_ms": row.ranked.max_ms,
-            "server_path_length": row.ranked.server_path_length,
-            "host_path_length": row.ranked.host_path_length,
-            "runs": row.ranked.runs,
-            "connections": board.workload.connections,
-            "device": board.device.data_dir,
-            "durability": str(board.durability),
-        }
-        for board in boards(study)
-        for row in board.rows
-    ]
+    """The rankings as they stand, also while the study runs."""
+    return ranking_of(boards(study))
 
 
 def recommendation_document(recommendation: Recommendation) -> dict[str, Any]:
@@ -184,6 +177,13 @@ def recommendation_document(recommendation: Recommendation) -> dict[str, Any]:
             for line in losses
         ],
         "formats": list(FORMATS),
+        "connections": recommendation.workload.connections,
+        "kind": recommendation.kind,
+        "interval_low": recommendation.low,
+        "interval_high": recommendation.high,
+        "selected_ratio": recommendation.selected_ratio,
+        "noise_floor": recommendation.noise_floor,
+        "confirmation": recommendation.confirmation,
     }
 
 

@@ -34,6 +34,9 @@ from tuning.services.exports import export_file
 WHICH = [
     OpenApiParameter("device", int, description="Needed when there are several devices."),
     OpenApiParameter(
+        "connections", int, description="Needed when there are several numbers of connections."
+    ),
+    OpenApiParameter(
         "durability", str, enum=CLASSES, description="Needed when there are several classes."
     ),
 ]
@@ -62,7 +65,8 @@ class RecommendationView(APIView):
         responses={
             200: RecommendationSerializer,
             400: OpenApiResponse(
-                ErrorSerializer, description="`device_required`, `durability_required`."
+                ErrorSerializer,
+                description="`device_required`, `connections_required`, `durability_required`.",
             ),
             **MISSING,
         },
@@ -90,7 +94,7 @@ class MyCnfView(APIView):
             (200, "text/plain"): OpenApiTypes.STR,
             400: OpenApiResponse(
                 ErrorSerializer,
-                description="`device_required`, `durability_required`, "
+                description="`device_required`, `connections_required`, `durability_required`, "
                 "`durability_not_acknowledged`.",
             ),
             **MISSING,
@@ -118,7 +122,8 @@ class ExportView(APIView):
             400: OpenApiResponse(
                 ErrorSerializer,
                 description="`invalid_request`, `durability_not_acknowledged`, "
-                "`current_config_needed`, `device_required`, `durability_required`; "
+                "`current_config_needed`, `device_required`, `connections_required`, "
+                "`durability_required`; "
                 "`invalid_config` for lines that cannot be read or had.",
             ),
             **MISSING,
@@ -128,7 +133,9 @@ class ExportView(APIView):
         body = ExportRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         values = body.validated_data
-        found = _choose(pk, values.get("device"), values.get("durability"))
+        found = _choose(
+            pk, values.get("device"), values.get("connections"), values.get("durability")
+        )
         return _file(request, found, body.export_request())
 
 
@@ -142,11 +149,19 @@ def _file(request: Request, recommendation: Recommendation, wanted: ExportReques
 
 
 def _found(request: Request, pk: int) -> Recommendation:
-    device = request.query_params.get("device")
-    if device is not None and not device.isdecimal():
-        raise ApiError(400, "device_required", "device must be a device's id.")
+    device = _number(request, "device", "device must be a device's id.")
+    connections = _number(request, "connections", "connections must be a number.")
     durability = _class_of(request.query_params.get("durability"), "durability")
-    return _choose(pk, None if device is None else int(device), durability)
+    return _choose(pk, device, connections, durability)
+
+
+def _number(request: Request, name: str, message: str) -> int | None:
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    if not text.isdecimal():
+        raise ApiError(400, f"{name}_required", message)
+    return int(text)
 
 
 def _class_of(text: str | None, name: str) -> Durability | None:
@@ -158,14 +173,20 @@ def _class_of(text: str | None, name: str) -> Durability | None:
     return Durability(text)
 
 
-def _choose(pk: int, device: int | None, durability: str | None) -> Recommendation:
+def _choose(
+    pk: int, device: int | None, connections: int | None, durability: str | None
+) -> Recommendation:
     """The one recommendation that is meant; an error that lists them where there are several."""
     study = get_object_or_404(studies(), pk=pk)
     if not study.is_finished:
         raise ApiError(409, "study_running", "The study has not ended yet.")
-    found = study.recommendations.select_related("candidate__config", "device", "study__server")
+    found = study.recommendations.select_related(
+        "candidate__config", "device", "workload", "study__server"
+    )
     if device is not None:
         found = found.filter(device_id=device)
+    if connections is not None:
+        found = found.filter(workload__connections=connections)
     if durability is not None:
         found = found.filter(durability=durability)
     rows = list(found)
@@ -179,6 +200,14 @@ def _choose(pk: int, device: int | None, durability: str | None) -> Recommendati
             "device_required",
             "The study has several devices: name one with device=ID.",
             {"devices": devices},
+        )
+    numbers = sorted({row.workload.connections for row in rows})
+    if len(numbers) > 1:
+        raise ApiError(
+            400,
+            "connections_required",
+            "There are several numbers of connections: name one with connections=N.",
+            {"connections": numbers},
         )
     if len(rows) > 1:
         raise ApiError(

@@ -16,8 +16,9 @@ from tuning.configs.notes import Action
 from tuning.configs.stages import Stage
 from tuning.configs.target import ServerTraits, parse_traits
 from tuning.export import FORMATS, ExportRequest
-from tuning.models import StudyState
-from tuning.services.requests import LARGEST, StudyRequest
+from tuning.models import SlotPurpose, StudyState
+from tuning.services.requests import LARGEST, MOST_MINUTES, StudyRequest
+from tuning.statistics.verdict import VerdictKind
 
 CLASSES = [one.value for one in Durability]
 FORMAT_NAMES = list(FORMATS)
@@ -95,6 +96,25 @@ class StudyRequestSerializer(StrictSerializer):
     keeps_duplicates = serializers.BooleanField(
         default=False, help_text="Measures configs with the same effective values apart."
     )
+    races = serializers.BooleanField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Drops candidates that are measurably behind. Null: as the template has it.",
+    )
+    confirms = serializers.BooleanField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Measures the winner afresh in pairs. Null: as the template has it.",
+    )
+    budget_minutes = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_MINUTES,
+        required=False,
+        allow_null=True,
+        help_text="Ends the blocks by time in place of their number.",
+    )
 
     def study_request(self) -> StudyRequest:
         values = dict(self.validated_data)
@@ -141,6 +161,11 @@ class StudySerializer(serializers.Serializer[Any]):
     blocks = serializers.IntegerField()
     seed = serializers.IntegerField()
     durability = serializers.CharField()
+    races = serializers.BooleanField(help_text="Drops candidates that are measurably behind.")
+    confirms = serializers.BooleanField(help_text="Measures the winner afresh, in pairs.")
+    budget_minutes = serializers.IntegerField(allow_null=True)
+    keeps_duplicates = serializers.BooleanField()
+    conclusions = serializers.IntegerField(help_text="1, and one more with every extension.")
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
@@ -163,6 +188,8 @@ class ProgressSerializer(serializers.Serializer[Any]):
     runs_done = serializers.IntegerField()
     runs_total = serializers.IntegerField()
     eta_s = serializers.FloatField(allow_null=True, help_text="Seconds left; null: not known.")
+    pair = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
+    pairs = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
@@ -225,6 +252,24 @@ class StudyStateSerializer(StudySerializer):
     candidates = CandidateSerializer(many=True)
 
 
+class MetricRankSerializer(serializers.Serializer[Any]):
+    """A candidate in the ranking by one metric; for times and path lengths less is better."""
+
+    rank = serializers.IntegerField(allow_null=True)
+    ratio_to_baseline = serializers.FloatField(allow_null=True)
+    interval_low = serializers.FloatField(allow_null=True)
+    interval_high = serializers.FloatField(allow_null=True)
+    tied_with = serializers.ListField(child=serializers.CharField())
+    better = serializers.BooleanField()
+    worse = serializers.BooleanField()
+
+
+class MetricRanksSerializer(serializers.Serializer[Any]):
+    tpmP = MetricRankSerializer()
+    p95_ms = MetricRankSerializer()
+    server_path_length = MetricRankSerializer()
+
+
 class RankingRowSerializer(serializers.Serializer[Any]):
     rank = serializers.IntegerField(allow_null=True, help_text="Null: no run ended well.")
     config = serializers.CharField(help_text="The candidate's name.")
@@ -252,6 +297,123 @@ class RankingRowSerializer(serializers.Serializer[Any]):
     durability = serializers.ChoiceField(
         choices=CLASSES, help_text="Of the board; the baseline is on every one."
     )
+    interval_low = serializers.FloatField(
+        allow_null=True, help_text="Of `ratio_to_baseline`: 95 %, for all rows of a board at once."
+    )
+    interval_high = serializers.FloatField(allow_null=True, help_text="Null also: no upper end.")
+    tied_with = serializers.ListField(
+        child=serializers.CharField(), help_text="Who shares its rank: they cannot be told apart."
+    )
+    better = serializers.BooleanField(help_text="Measurably better than the baseline.")
+    worse = serializers.BooleanField(help_text="Measurably worse than the baseline.")
+    at_most = serializers.FloatField(
+        allow_null=True, help_text="Bound of the ratio of a candidate that was cut short."
+    )
+    cut_short = serializers.IntegerField(help_text="Runs that were ended as hopeless.")
+    failures = serializers.IntegerField()
+    left_after_block = serializers.IntegerField(
+        allow_null=True, help_text="When it left the race; null: it did not."
+    )
+    left_reason = serializers.CharField(help_text="Why it left the race; else empty.")
+    on_pareto_front = serializers.BooleanField(
+        help_text="No candidate beats it in all three rankings."
+    )
+    by = MetricRanksSerializer(help_text="Its place in each of the three rankings.")
+    device_id = serializers.IntegerField()
+
+
+class ConfirmationSerializer(serializers.Serializer[Any]):
+    candidate = serializers.CharField()
+    state = serializers.CharField(help_text="measuring, confirmed, withdrawn or unfinished.")
+    pairs_done = serializers.IntegerField()
+    pairs = serializers.IntegerField()
+    ratio_to_baseline = serializers.FloatField(allow_null=True)
+    interval_low = serializers.FloatField(allow_null=True)
+    interval_high = serializers.FloatField(allow_null=True)
+    sentence = serializers.CharField(help_text="Empty while it is measured.")
+
+
+class DriftSerializer(serializers.Serializer[Any]):
+    change = serializers.FloatField(help_text="Of the baseline's tpmP over the study; -0.1: -10 %")
+    minutes = serializers.FloatField()
+    p = serializers.FloatField(help_text="Chance of so clear a trend on a steady host.")
+    is_named = serializers.BooleanField(help_text="Whether the verdict names it.")
+
+
+class BoardSerializer(serializers.Serializer[Any]):
+    device = serializers.CharField(help_text="The device's data directory.")
+    device_id = serializers.IntegerField()
+    connections = serializers.IntegerField()
+    durability = serializers.ChoiceField(choices=CLASSES)
+    blocks = serializers.IntegerField(help_text="In which the baseline has a figure.")
+    verdict_kind = serializers.ChoiceField(choices=list(VerdictKind))
+    verdict = serializers.CharField()
+    winner = serializers.CharField(allow_null=True)
+    noise_floor = serializers.FloatField(
+        allow_null=True, help_text="What two names of one config may differ by; 0.04 is 4 %."
+    )
+    run_noise = serializers.FloatField(
+        allow_null=True, help_text="Standard deviation of one run, as a share of its figure."
+    )
+    same_config_ratio = serializers.FloatField(
+        allow_null=True, help_text="The second baseline's tpmP to the first's (A/A)."
+    )
+    pareto = serializers.ListField(child=serializers.CharField())
+    confirmations = ConfirmationSerializer(many=True)
+    drift = DriftSerializer(allow_null=True)
+    excluded_runs = serializers.IntegerField(help_text="Not comparable with the others.")
+
+
+class TrustSerializer(serializers.Serializer[Any]):
+    disturbed = serializers.IntegerField(help_text="Void runs, those measured again included.")
+    without_figure = serializers.IntegerField(help_text="Of these, void for good.")
+    still_warming = serializers.IntegerField()
+    kinds = serializers.DictField(child=serializers.IntegerField())
+    unwatched = serializers.ListField(child=serializers.CharField())
+
+
+class ResultsSerializer(serializers.Serializer[Any]):
+    boards = BoardSerializer(many=True)
+    trust = TrustSerializer()
+
+
+class DisturbanceSerializer(serializers.Serializer[Any]):
+    kind = serializers.CharField()
+    value = serializers.FloatField()
+    limit = serializers.FloatField()
+    unit = serializers.CharField()
+    text = serializers.CharField()
+
+
+class RunSerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField()
+    order = serializers.IntegerField(help_text="Its place in the study.")
+    config = serializers.CharField(help_text="The candidate's name.")
+    block = serializers.IntegerField()
+    purpose = serializers.ChoiceField(choices=SlotPurpose.values)
+    twin = serializers.IntegerField(help_text="1: the baseline's second run of its block.")
+    device_id = serializers.IntegerField()
+    connections = serializers.IntegerField()
+    state = serializers.CharField(help_text=f"One of {', '.join(RunState.values)}.")
+    reason = serializers.CharField()
+    tpmP = serializers.FloatField(allow_null=True)
+    p95_ms = serializers.FloatField(allow_null=True)
+    server_path_length = serializers.FloatField(allow_null=True)
+    started_at = serializers.DateTimeField(allow_null=True)
+    still_warming = serializers.BooleanField()
+    trend_pct = serializers.FloatField(
+        allow_null=True, help_text="Change of throughput while it was measured."
+    )
+    disturbances = DisturbanceSerializer(many=True, help_text="Why it is void.")
+    measured_again_as = serializers.IntegerField(
+        allow_null=True, help_text="The run that took its place."
+    )
+
+
+class ExtendRequestSerializer(StrictSerializer):
+    """Asks for more blocks of a study that has ended."""
+
+    blocks = serializers.IntegerField(min_value=1, max_value=LARGEST["blocks"])
 
 
 class CheckRequestSerializer(StrictSerializer):
@@ -312,6 +474,17 @@ class RecommendationSerializer(serializers.Serializer[Any]):
     formats = serializers.ListField(
         child=serializers.ChoiceField(choices=FORMAT_NAMES), help_text="To export it in."
     )
+    connections = serializers.IntegerField(help_text="Of the board it won.")
+    kind = serializers.CharField(help_text=f"One of {', '.join(VerdictKind)}; empty: not known.")
+    interval_low = serializers.FloatField(allow_null=True, help_text="Of the ratio, 95 %.")
+    interval_high = serializers.FloatField(allow_null=True)
+    selected_ratio = serializers.FloatField(
+        allow_null=True, help_text="What the blocks had found, before the fresh pairs."
+    )
+    noise_floor = serializers.FloatField(allow_null=True)
+    confirmation = serializers.CharField(
+        help_text="confirmed, withdrawn or unfinished; empty: there was none."
+    )
 
 
 class ExportRequestSerializer(StrictSerializer):
@@ -333,6 +506,9 @@ class ExportRequestSerializer(StrictSerializer):
     )
     device = serializers.IntegerField(
         required=False, allow_null=True, help_text="Needed when there are several devices."
+    )
+    connections = serializers.IntegerField(
+        required=False, allow_null=True, help_text="Needed when there are several workloads."
     )
     durability = serializers.ChoiceField(
         choices=CLASSES, required=False, allow_null=True, help_text="Of the board that it won."

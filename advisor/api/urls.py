@@ -19,6 +19,9 @@ urlpatterns = [
     path("studies/", views.StudyListView.as_view(), name="api-study-list"),
     path("studies/<int:pk>/", views.StudyDetailView.as_view(), name="api-study-detail"),
     path("studies/<int:pk>/ranking/", views.RankingView.as_view(), name="api-ranking"),
+    path("studies/<int:pk>/results/", views.ResultsView.as_view(), name="api-results"),
+    path("studies/<int:pk>/runs/", views.RunListView.as_view(), name="api-runs"),
+    path("studies/<int:pk>/extend/", views.ExtendView.as_view(), name="api-extend"),
     path(
         "studies/<int:pk>/recommendation/",
         recommendation_views.RecommendationView.as_view(),

@@ -16,9 +16,13 @@ from rest_framework.views import APIView
 
 from advisor.api.documents import ranking_rows, study_state, study_summary
 from advisor.api.errors import ApiError, refusal
+from advisor.api.results import results_document, run_documents
 from advisor.api.serializers import (
     ErrorSerializer,
+    ExtendRequestSerializer,
     RankingRowSerializer,
+    ResultsSerializer,
+    RunSerializer,
     StudyPageSerializer,
     StudyRequestSerializer,
     StudyStateSerializer,
@@ -26,7 +30,7 @@ from advisor.api.serializers import (
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import Study
-from tuning.services.studies import create_study
+from tuning.services.studies import create_study, extend_study
 
 UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
 NOT_FOUND = OpenApiResponse(ErrorSerializer, description="There is no such study.")
@@ -102,6 +106,53 @@ class RankingView(APIView):
     )
     def get(self, request: Request, pk: int) -> Response:
         return Response(ranking_rows(get_object_or_404(studies(), pk=pk)))
+
+
+class ResultsView(APIView):
+    @extend_schema(
+        operation_id="get_results",
+        summary="Verdicts with noise floor, confirmation and Pareto front; trust in the runs",
+        responses={200: ResultsSerializer, 401: UNAUTHORISED, 404: NOT_FOUND},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(results_document(get_object_or_404(studies(), pk=pk)))
+
+
+class RunListView(APIView):
+    @extend_schema(
+        operation_id="list_runs",
+        summary="All runs of a study, with what disturbed them",
+        responses={200: RunSerializer(many=True), 401: UNAUTHORISED, 404: NOT_FOUND},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(run_documents(get_object_or_404(studies(), pk=pk)))
+
+
+class ExtendView(APIView):
+    parser_classes = [JSONParser]
+
+    @extend_schema(
+        operation_id="extend_study",
+        summary="Measure more blocks of a finished study and conclude it again",
+        request=ExtendRequestSerializer,
+        responses={
+            200: StudyStateSerializer,
+            400: OpenApiResponse(
+                ErrorSerializer, description="`invalid_request`, `not_finished`, `nothing_left`."
+            ),
+            401: UNAUTHORISED,
+            404: NOT_FOUND,
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        study = get_object_or_404(studies(), pk=pk)
+        body = ExtendRequestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            extend_study(study, body.validated_data["blocks"])
+        except TuningError as error:
+            raise refusal(error) from error
+        return Response(study_state(studies().get(pk=pk)))
 
 
 class NothingHereView(APIView):

@@ -8,6 +8,7 @@ from __future__ import annotations
 ABSENT = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NO-BREAK SPACE}"
+MOST_RATIO = 10.0
 
 
 def decimals(value: float | None, places: int = 1) -> str:
@@ -32,6 +33,29 @@ def percent_change(ratio: float | None) -> str:
     change = round((ratio - 1) * 100, 1)
     sign = "+" if change > 0 else MINUS if change < 0 else "±"
     return f"{sign}{abs(change):,.1f}{NARROW}%"
+
+
+def change_range(low: float, high: float) -> str:
+    """Bounds of a ratio as signed changes: 1.121, 1.354 -> +12.1 to +35.4 %."""
+    return f"{_bound(low)} to {_bound(high)}{NARROW}%"
+
+
+def _bound(ratio: float) -> str:
+    # Two blocks tell next to nothing: such a bound is no figure to be read to its last digit.
+    if ratio > MOST_RATIO:
+        return f">{MOST_RATIO * 100 - 100:,.0f}"
+    change = round((ratio - 1) * 100, 1)
+    sign = "+" if change > 0 else MINUS if change < 0 else "±"
+    return f"{sign}{abs(change):.1f}"
+
+
+def share(value: float | None) -> str:
+    """A share as percent, without a sign: 0.042 -> 4.2 %."""
+    if value is None:
+        return ABSENT
+    if value >= MOST_RATIO:
+        return f">{MOST_RATIO * 100:,.0f}{NARROW}%"
+    return f"{decimals(value * 100)}{NARROW}%"
 
 
 def megacycles(cycles: float | None) -> str:

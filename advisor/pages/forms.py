@@ -13,7 +13,7 @@ from benchmarks.errors import BenchmarkError
 from tuning.catalogue.knob import Durability
 from tuning.configs.target import ServerTraits, parse_traits
 from tuning.errors import TuningError
-from tuning.services.requests import LARGEST, StudyRequest
+from tuning.services.requests import LARGEST, MOST_MINUTES, StudyRequest
 from tuning.study_templates import StudyTemplate
 
 DEFAULT_TEMPLATE = "quick"
@@ -26,6 +26,7 @@ FIELD_OF_CODE = {
     "no_server_found": "server",
     "no_driver": "driver",
 }
+YES_NO = [("", "As the template has it"), ("yes", "Yes"), ("no", "No")]
 # The largest number of connections that a study may have.
 MOST_CONNECTIONS = LARGEST["connections"]
 
@@ -115,6 +116,25 @@ class NewStudyForm(ConfigFields):
     blocks = forms.IntegerField(
         required=False, min_value=1, help_text="How often each candidate runs."
     )
+    budget_minutes = forms.IntegerField(
+        label="Budget, minutes",
+        required=False,
+        min_value=1,
+        max_value=MOST_MINUTES,
+        help_text="Ends the blocks by time in place of their number. Optional.",
+    )
+    races = forms.ChoiceField(
+        label="Race",
+        required=False,
+        choices=YES_NO,
+        help_text="Drops who is measurably behind; the time goes to who is still tied.",
+    )
+    confirms = forms.ChoiceField(
+        label="Confirm the winner",
+        required=False,
+        choices=YES_NO,
+        help_text="Measures it afresh, in at least 5 pairs with the baseline.",
+    )
     keeps_duplicates = forms.BooleanField(
         label="Measure configs with the same effective values apart (A/A comparison)",
         required=False,
@@ -145,6 +165,12 @@ class NewStudyForm(ConfigFields):
             raise forms.ValidationError("Each number of connections must be at least 1.")
         return numbers
 
+    def clean_races(self) -> bool | None:
+        return _yes_no(self.cleaned_data["races"])
+
+    def clean_confirms(self) -> bool | None:
+        return _yes_no(self.cleaned_data["confirms"])
+
     def device_path(self) -> Path | None:
         """The directory on the device that was named."""
         return Path(self.cleaned_data["device"]) if self.cleaned_data["device"] else None
@@ -171,6 +197,9 @@ class NewStudyForm(ConfigFields):
             durability=data["durability"],
             translate_from=data["translate_from"],
             keeps_duplicates=data["keeps_duplicates"],
+            races=data["races"],
+            confirms=data["confirms"],
+            budget_minutes=data["budget_minutes"],
         )
 
     def most_connections(self, template: StudyTemplate) -> int:
@@ -185,6 +214,10 @@ class NewStudyForm(ConfigFields):
         if field is None and error.code == "bad_request" and first_word in self.fields:
             field = first_word
         self.add_error(field, str(error))
+
+
+def _yes_no(text: str) -> bool | None:
+    return {"yes": True, "no": False}.get(text)
 
 
 def _set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:

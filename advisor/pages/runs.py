@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from advisor.charts.payload import charts_payload
 from advisor.charts.telemetry import CHARTS, telemetry_figure, telemetry_series
+from advisor.pages.conditions import conditions_of
 from advisor.pages.measures import measures_of
 from advisor.pages.variables import compare_variables
 from benchmarks.models import Run
@@ -29,6 +30,8 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "run": run,
         "slot": slot,
         "measures": measures_of(run),
+        "conditions": conditions_of(run),
+        "unwatched": run.conditions.get("unwatched", []),
         "requested": requested,
         "others": others,
         "charts": [

@@ -12,13 +12,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
-from advisor.charts.candidates import candidates_figure, candidates_series
+from advisor.charts.boards import board_figures
 from advisor.charts.payload import charts_payload
-from advisor.pages.study_view import board_key, live_context, study_context, study_for_page
+from advisor.pages.board_choice import board_choice
+from advisor.pages.board_view import board_key
+from advisor.pages.extend import ExtendForm
+from advisor.pages.study_view import live_context, study_context, study_for_page
 from benchmarks.models import ACTIVE_RUN_STATES
+from tuning.errors import TuningError
 from tuning.models import Study
+from tuning.services.history import run_history, slots_of
 from tuning.services.results import boards
-from tuning.services.studies import cancel_study
+from tuning.services.studies import cancel_study, extend_study
 
 STUDIES_PER_PAGE = 25
 
@@ -56,7 +61,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     The results come along, to be swapped out of band, only when `seen` is not their stamp.
     """
     study = study_for_page(pk)
-    context: dict[str, Any] = live_context(study)
+    context: dict[str, Any] = live_context(study, board_choice(request.GET))
     changed = request.GET.get("seen") != context["stamp"]
     if changed:
         context = study_context(study, request)
@@ -71,12 +76,32 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
 def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
     """The figures by board; a board without a finished run has none yet."""
     study = get_object_or_404(Study, pk=pk)
+    choice = board_choice(request.GET)
+    history = run_history(slots_of(study))
     figures = {}
     for board in boards(study):
-        series = candidates_series(board)
-        if series.runs:
-            figures[board_key(board)] = candidates_figure(series)
+        key = board_key(board)
+        for name, figure in board_figures(board, history, choice.metric, choice.p95_ms).items():
+            figures[f"{key}-{name}" if name else key] = figure
     return JsonResponse(charts_payload(figures))
+
+
+@require_POST
+def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
+    """More blocks of a study that has ended, or its page with what is wrong beside the field."""
+    study = study_for_page(pk)
+    form = ExtendForm(request.POST, auto_id="extend_%s")
+    if form.is_valid():
+        try:
+            extend_study(study, form.cleaned_data["blocks"])
+        except TuningError as error:
+            study = study_for_page(pk)
+            form.add_error("blocks", str(error))
+        else:
+            messages.info(request, "More blocks are queued; then it is concluded again.")
+            return redirect("study-detail", pk=pk)
+    context = study_context(study, request) | {"extend_form": form}
+    return render(request, "studies/detail.html", context, status=400)
 
 
 @require_POST

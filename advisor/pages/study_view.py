@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Max, Q
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
+from advisor.pages.board_choice import BoardChoice, board_choice
+from advisor.pages.board_view import board_views, verdict_of_study
 from advisor.pages.candidate_view import candidate_views
+from advisor.pages.extend import ExtendForm
 from advisor.pages.recommendation_view import recommendation_views
 from benchmarks.models import ACTIVE_RUN_STATES, RunState
-from tuning.models import Candidate, DurabilityClass, Slot, Study, StudyState
+from tuning.models import Slot, Study, StudyState
+from tuning.services.history import run_history, slots_of
 from tuning.services.progress import StudyProgress, study_progress
-from tuning.services.results import Board, Row, boards
-
-
-@dataclass(frozen=True)
-class BoardRow:
-    """A line of a board and the candidates that were not measured because they are the same."""
-
-    row: Row
-    twins: list[Candidate]
-
-
-@dataclass(frozen=True)
-class BoardView:
-    """A board with the name of its place in the page.
-
-    `shows_durability` says whether its class has to be told: always below D0.
-    """
-
-    key: str
-    title: str
-    board: Board
-    rows: list[BoardRow]
-    shows_durability: bool
-
-    @property
-    def is_safe(self) -> bool:
-        """Whether no candidate of the board may lose anything."""
-        return self.board.durability == DurabilityClass.D0
-
-    @property
-    def has_figures(self) -> bool:
-        """Whether any run of the board ended well."""
-        return any(row.ranked.runs for row in self.board.rows)
+from tuning.services.results import boards
+from tuning.services.trust import trust_of
 
 
 def study_for_page(pk: int) -> Study:
@@ -60,11 +31,7 @@ def study_for_page(pk: int) -> Study:
     )
 
 
-def board_key(board: Board) -> str:
-    return f"board-{board.device.pk}-{board.workload.pk}-{board.durability}"
-
-
-def live_context(study: Study) -> dict[str, Any]:
+def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
     """What changes every second: state, progress, and the stamp of the results."""
     progress = study_progress(study)
     return {
@@ -72,6 +39,7 @@ def live_context(study: Study) -> dict[str, Any]:
         "progress": progress,
         "percent": round(progress.fraction * 100),
         "stamp": results_stamp(study),
+        "choice": choice,
         "took_s": _took_s(study),
         "announcement": _announcement(study, progress),
     }
@@ -79,43 +47,28 @@ def live_context(study: Study) -> dict[str, Any]:
 
 def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
-    slots = study.slots.select_related("run", "candidate", "workload")
+    choice = board_choice(request.GET)
+    slots = slots_of(study)
+    history = run_history(slots)
     ended = [slot for slot in slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
     candidates = list(study.candidates.select_related("config", "merged_into"))
+    views = board_views(boards(study), candidates, history, choice)
     return {
-        **live_context(study),
-        "boards": board_views(study, candidates),
+        **live_context(study, choice),
+        "boards": views,
+        "verdicts": verdict_of_study(study, views),
+        "trust": trust_of(study),
         "recommendations": recommendation_views(study, request),
         "candidates": candidate_views(candidates),
         "refused": [view for view in candidate_views(candidates) if view.candidate.refusal],
-        "ended_slots": started,
+        "ended_runs": [
+            line for line in history if line.run.is_finished and not _never_started(line.slot)
+        ],
         "failed_slots": [slot for slot in started if slot.run.state != RunState.OK],
         "never_started": len(ended) - len(started),
+        "extend_form": ExtendForm(auto_id="extend_%s"),
     }
-
-
-def board_views(study: Study, candidates: Sequence[Candidate]) -> list[BoardView]:
-    """The study's boards; their titles say only what tells them apart."""
-    found = boards(study)
-    devices = {board.device.pk for board in found}
-    workloads = {board.workload.pk for board in found}
-    classes = {board.durability for board in found}
-    views = []
-    for board in found:
-        words = [str(board.device)] if len(devices) > 1 else []
-        if len(workloads) > 1:
-            words.append(f"{board.workload.connections} connections")
-        tells_class = len(classes) > 1 or board.durability != DurabilityClass.D0
-        if tells_class:
-            words.append(f"durability {board.durability}")
-        title = "Ranking" + (f": {', '.join(words)}" if words else "")
-        rows = [
-            BoardRow(row, [one for one in candidates if one.merged_into_id == row.candidate.pk])
-            for row in board.rows
-        ]
-        views.append(BoardView(board_key(board), title, board, rows, tells_class))
-    return views
 
 
 def results_stamp(study: Study) -> str:
@@ -139,6 +92,9 @@ def _announcement(study: Study, progress: StudyProgress) -> str:
         return f"Study {label.lower()}."
     if not progress.candidate:
         return f"{label}."
+    if progress.pairs:
+        pair = f"pair {progress.pair} of {progress.pairs}"
+        return f"Confirmation, {pair}: {progress.candidate}."
     run = f"Run {progress.runs_done + 1} of {progress.runs_total}"
     return f"{run}: {progress.candidate}, block {progress.block}."
 

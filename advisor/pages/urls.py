@@ -12,6 +12,7 @@ urlpatterns = [
     path("studies/<int:pk>/live/", studies.study_live, name="study-live"),
     path("studies/<int:pk>/charts.json", studies.study_charts, name="study-charts"),
     path("studies/<int:pk>/cancel/", studies.study_cancel, name="study-cancel"),
+    path("studies/<int:pk>/extend/", studies.study_extend, name="study-extend"),
     path(
         "studies/<int:pk>/recommendations/<int:recommendation>/my.cnf",
         exports.my_cnf,

@@ -9,6 +9,8 @@ from advisor.pages import formatting
 from advisor.pages.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.models import DurabilityClass
+from tuning.ranking import Interval
+from tuning.services.trust import NAMES
 
 register = Library()
 
@@ -38,6 +40,7 @@ register.filter("decimals", formatting.decimals)
 register.filter("significant", formatting.significant)
 register.filter("percent_change", formatting.percent_change)
 register.filter("megacycles", formatting.megacycles)
+register.filter("share", formatting.share)
 register.filter("duration", formatting.duration)
 register.filter("rough_duration", formatting.rough_duration)
 register.filter("byte_size", formatting.byte_size)
@@ -53,6 +56,28 @@ def outcome_label(value: str) -> str:
 def outcome_tone(value: str) -> str:
     """The badge class of a run's or study's state: ok, busy, bad, or nothing for neutral."""
     return TONES.get(value, "bad" if value in RunState.values else "")
+
+
+@register.filter
+def interval_change(interval: Interval | None) -> str:
+    """The bounds of a ratio as signed changes."""
+    return (
+        formatting.ABSENT
+        if interval is None
+        else formatting.change_range(interval.low, interval.high)
+    )
+
+
+@register.filter
+def signed(value: float | None) -> str:
+    """A figure that is a change, with its sign and without places: 31.2 -> +31."""
+    return formatting.ABSENT if value is None else f"{value:+.0f}".replace("-", formatting.MINUS)
+
+
+@register.filter
+def disturbance_name(kind: str) -> str:
+    """What disturbed a run, in words."""
+    return NAMES.get(kind, kind)
 
 
 @register.filter

@@ -35,11 +35,17 @@ def write_files(
     """Write every recommendation whose durability class was acknowledged.
 
     `output` and `exports` (format, path) are for the least safe of these: the one that was asked
-    for by acknowledging it. Raises OutputFailed, and TuningError where nothing was written.
+    for by acknowledging it. Where that class has several boards (numbers of connections, devices)
+    each gets a file of its own, with a suffix that says which. Raises OutputFailed, and
+    TuningError where nothing was written.
     """
     ready: list[tuple[Recommendation, str]] = []
     withheld: list[tuple[Recommendation, TuningError]] = []
-    for found in study.recommendations.select_related("candidate"):
+    rows = list(study.recommendations.select_related("candidate", "device", "workload"))
+    # Safest first, so that the last ones are of the class that was asked for.
+    rows.sort(key=lambda found: (found.durability, found.device_id, found.workload.connections))
+    suffixes = _suffixes(rows)
+    for found in rows:
         try:
             ready.append(
                 (found, export_file(found, ExportRequest(acknowledged=acknowledged)).text)
@@ -51,14 +57,20 @@ def write_files(
     if not ready and withheld:
         found, reason = withheld[0]
         raise TuningError(reason.code, f"{reason}; to have it, {_how(found)}")
-    for place, (found, text) in enumerate(ready, start=1):
-        path = output if output and place == len(ready) else _place_of(found)
+    wanted = [found for found, _ in ready if found.durability == ready[-1][0].durability]
+    for found, text in ready:
+        suffix = suffixes[found.pk]
+        path = _with(output, suffix) if output and found in wanted else _place_of(found, suffix)
         _write(path, text)
-        named = f" ({found.durability})" if len(ready) > 1 else ""
+        words = [suffix.strip("-").replace("-", " ")] if suffix else []
+        words += [found.durability] if len({one.durability for one, _ in ready}) > 1 else []
+        named = f" ({', '.join(words)})" if words else ""
         console.print(f"Recommended my.cnf{named}: {path}", markup=False, soft_wrap=True)
-    for name, path in exports:
-        _write(path, export_file(ready[-1][0], ExportRequest(name, None, acknowledged)).text)
-        console.print(f"Recommended, as {name}: {path}", markup=False, soft_wrap=True)
+    for name, file in exports:
+        for found in wanted:
+            path = _with(file, suffixes[found.pk])
+            _write(path, export_file(found, ExportRequest(name, None, acknowledged)).text)
+            console.print(f"Recommended, as {name}: {path}", markup=False, soft_wrap=True)
     for found, reason in withheld:
         said = f"Not written: {reason}; to have it, {_how(found)}"
         console.print(said, markup=False, soft_wrap=True)
@@ -71,11 +83,26 @@ def _how(found: Recommendation) -> str:
     )
 
 
-def _place_of(found: Recommendation) -> Path:
+def _suffixes(rows: Sequence[Recommendation]) -> dict[int, str]:
+    """By recommendation what tells its board from the others of the study; "" for a single one."""
+    devices = {found.device_id for found in rows}
+    numbers = {found.workload_id for found in rows}
+    return {
+        found.pk: (f"-device-{found.device_id}" if len(devices) > 1 else "")
+        + (f"-{found.workload.connections}-connections" if len(numbers) > 1 else "")
+        for found in rows
+    }
+
+
+def _with(path: Path, suffix: str) -> Path:
+    return path.with_name(f"{path.stem}{suffix}{path.suffix}")
+
+
+def _place_of(found: Recommendation, suffix: str) -> Path:
     folder = settings.HOME / "recommended"
     folder.mkdir(exist_ok=True)
     tail = "" if found.durability == DurabilityClass.D0 else f"-{found.durability}"
-    return Path(folder / f"study-{found.study_id}{tail}.cnf")
+    return Path(folder / f"study-{found.study_id}{suffix}{tail}.cnf")
 
 
 def _write(path: Path, text: str) -> None:

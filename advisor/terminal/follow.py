@@ -32,17 +32,23 @@ def follow(study: Study, console: Console, check: Callable[[], None]) -> Study:
             check()
             study.refresh_from_db()
             state = study_progress(study)
-            bar.update(task, completed=state.fraction, description=state.text, eta=_eta(state))
+            bar.update(
+                task, completed=state.fraction, description=state.text, eta=_eta(study, state)
+            )
             if study.is_finished:
                 return study
             if not console.is_terminal and time.monotonic() - logged > LOG_SECONDS:
-                console.print(f"{state.fraction:4.0%} {state.text} {_eta(state)}", markup=False)
+                console.print(
+                    f"{state.fraction:4.0%} {state.text} {_eta(study, state)}", markup=False
+                )
                 logged = time.monotonic()
             time.sleep(POLL_SECONDS)
 
 
-def _eta(state: StudyProgress) -> str:
+def _eta(study: Study, state: StudyProgress) -> str:
     if state.eta_s is None:
         return ""
     minutes, seconds = divmod(int(state.eta_s), 60)
-    return f"about {minutes} min {seconds:02d} s left" if minutes else f"about {seconds} s left"
+    # A race that is decided early needs less, and so does a study without a winner to confirm.
+    word = "at most" if study.races or study.confirms else "about"
+    return f"{word} {minutes} min {seconds:02d} s left" if minutes else f"{word} {seconds} s left"

@@ -8,29 +8,47 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from advisor.pages.board_view import names_text
 from advisor.pages.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.models import DurabilityClass, Study
+from tuning.ranking import Ranked
+from tuning.services.confirmations import confirmations_of
 from tuning.services.results import Board, Row, boards
 
 NOTE = (
     "* the baseline. tpmP: New-Orders completed per minute; it is not tpmC, which is reserved for "
-    "audited TPC results. Figures are medians of the runs; the ratio is the median of the ratios "
-    "to the baseline within each block. Mcycles: CPU path length of the server, in millions of "
-    "cycles per New-Order. runs: OK of all."
+    "audited TPC results. Figures are medians of the runs; change: of tpmP to the baseline of the "
+    "same block, with its 95 % interval, which holds for all candidates at once. Who cannot be "
+    "told apart shares a rank. Mcycles: CPU path length of the server, in millions of cycles per "
+    "New-Order. runs: OK of all, and how they ended."
 )
+
+# A bound above this says "not known", and is no figure to print.
+MOST_PCT = 900
 
 
 def print_ranking(study: Study, console: Console) -> None:
     found = boards(study)
     tells_class = study.durability != DurabilityClass.D0
     for board in found:
-        console.print(_table(study, board, tells_class))
+        console.print(f"{study.server} on {board.device}", markup=False, style="italic")
+        console.print(str(board.workload), markup=False, style="italic")
+        if tells_class:
+            cost = MAY_COST[board.durability]
+            console.print(f"Durability {board.durability}: {cost}", markup=False, style="italic")
+        console.print(_table(board))
+        for line in _evidence(board):
+            console.print(line, markup=False)
+        console.print()
     for line in _unmeasured(study):
         console.print(line, markup=False)
     console.print(NOTE, style="dim")
-    for recommendation in study.recommendations.select_related("candidate"):
-        head = f"{recommendation.durability}: " if tells_class else ""
+    several = len({board.workload.pk for board in found}) > 1
+    for recommendation in study.recommendations.select_related("candidate", "workload"):
+        words = [f"{recommendation.workload.connections} connections"] if several else []
+        words += [recommendation.durability] if tells_class else []
+        head = f"{', '.join(words)}: " if words else ""
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
 
 
@@ -44,11 +62,8 @@ def _unmeasured(study: Study) -> Iterator[str]:
             yield f"{candidate.name}: same effective values as {same}, measured once for both"
 
 
-def _table(study: Study, board: Board, tells_class: bool) -> Table:
-    cost = f"\nDurability {board.durability}: {MAY_COST[board.durability]}" if tells_class else ""
+def _table(board: Board) -> Table:
     table = Table(
-        title=f"{study.server} on {board.device}\n{board.workload}{cost}",
-        title_justify="left",
         box=box.SIMPLE,
         # Fits a terminal of 80 columns: one blank between columns, none at the edges.
         collapse_padding=True,
@@ -56,9 +71,9 @@ def _table(study: Study, board: Board, tells_class: bool) -> Table:
     )
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("config", no_wrap=True)
-    for title in ("tpmP", "ratio", "p95 ms", "p99 ms", "Mcycles", "runs"):
+    for title in ("tpmP", "change", "95 %", "p95 ms", "Mcycles"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("outcome")
+    table.add_column("runs")
     for row in board.rows:
         table.add_row(*_cells(row))
     return table
@@ -72,20 +87,65 @@ def _cells(row: Row) -> list[str]:
         "-" if line.rank is None else str(line.rank),
         name,
         _number(line.tpmP, ",.0f"),
-        "-" if line.ratio_to_baseline is None else f"{(line.ratio_to_baseline - 1) * 100:+.1f} %",
+        _change(line),
+        _interval(row),
         _number(line.p95_ms, ".1f"),
-        _number(line.p99_ms, ".1f"),
         _number(path, ".2f"),
-        "-" if row.candidate.refusal else f"{line.runs}/{line.runs + line.failures}",
-        _outcome(row),
+        _runs(row),
     ]
 
 
-def _outcome(row: Row) -> str:
+def _change(line: Ranked) -> str:
+    if line.at_most is not None:
+        return f"<{(line.at_most - 1) * 100:+.0f} %"
+    ratio = line.ratio_to_baseline
+    return "-" if ratio is None else f"{(ratio - 1) * 100:+.1f} %"
+
+
+def _interval(row: Row) -> str:
+    """Whole percents where they are large: the columns have to fit."""
+    interval = row.ranked.interval
+    if interval is None or row.candidate.is_baseline or row.ranked.at_most is not None:
+        return ""
+    low, high = ((bound - 1) * 100 for bound in (interval.low, interval.high))
+    if high > MOST_PCT:
+        return f"{low:+.0f} to >{MOST_PCT}"
+    places = 1 if max(abs(low), abs(high)) < 10 else 0
+    return f"{low:+.{places}f} to {high:+.{places}f}"
+
+
+def _evidence(board: Board) -> Iterator[str]:
+    """What stands below a table: ties, who left, noise, confirmations."""
+    told: set[int] = set()
+    for row in board.rows:
+        line = row.ranked
+        if line.rank is not None and line.tied_with and line.rank not in told:
+            told.add(line.rank)
+            names = names_text([line.candidate, *line.tied_with])
+            yield f"Rank {line.rank} is shared: {names} cannot be told apart."
+    for row in board.rows:
+        if row.left:
+            name, after = row.candidate.name, row.left.after_block
+            yield f"{name} left the race after block {after}: {row.left.reason}."
+    analysis = board.for_advice.analysis
+    if analysis.floor is not None:
+        runs = f"; one run scatters by {analysis.run_noise:.1%}" if analysis.run_noise else ""
+        floor = f"{analysis.floor:.1%}"
+        yield f"Noise floor {floor}: two names of one config differ by up to as much{runs}."
+    for one in confirmations_of(board):
+        if one.found:
+            yield one.found.sentence
+        else:
+            pairs = f"{one.done} of {one.planned} pairs measured"
+            yield f"Confirmation of {one.candidate.name}: {pairs}."
+
+
+def _runs(row: Row) -> str:
+    line = row.ranked
     if row.candidate.refusal:
-        return "refused"
-    outcome = row.ranked.outcome
-    return str(RunState(outcome).label) if outcome else "not run yet"
+        return "- refused"
+    outcome = str(RunState(line.outcome).label) if line.outcome else "not run yet"
+    return f"{line.runs}/{line.runs + line.failures} {outcome}"
 
 
 def _number(value: float | None, form: str) -> str:

@@ -19,6 +19,8 @@ from tuning.models import (
     Study,
     StudyState,
 )
+from tuning.services.continuation import continue_study
+from tuning.services.recommend import store_recommendations
 from tuning.services.results import Board, boards
 
 BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -439,7 +441,99 @@ def recommend(study: Study, board: Board | None = None) -> Recommendation:
         ratio_to_baseline=ratio,
         verdict=(
             f"{best.candidate.name} completed {(ratio - 1) * 100:.1f} % more New-Orders "
-            "per minute than server-default on this device (median of 3 blocks; no interval is "
-            "computed yet, a difference of a few percent may be noise)."
+            "per minute than server-default (3 blocks)."
         ),
     )
+
+
+def race(study: Study, *, most: int = 400, conclude: bool = True) -> Study:
+    """Let a study without slots run as in life: the services decide what is measured next.
+
+    Ends after `most` runs, then still running unless it had come to its end.
+    """
+    Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, started_at=BEGIN)
+    study.refresh_from_db()
+    done = 0
+    while continue_study(study):
+        queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
+        for slot in queued.select_related("run__slot__candidate", "run__workload", "run__config"):
+            if done == most:
+                return study
+            finish(slot.run)
+            done += 1
+    if conclude:
+        store_recommendations(study)
+        Study.objects.filter(pk=study.pk).update(
+            state=StudyState.FINISHED, finished_at=BEGIN + timedelta(seconds=28 * done)
+        )
+        study.refresh_from_db()
+    return study
+
+
+def raced_study(*, blocks: int = 5, most: int = 400, **values: Any) -> Study:
+    """A study that raced and confirmed its winner, with the text of the real services.
+
+    whitepaper-1 is measurably behind and leaves; the best two cannot be told apart.
+    """
+    facts: dict[str, Any] = {"races": True, "confirms": True}
+    study = make_study(blocks=0, **(facts | values))
+    Study.objects.filter(pk=study.pk).update(blocks=blocks)
+    study.refresh_from_db()
+    return race(study, most=most)
+
+
+DISTURBED: dict[str, Any] = {
+    "kind": "foreign_cpu",
+    "value": 33.9,
+    "limit": 10.0,
+    "unit": "%",
+    "text": "other programs used 33.9 % of the CPUs (limit 10 %), most of it make",
+}
+CONDITIONS: dict[str, Any] = {
+    "seconds": 12.0,
+    "steal_pct": 0.4,
+    "foreign_cpu_pct": 33.9,
+    "foreign_io_pct": 0.0,
+    "foreign_io_mb_s": 0.1,
+    "stalled_s": 0.0,
+    "asleep_s": 0.0,
+    "swap_mb_s": 0.0,
+    "slower_clock_pct": None,
+    "throttled_pct": None,
+    "cpu_wait_pct": 41.0,
+    "io_wait_pct": 6.5,
+    "memory_wait_pct": 0.0,
+    "by_cpu": [["make", 33.1]],
+    "by_io": [],
+    "limits": {
+        "steal_pct": 5.0,
+        "foreign_cpu_pct": 10.0,
+        "foreign_io_pct": 10.0,
+        "stall_pct": 2.0,
+        "swap_mb_s": 1.0,
+        "slower_clock_pct": 15.0,
+        "throttled_pct": 1.0,
+    },
+    "unwatched": ["throttling: this host does not tell"],
+}
+
+
+def disturb(slot: Slot) -> Run:
+    """Make the slot's run the second try of one that was disturbed; returns the void one."""
+    run = slot.run
+    void = Run.objects.create(
+        host=run.host,
+        device=run.device,
+        server=run.server,
+        workload=run.workload,
+        config=run.config,
+        seed=run.seed,
+        state=RunState.DISTURBED,
+        reason=DISTURBED["text"],
+        disturbances=[DISTURBED],
+        conditions=CONDITIONS,
+        started_at=BEGIN + timedelta(seconds=28 * slot.order - 5),
+        finished_at=BEGIN + timedelta(seconds=28 * slot.order),
+    )
+    Run.objects.filter(pk=run.pk).update(retry_of=void)
+    return void

@@ -76,10 +76,18 @@ def test_answers_are_as_the_document_says(
     finished = factories.measured_study(blocks=1, fails=["whitepaper-1"])
     running = factories.make_study(state=StudyState.RUNNING)
     factories.begin(running)
-    for study in (finished, running):
+    raced = factories.raced_study()
+    factories.disturb(raced.slots.all()[3])
+    for study in (finished, running, raced):
         check(document, "StudyState", client.get(f"{STUDIES}{study.pk}/").json())
         for row in client.get(f"{STUDIES}{study.pk}/ranking/").json():
             check(document, "RankingRow", row)
+        results = client.get(f"{STUDIES}{study.pk}/results/").json()
+        check(document, "Results", results)
+        for board in results["boards"]:
+            check(document, "Board", board)
+        for run in client.get(f"{STUDIES}{study.pk}/runs/").json():
+            check(document, "Run", run)
     gated = factories.gate(factories.make_study(state=StudyState.RUNNING))
     unsafe = factories.unsafe_study(blocks=1)
     for study in (gated, unsafe):
@@ -104,7 +112,8 @@ def test_the_document_of_advise_has_its_parts() -> None:
     study = factories.measured_study(blocks=1)
     found = study_document(study)
     assert json.loads(json.dumps(found)) == found
-    assert list(found) == ["study", "ranking", "recommendation", "candidates"]
+    assert list(found)[:4] == ["study", "ranking", "recommendation", "candidates"]
+    assert list(found)[4:] == ["recommendations", "boards", "trust"]
     assert list(found["ranking"][0])[: len(RANKING_KEYS)] == RANKING_KEYS
     assert "innodb_io_capacity = 4000" in found["recommendation"]["my_cnf"]
     assert found["study"]["state"] == "finished"

@@ -19,6 +19,7 @@ class StudyProgress:
     """`fraction` is 0..1; `eta_s` seconds to the end, None when nothing is known yet.
 
     `runs_total` and `eta_s` are upper ends: a race that is decided early needs less.
+    While a winner is confirmed `pair` of `pairs` is measured; else both are 0.
     """
 
     fraction: float
@@ -30,6 +31,8 @@ class StudyProgress:
     runs_done: int = 0
     runs_total: int = 0
     eta_s: float | None = None
+    pair: int = 0
+    pairs: int = 0
 
 
 def study_progress(study: Study) -> StudyProgress:
@@ -82,6 +85,7 @@ def _measuring(
         spent = (timezone.now() - current.run.started_at).total_seconds()
         seconds -= min(spent, expected_s(current.run))
     share = counted.runs_done / max(counted.runs_total, 1)
+    pair, pairs = _pair(current, slots)
     return replace(
         counted,
         fraction=LOADING_SHARE + (1.0 - LOADING_SHARE) * share,
@@ -90,7 +94,25 @@ def _measuring(
         block=current.block if current else 0,
         step=current.run.step if current else "",
         eta_s=max(seconds, 0.0),
+        pair=pair,
+        pairs=pairs,
     )
+
+
+def _pair(current: Slot | None, slots: list[Slot]) -> tuple[int, int]:
+    """Which fresh pair is measured, of how many there; (0, 0) in the blocks."""
+    if current is None or current.purpose != SlotPurpose.CONFIRMATION:
+        return 0, 0
+    here = (current.device_id, current.workload_id)
+    blocks = sorted(
+        {
+            slot.block
+            for slot in slots
+            if slot.purpose == SlotPurpose.CONFIRMATION
+            and (slot.device_id, slot.workload_id) == here
+        }
+    )
+    return blocks.index(current.block) + 1, len(blocks)
 
 
 def _describe(current: Slot | None, slots: list[Slot], blocks: int) -> str:
@@ -98,16 +120,8 @@ def _describe(current: Slot | None, slots: list[Slot], blocks: int) -> str:
         return "between two runs"
     step = current.run.step or "starting"
     if current.purpose == SlotPurpose.CONFIRMATION:
-        pairs = sorted(
-            {
-                slot.block
-                for slot in slots
-                if slot.purpose == SlotPurpose.CONFIRMATION
-                and (slot.device_id, slot.workload_id) == (current.device_id, current.workload_id)
-            }
-        )
-        number = pairs.index(current.block) + 1
-        return f"confirmation, pair {number} of {len(pairs)}: {current.candidate.name}, {step}"
+        number, pairs = _pair(current, slots)
+        return f"confirmation, pair {number} of {pairs}: {current.candidate.name}, {step}"
     again = " again" if current.twin else ""
     return f"block {current.block} of {blocks}: {current.candidate.name}{again}, {step}"
 

@@ -91,7 +91,8 @@ class Board:
         A candidate whose server or workload failed even once is no advice to give, however fast
         its other runs were.
         """
-        return self.judged_by(Metric.TPMP, without=self.failed)
+        failed = self.failed
+        return self.judged_by(Metric.TPMP, without=failed) if failed else self.judgement
 
     @property
     def failed(self) -> list[str]:

@@ -76,6 +76,27 @@ class Command(BaseCommand):
         parser.add_argument("--warmup", type=int, metavar="S", help="warm-up, in seconds")
         parser.add_argument("--measure", type=int, metavar="S", help="measured time, in seconds")
         parser.add_argument("--blocks", type=int, metavar="N")
+        parser.add_argument(
+            "--budget",
+            type=int,
+            metavar="MINUTES",
+            help="end the blocks by time in place of their number",
+        )
+        parser.add_argument(
+            "--no-race",
+            action="store_true",
+            help="measure every candidate in every block, also who is measurably behind",
+        )
+        parser.add_argument(
+            "--no-confirm",
+            action="store_true",
+            help="do not measure the winner afresh; its lead is then likely too high",
+        )
+        parser.add_argument(
+            "--keep-duplicates",
+            action="store_true",
+            help="measure configs with the same effective values apart (A/A comparison)",
+        )
         parser.add_argument("--output", type=_output_file, metavar="my.cnf")
         parser.add_argument(
             "--export",
@@ -141,6 +162,10 @@ def _run(options: dict[str, Any], console: Console) -> Study:
         blocks=options["blocks"],
         durability=options["durability"],
         translate_from=options["translate_from"],
+        keeps_duplicates=options["keep_duplicates"],
+        races=False if options["no_race"] else None,
+        confirms=False if options["no_confirm"] else None,
+        budget_minutes=options["budget"],
     )
     study = create_study(request, wake=False)
     try:

@@ -1,0 +1,162 @@
+"""What a study has found as JSON: rankings, boards with their verdicts, trust and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from tuning.models import Study
+from tuning.ranking import Metric, Ranked
+from tuning.services.confirmations import Confirming, confirmations_of
+from tuning.services.history import run_history, slots_of
+from tuning.services.results import Board, Row, boards
+from tuning.services.trust import trust_of
+
+
+def ranking_of(found: Sequence[Board]) -> list[dict[str, Any]]:
+    """One row per candidate, device, number of connections and durability class, best first by
+    tpmP within each of these; the baseline is in every one.
+    """
+    return [row for board in found for row in _board_rows(board)]
+
+
+def results_document(study: Study, found: Sequence[Board] | None = None) -> dict[str, Any]:
+    """Every board's verdict with its evidence, and how far the runs can be trusted."""
+    trust = trust_of(study)
+    return {
+        "boards": [board_document(board) for board in found or boards(study)],
+        "trust": {
+            "disturbed": trust.disturbed,
+            "without_figure": trust.without_figure,
+            "still_warming": trust.still_warming,
+            "kinds": trust.kinds,
+            "unwatched": list(trust.unwatched),
+        },
+    }
+
+
+def board_document(board: Board) -> dict[str, Any]:
+    """The verdict is that among candidates that can be recommended: by tpmP, none that failed."""
+    judgement = board.for_advice
+    analysis, drift = judgement.analysis, judgement.drift
+    return {
+        "device": board.device.data_dir,
+        "device_id": board.device.pk,
+        "connections": board.workload.connections,
+        "durability": str(board.durability),
+        "blocks": analysis.blocks,
+        "verdict_kind": judgement.verdict.kind.value,
+        "verdict": judgement.verdict.sentence,
+        "winner": analysis.winner,
+        "noise_floor": _finite(analysis.floor),
+        "run_noise": _finite(analysis.run_noise),
+        "same_config_ratio": _finite(analysis.same),
+        "pareto": list(board.pareto),
+        "confirmations": [_confirmation(one) for one in confirmations_of(board)],
+        "drift": drift
+        and {
+            "change": drift.change,
+            "minutes": drift.minutes,
+            "p": drift.p,
+            "is_named": drift.is_named,
+        },
+        "excluded_runs": board.excluded_runs,
+    }
+
+
+def run_documents(study: Study) -> list[dict[str, Any]]:
+    """Every run of the study in its order, those that were measured again included."""
+    return [
+        {
+            "id": line.run.pk,
+            "order": line.slot.order,
+            "config": line.slot.candidate.name,
+            "block": line.slot.block,
+            "purpose": line.slot.purpose,
+            "twin": line.slot.twin,
+            "device_id": line.slot.device_id,
+            "connections": line.slot.workload.connections,
+            "state": line.run.state,
+            "reason": line.run.reason,
+            "tpmP": line.run.tpmP,
+            "p95_ms": line.run.p95_ms,
+            "server_path_length": line.run.server_path_length,
+            "started_at": line.run.started_at and line.run.started_at.isoformat(),
+            "still_warming": line.run.still_warming,
+            "trend_pct": line.run.trend_pct,
+            "disturbances": line.run.disturbances,
+            "measured_again_as": line.again and line.again.pk,
+        }
+        for line in run_history(slots_of(study))
+    ]
+
+
+def _board_rows(board: Board) -> list[dict[str, Any]]:
+    by = {
+        metric: {line.candidate: line for line in judgement.ranked}
+        for metric, judgement in board.judgements.items()
+    }
+    return [_row(board, row, by) for row in board.rows]
+
+
+def _row(board: Board, row: Row, by: dict[Metric, dict[str, Ranked]]) -> dict[str, Any]:
+    line = row.ranked
+    place = _place(line)
+    return {
+        "rank": line.rank,
+        "config": row.candidate.name,
+        "outcome": line.outcome,
+        "tpmP": line.tpmP,
+        "ratio_to_baseline": line.ratio_to_baseline,
+        "p95_ms": line.p95_ms,
+        "p99_ms": line.p99_ms,
+        "max_ms": line.max_ms,
+        "server_path_length": line.server_path_length,
+        "host_path_length": line.host_path_length,
+        "runs": line.runs,
+        "connections": board.workload.connections,
+        "device": board.device.data_dir,
+        "durability": str(board.durability),
+        **{name: value for name, value in place.items() if name not in ("rank",)},
+        "at_most": line.at_most,
+        "cut_short": line.cut_short,
+        "failures": line.failures,
+        "left_after_block": row.left.after_block if row.left else None,
+        "left_reason": row.left.reason if row.left else "",
+        "on_pareto_front": row.candidate.name in board.pareto,
+        "by": {metric.value: _place(lines[row.candidate.name]) for metric, lines in by.items()},
+        "device_id": board.device.pk,
+    }
+
+
+def _place(line: Ranked) -> dict[str, Any]:
+    return {
+        "rank": line.rank,
+        "ratio_to_baseline": line.ratio_to_baseline,
+        "interval_low": _finite(line.interval.low) if line.interval else None,
+        "interval_high": _finite(line.interval.high) if line.interval else None,
+        "tied_with": list(line.tied_with),
+        "better": line.better,
+        "worse": line.worse,
+    }
+
+
+def _confirmation(one: Confirming) -> dict[str, Any]:
+    found = one.found
+    interval = found.interval if found else None
+    return {
+        "candidate": one.candidate.name,
+        "state": found.state.value if found else "measuring",
+        "pairs_done": one.done,
+        "pairs": one.planned,
+        "ratio_to_baseline": found.ratio if found else None,
+        "interval_low": interval.low if interval else None,
+        "interval_high": interval.high if interval else None,
+        "sentence": found.sentence if found else "",
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity, which is how far a bound from two blocks may lie."""
+    return value if value is not None and isfinite(value) else None

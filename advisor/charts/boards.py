@@ -1,0 +1,35 @@
+"""All charts of a board, by the end of their key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import plotly.graph_objects as go
+
+from advisor.charts.candidates import candidates_figure, candidates_series
+from advisor.charts.drift import drift_figure, drift_series
+from advisor.charts.intervals import intervals_figure, intervals_series
+from advisor.charts.pareto import pareto_figure, pareto_series
+from tuning.ranking import Metric
+from tuning.services.history import RunLine
+from tuning.services.results import Board
+
+
+def board_figures(
+    board: Board, history: Iterable[RunLine], metric: Metric, p95_ms: float | None = None
+) -> dict[str, go.Figure]:
+    """Those that have something to show: "" is the chart of single runs."""
+    series = candidates_series(board)
+    if not series.runs:
+        return {}
+    figures = {"": candidates_figure(series)}
+    intervals = intervals_series(board, metric)
+    if intervals.effects:
+        figures["intervals"] = intervals_figure(intervals)
+    points = pareto_series(board, p95_ms)
+    if points.points:
+        figures["pareto"] = pareto_figure(points)
+    drift = drift_series(board, history)
+    if drift.runs:
+        figures["drift"] = drift_figure(drift)
+    return figures

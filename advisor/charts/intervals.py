@@ -1,0 +1,172 @@
+"""The ratio of every candidate to the baseline with its 95 % interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from advisor.charts.palette import BAND, BLUE, GREEN, GREY, PURPLE, RED
+from tuning.ranking import Metric
+from tuning.services.confirmations import confirmations_of
+from tuning.services.results import Board
+
+# Metric, and which way is good.
+TITLES = {
+    Metric.TPMP: "tpmP, change to the baseline in % (right is better)",
+    Metric.P95: "p95, change to the baseline in % (left is better)",
+    Metric.SERVER_PATH_LENGTH: "server path length, change to the baseline in % (left is better)",
+}
+# Of intervals that a few blocks leave open no more is drawn than this many times the effects.
+MOST_SPAN = 3.0
+LEAST_SPAN_PCT = 8.0
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Percent of change to the baseline; None is "not known". `is_bound`: at most so much."""
+
+    candidate: str
+    change: float
+    low: float | None
+    high: float | None
+    tone: str  # better, worse, unclear
+    is_bound: bool = False
+
+
+@dataclass(frozen=True)
+class IntervalsSeries:
+    """Best candidate first; `floor` in percent of the baseline, None when it is not known."""
+
+    metric: Metric
+    baseline: str
+    effects: list[Effect]
+    confirmed: list[Effect]
+    floor: float | None
+
+
+def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSeries:
+    """Without the baseline, which is the line at zero; the fresh pairs are of tpmP only."""
+    judgement = board.judgements[metric]
+    effects = []
+    for line in judgement.ranked:
+        ratio = line.ratio_to_baseline if line.at_most is None else line.at_most
+        if line.candidate == board.baseline.name or ratio is None:
+            continue
+        interval = line.interval if line.at_most is None else None
+        effects.append(
+            Effect(
+                candidate=line.candidate,
+                change=_change(ratio),
+                low=_change(interval.low) if interval else None,
+                high=_change(interval.high) if interval else None,
+                tone="better" if line.better else "worse" if line.worse else "unclear",
+                is_bound=line.at_most is not None,
+            )
+        )
+    confirmed = []
+    for one in confirmations_of(board) if metric is Metric.TPMP else ():
+        if one.found and one.found.ratio and one.found.interval:
+            bounds = one.found.interval
+            tone = "better" if bounds.low > 1 else "unclear"
+            low, high = _change(bounds.low), _change(bounds.high)
+            confirmed.append(Effect(one.candidate.name, _change(one.found.ratio), low, high, tone))
+    floor = judgement.analysis.floor
+    return IntervalsSeries(
+        metric=metric,
+        baseline=board.baseline.name,
+        effects=effects,
+        confirmed=confirmed,
+        floor=None if floor is None else floor * 100,
+    )
+
+
+def intervals_figure(series: IntervalsSeries) -> go.Figure:
+    """Candidates from top to bottom, change to the baseline on x, the noise floor as a band."""
+    figure = go.Figure()
+    low, high = _range(series)
+    if series.floor is not None and series.floor < high - low:
+        ends = 100 * series.floor / (100 + series.floor)
+        figure.add_vrect(
+            x0=-ends, x1=series.floor, fillcolor=BAND, line_width=0, layer="below", name="floor"
+        )
+    figure.add_vline(x=0, line={"color": GREY, "width": 1})
+    places = {effect.candidate: at for at, effect in enumerate(series.effects)}
+    colours = {"better": GREEN, "worse": RED, "unclear": BLUE}
+    for name, effects, lift, symbol, size in (
+        ("in the blocks", series.effects, 0.0, "circle", 10),
+        ("confirmed in fresh pairs", series.confirmed, -0.25, "diamond", 11),
+    ):
+        shown = [effect for effect in effects if effect.candidate in places]
+        if not shown:
+            continue
+        tones = [colours[effect.tone] for effect in shown]
+        figure.add_scatter(
+            x=[effect.change for effect in shown],
+            y=[places[effect.candidate] + lift for effect in shown],
+            name=name,
+            mode="markers",
+            marker={
+                "color": tones if symbol == "circle" else PURPLE,
+                "size": size,
+                "symbol": ["triangle-left-open" if e.is_bound else symbol for e in shown],
+            },
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [_length(effect.change, effect.high) for effect in shown],
+                "arrayminus": [_length(effect.low, effect.change) for effect in shown],
+                "color": GREY if symbol == "circle" else PURPLE,
+                "thickness": 1.6,
+                "width": 6,
+            },
+            customdata=[[effect.candidate, _bounds(effect)] for effect in shown],
+            hovertemplate=f"%{{customdata[0]}}, {name}<br>%{{customdata[1]}}<extra></extra>",
+        )
+    names = list(places)
+    figure.update_yaxes(
+        tickvals=list(range(len(names))),
+        ticktext=names,
+        range=[len(names) - 0.5, -0.5],
+        showgrid=False,
+        zeroline=False,
+        automargin=True,
+    )
+    figure.update_xaxes(
+        title_text=TITLES[series.metric], range=[low, high], zeroline=False, automargin=True
+    )
+    figure.update_layout(
+        showlegend=bool(series.confirmed),
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "right", "x": 1},
+        margin={"l": 8, "r": 12, "t": 30, "b": 8},
+        hovermode="closest",
+        height=110 + 44 * max(len(names), 3),
+    )
+    return figure
+
+
+def _change(ratio: float) -> float:
+    return (ratio - 1) * 100
+
+
+def _length(start: float | None, end: float | None) -> float:
+    """Of a whisker; nothing where a bound is not known."""
+    return 0.0 if start is None or end is None else min(max(end - start, 0.0), 1e6)
+
+
+def _bounds(effect: Effect) -> str:
+    if effect.is_bound:
+        return f"at most {effect.change:+.1f} %"
+    if effect.low is None or effect.high is None:
+        return f"{effect.change:+.1f} %, noise not known yet"
+    return f"{effect.change:+.1f} %, 95 % interval {effect.low:+.1f} to {effect.high:+.1f} %"
+
+
+def _range(series: IntervalsSeries) -> tuple[float, float]:
+    """What is drawn of x: all effects with their whiskers, as far as these are of use."""
+    shown = [*series.effects, *series.confirmed]
+    most = max([abs(effect.change) for effect in shown] + [LEAST_SPAN_PCT]) * MOST_SPAN
+    ends = [value for e in shown for value in (e.low, e.high, e.change) if value is not None]
+    low, high = max(min([*ends, 0.0]), -most, -100.0), min(max([*ends, 0.0]), most)
+    room = 0.06 * (high - low) + 0.5
+    return low - room, high + room

@@ -1,0 +1,237 @@
+"""Boards of a study: intervals, ties, noise, the race, confirmation, the three rankings."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from advisor.charts.drift import PAIR, SECOND, drift_figure, drift_series
+from advisor.charts.intervals import intervals_figure, intervals_series
+from advisor.charts.pareto import pareto_figure, pareto_series
+from advisor.charts.payload import charts_payload
+from advisor.tests import factories
+from benchmarks.models import Run
+from tuning.models import Study
+from tuning.ranking import Metric
+from tuning.services.history import run_history, slots_of
+from tuning.services.results import Board, boards
+
+pytestmark = pytest.mark.django_db
+
+
+def shown(client: Client, study: Study, **query: Any) -> str:
+    answer = client.get(reverse("study-detail", args=[study.pk]), query)
+    return words(answer.content.decode())
+
+
+def words(markup: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+
+
+def board_of(study: Study) -> Board:
+    [board] = boards(study)
+    return board
+
+
+def test_a_board_says_verdict_noise_ties_race_and_confirmation(admin_client: Client) -> None:
+    study = factories.raced_study()
+    board = board_of(study)
+    text = shown(admin_client, study)
+    assert board.for_advice.verdict.sentence in text
+    assert "two names of one config differ by up to 2.1 % here" in text
+    assert "Run noise" in text
+    assert "tied with whitepaper-a" in text
+    assert "left the race after block 3: measurably below whitepaper-a" in text
+    assert "Confirmed: whitepaper-3 +" in text
+    assert "a race: who is measurably behind leaves" in text
+    ranks = [row.ranked.rank for row in board.rows]
+    assert ranks[:2] == [1, 1], "the made-up figures of the best two lie within the noise"
+    assert "measurably better" in text
+    assert "+33.8 to +44.3 %" in text, "the interval of whitepaper-3"
+
+
+def test_while_it_is_confirmed_only_the_number_of_pairs_is_told(admin_client: Client) -> None:
+    study = factories.raced_study(most=34)
+    factories.begin(study)
+    text = shown(admin_client, study)
+    assert "Confirmation of whitepaper-3 : 2 of 5 fresh pairs" in text
+    assert "Confirmed:" not in text
+    assert "Confirmation, pair 3 of 5" in text
+    assert "So far: whitepaper-3 completes" in text
+    assert re.search(r"At most \d+", text)
+
+
+def test_six_names_of_one_config_are_no_difference(admin_client: Client) -> None:
+    names = ["server-default", *(f"copy-{number}" for number in range(2, 7))]
+    study = factories.make_study(names=names, blocks=0)
+    Study.objects.filter(pk=study.pk).update(blocks=5, races=False)
+    study.refresh_from_db()
+    factories.race(study)
+    text = shown(admin_client, study)
+    assert "No measurable difference: keep server-default" in text
+    assert "and 2 others" in text, "a large group is counted, not listed"
+    assert study.recommendations.get().candidate.is_baseline
+
+
+def order(client: Client, study: Study, **query: Any) -> list[str]:
+    answer = client.get(reverse("study-detail", args=[study.pk]), query).content.decode()
+    table = answer[answer.index('<table class="ranking"') :].partition("</table>")[0]
+    return re.findall(r'<a href="#candidate-\d+">([\w-]+)</a>', table)
+
+
+def test_each_of_the_three_rankings_has_its_own_order_and_intervals(admin_client: Client) -> None:
+    study = factories.raced_study()
+    board = board_of(study)
+    for metric in Metric:
+        found = order(admin_client, study, by=metric.value)
+        assert found == [row.candidate.name for row in board.rows_by(metric)]
+    text = shown(admin_client, study, by="p95_ms")
+    assert "By p95: " in text
+    assert "95th-percentile response time to the baseline" in text
+    assert order(admin_client, study, by="nonsense") == order(admin_client, study)
+
+
+def test_the_filter_keeps_who_answers_fast_enough_most_tpmp_first(admin_client: Client) -> None:
+    study = factories.raced_study()
+    assert set(order(admin_client, study, p95="100")) == {"whitepaper-3", "whitepaper-a"}
+    assert "Most tpmP with p95 ≤ 100 ms: whitepaper-a" in shown(admin_client, study, p95="100")
+    nobody = shown(admin_client, study, p95="5")
+    assert "No candidate has p95 ≤ 5 ms; the lowest is whitepaper-a" in nobody
+    wrong = shown(admin_client, study, p95="fast")
+    assert "Expected milliseconds above zero" in wrong
+
+
+def test_a_live_page_keeps_its_choice_while_it_polls(admin_client: Client) -> None:
+    study = factories.raced_study(most=8)
+    page = reverse("study-detail", args=[study.pk])
+    text = admin_client.get(page, {"by": "p95_ms", "p95": "100"}).content.decode()
+    [address] = re.findall(r'hx-get="([^"]+)"', text)
+    assert html.unescape(address).endswith("&by=p95_ms&p95=100")
+    answer = admin_client.get(html.unescape(address).replace("seen=", "seen=x"))
+    assert "by p95" in words(answer.content.decode())
+
+
+def test_disturbed_and_warming_runs_are_counted_and_what_was_measured_again_is_linked(
+    admin_client: Client,
+) -> None:
+    study = factories.raced_study()
+    slot = study.slots.filter(candidate__name="whitepaper-3")[1]
+    void = factories.disturb(slot)
+    Run.objects.filter(pk=slot.run_id).update(still_warming=True, trend_pct=31.2)
+    text = shown(admin_client, study)
+    assert "1 run disturbed" in text
+    assert "1 run still warming up" in text
+    assert f"measured again as run {slot.run_id}" in text
+    assert "still warming (+31 %)" in text
+    page = words(admin_client.get(reverse("run-detail", args=[void.pk])).content.decode())
+    assert "other programs used 33.9 % of the CPUs (limit 10 %), most of it make" in page
+    assert "Other programs' CPU over 33.9 10.0 % make 33.1" in page
+    assert "Host standing still 0.00 1.00 s" in page
+    assert "throttling: this host does not tell" in page
+    again = words(admin_client.get(reverse("run-detail", args=[slot.run_id])).content.decode())
+    assert "still warming (+31 %)" in again
+    assert f"A retry of run {void.pk} , which was disturbed" in again
+
+
+# --- more blocks ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever Redis this machine runs hears nothing of a test's study."""
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_finished_study_is_extended_by_more_blocks(admin_client: Client) -> None:
+    study = factories.raced_study()
+    before = study.slots.count()
+    address = reverse("study-extend", args=[study.pk])
+    answer = admin_client.post(address, {"blocks": "2"}, follow=True)
+    assert "More blocks are queued" in answer.content.decode()
+    # Two have left the race: the baseline twice and the best two in each block.
+    assert study.slots.count() == before + 2 * 4
+    assert "extended 1 time" in words(answer.content.decode())
+    again = admin_client.post(address, {"blocks": "2"})
+    assert again.status_code == 400
+    assert "only a finished study can be extended" in again.content.decode()
+
+
+@pytest.mark.parametrize("blocks", ["0", "", "many", "1000000"])
+def test_a_bad_number_of_blocks_is_refused_beside_its_field(
+    admin_client: Client, blocks: str
+) -> None:
+    study = factories.raced_study()
+    answer = admin_client.post(reverse("study-extend", args=[study.pk]), {"blocks": blocks})
+    assert answer.status_code == 400
+    assert 'id="extend_blocks_error"' in answer.content.decode()
+    study.refresh_from_db()
+    assert study.is_finished
+
+
+# --- charts --------------------------------------------------------------------------------------
+
+
+def test_the_interval_chart_has_whiskers_floor_and_the_confirmed_effect() -> None:
+    series = intervals_series(board_of(factories.raced_study()))
+    best = series.effects[0]
+    assert best.candidate == "whitepaper-3"
+    assert best.low is not None
+    assert best.high is not None
+    assert best.low < best.change < best.high
+    assert [effect.tone for effect in series.effects] == ["better"] * 3 + ["worse"]
+    assert "server-default" not in {effect.candidate for effect in series.effects}
+    [confirmed] = series.confirmed
+    figure = intervals_figure(series)
+    blocks, pairs = figure.data
+    assert blocks.error_x.array[0] == pytest.approx(best.high - best.change)
+    assert blocks.error_x.arrayminus[0] == pytest.approx(best.change - best.low)
+    assert list(pairs.x) == [confirmed.change]
+    assert {shape.x0 for shape in figure.layout.shapes} >= {0}
+    assert series.floor in {shape.x1 for shape in figure.layout.shapes}
+
+
+def test_open_intervals_of_two_blocks_do_not_flatten_the_chart() -> None:
+    study = factories.measured_study(blocks=2)
+    low, high = intervals_figure(intervals_series(board_of(study))).layout.xaxis.range
+    assert low >= -110
+    assert high < 200
+
+
+def test_the_pareto_chart_marks_front_baseline_and_limit() -> None:
+    series = pareto_series(board_of(factories.raced_study()), 100.0)
+    marked = {point.candidate for point in series.points if point.is_front}
+    assert marked == {"whitepaper-3", "whitepaper-a"}
+    [baseline] = [point for point in series.points if point.is_baseline]
+    assert baseline.candidate == "server-default"
+    figure = pareto_figure(series)
+    assert "ms" in figure.layout.xaxis.title.text
+    assert [shape.x0 for shape in figure.layout.shapes] == [100.0]
+    assert set(figure.data[0].marker.symbol) == {"circle", "square"}
+
+
+def test_the_drift_chart_has_both_baselines_the_pairs_and_what_is_void() -> None:
+    study = factories.raced_study()
+    factories.disturb(study.slots.filter(candidate__name="whitepaper-3")[0])
+    series = drift_series(board_of(study), run_history(slots_of(study)))
+    kinds = [run.kind for run in series.runs]
+    assert kinds.count(SECOND) == 6
+    assert kinds.count(PAIR) == 5
+    [void] = series.void
+    assert void.candidate == "whitepaper-3"
+    payload = charts_payload({"drift": drift_figure(series)})
+    assert [one["name"] for one in payload["charts"]["drift"]["data"]][-1] == "void: disturbed"
+
+
+def test_each_ranking_has_its_charts(admin_client: Client) -> None:
+    study = factories.raced_study()
+    address = reverse("study-charts", args=[study.pk])
+    figures = admin_client.get(address, {"by": "p95_ms"}).json()["charts"]
+    [key] = [name for name in figures if name.endswith("-intervals")]
+    assert "p95" in figures[key]["layout"]["xaxis"]["title"]["text"]
+    assert len(figures) == 4
