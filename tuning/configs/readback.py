@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from tuning.catalogue.knob import Kind, Knob
+from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
+from tuning.configs.safety import losses
 from tuning.configs.target import ServerTraits
 
 _BOOLEANS = {"1": "ON", "0": "OFF", "YES": "ON", "NO": "OFF"}
@@ -52,6 +53,20 @@ def differences(
         for name, requested in knobs.items()
         if not _same(requested, effective.get(name))
     ]
+
+
+def effective_losses(
+    variables: Mapping[str, str], target: ServerTraits
+) -> dict[str, tuple[Durability, str]]:
+    """Class of, and what is lost with, every variable that the server runs below D0.
+
+    Also where nobody asked for it: MySQL 8.0 takes O_DIRECT_NO_FSYNC when it sizes itself to the
+    host. `variables` is SHOW GLOBAL VARIABLES with lower-case names.
+    """
+    names = {name: "" for name, knob in load_catalogue().knobs.items() if knob.exists_in(target)}
+    if variables.get("log_bin", "ON") == "OFF":
+        names.pop("sync_binlog", None)  # there is nothing to lose
+    return losses(effective_values(names, variables, target))
 
 
 def signature(variables: Mapping[str, str], target: ServerTraits) -> str:

@@ -7,7 +7,7 @@ end up with the same effective values one is measured for all.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,11 @@ from tuning.configs.circumstances import Circumstances
 from tuning.configs.expected import Expected
 from tuning.configs.gate import report_knobs
 from tuning.configs.imports import ImportedLine, ImportReport
-from tuning.configs.readback import signature
+from tuning.configs.readback import effective_losses, signature
 from tuning.configs.stages import StageResult, check_in_stages
 from tuning.configs.target import ServerTraits
 from tuning.errors import TuningError
-from tuning.models import Candidate, Study
+from tuning.models import Candidate, DurabilityClass, Study
 from tuning.services.circumstances import circumstances_here
 
 logger = logging.getLogger(__name__)
@@ -121,7 +121,16 @@ class _Gate:
                 raise
             _refuse(candidate, failure, check_in_stages(self._report(candidate), failure))
             return None
-        _keep(candidate, check_in_stages(self._report(candidate), trial))
+        stages = check_in_stages(self._report(candidate), trial)
+        lost = effective_losses(trial.variables, self.target)
+        given = max((found for found, _ in lost.values()), default=Durability.D0)
+        if given > Durability(self._study.durability) and not candidate.is_baseline:
+            unsafe = _too_unsafe(candidate, lost, trial, Durability(self._study.durability))
+            _refuse(candidate, unsafe, stages)
+            return None
+        candidate.durability = DurabilityClass(given)
+        candidate.save(update_fields=["durability"])
+        _keep(candidate, stages)
         return trial
 
     def _report(self, candidate: Candidate) -> ImportReport:
@@ -139,6 +148,25 @@ class _Gate:
             for line in candidate.lines
         )
         return replace(report, lines=tuple(lines))
+
+
+def _too_unsafe(
+    candidate: Candidate,
+    lost: Mapping[str, tuple[Durability, str]],
+    trial: Trial,
+    allowed: Durability,
+) -> RunFailed:
+    """The server itself chose what nobody asked for, and it is below the study's class."""
+    reasons = [
+        f"it runs with {name} = {trial.variables.get(name)}, which gives up {what} (class {given})"
+        for name, (given, what) in lost.items()
+        if given > allowed
+    ]
+    return RunFailed(
+        Outcome.INVALID_CONFIG,
+        f"on this server {candidate.name} is less durable than a {allowed} study may be: "
+        f"{'; '.join(reasons)}",
+    )
 
 
 def _refuse(candidate: Candidate, failure: RunFailed, stages: list[StageResult]) -> None:

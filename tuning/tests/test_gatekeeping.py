@@ -13,8 +13,11 @@ from benchmarks.drivers.fake import FakeDriver
 from benchmarks.errors import RunFailed
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
-from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
+from tuning.catalogue.knob import Durability
+from tuning.configs.readback import effective_losses
+from tuning.configs.target import ServerTraits
 from tuning.models import Candidate, Study, StudyState
 from tuning.services import gatekeeping, prepare, studies
 from tuning.services.dispatch import advance_host
@@ -139,6 +142,42 @@ def test_a_value_that_the_server_changes_back_is_the_baseline(
     study = prepared(new_study(ONE, BAD), monkeypatch, server({"300": "10000"}))
     assert candidate(study, "bad").merged_into == candidate(study, "server-default")
     assert candidate(study, "one").merged_into is None
+
+
+OWN = ("own", b"[mysqld]\ninnodb_dedicated_server = ON\n")
+
+
+def dedicated(_binary: ServerBinary, options: Mapping[str, str], **_: Any) -> Trial:
+    """MySQL 8.0, which takes a method without fsync when it sizes itself."""
+    flush = "O_DIRECT_NO_FSYNC" if "innodb_dedicated_server" in options else "fsync"
+    variables = DEFAULTS | dict(options) | {"innodb_flush_method": flush}
+    return Trial(variables=variables, validated=True, log_tail="", seconds=1.0)
+
+
+def test_what_the_server_chooses_below_the_class_of_the_study_is_refused(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = prepared(new_study(ONE, OWN), monkeypatch, dedicated)
+    refused = candidate(study, "own").refusal
+    assert "innodb_flush_method = O_DIRECT_NO_FSYNC" in refused
+    assert "class D2" in refused
+    assert Run.objects.get(slot__candidate__name="own").state == RunState.INVALID_CONFIG
+    assert study.state == StudyState.RUNNING
+
+
+def test_the_class_of_a_candidate_is_that_of_what_the_server_runs(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = prepared(new_study(ONE, OWN, durability=Durability.D2), monkeypatch, dedicated)
+    assert candidate(study, "own").durability == "D2"
+    assert candidate(study, "one").durability == "D0"
+    assert [board.durability for board in boards(study)] == ["D0", "D2"]
+
+
+@pytest.mark.parametrize(("log_bin", "lost"), [("ON", {"sync_binlog"}), ("OFF", set())])
+def test_a_binary_log_that_is_off_loses_nothing(log_bin: str, lost: set[str]) -> None:
+    target = ServerTraits(Flavour.MARIADB, (10, 11, 19))
+    assert set(effective_losses({"sync_binlog": "0", "log_bin": log_bin}, target)) == lost
 
 
 def test_identical_configs_are_kept_apart_when_asked_for(
