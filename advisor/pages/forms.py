@@ -13,6 +13,7 @@ from benchmarks.errors import BenchmarkError
 from tuning.catalogue.knob import Durability
 from tuning.configs.target import ServerTraits, parse_traits
 from tuning.errors import TuningError
+from tuning.services.circumstances import logical_cpus
 from tuning.services.requests import LARGEST, MOST_MINUTES, StudyRequest
 from tuning.study_templates import StudyTemplate
 
@@ -205,7 +206,7 @@ class NewStudyForm(ConfigFields):
     def most_connections(self, template: StudyTemplate) -> int:
         """The largest number of connections that the study would have."""
         asked: list[int] | None = self.cleaned_data["connections"]
-        return max(asked or template.connections)
+        return max(asked or template.connections_on(logical_cpus()))
 
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
@@ -228,12 +229,9 @@ def _set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) ->
 
 def _values_of(template: StudyTemplate) -> dict[str, str]:
     """What the form says of a template: its sizes by field, and its candidates."""
-    values = {
-        name: ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        for name in SIZES
-        for value in [getattr(template, name)]
-    }
+    values = {name: str(getattr(template, name)) for name in SIZES if name != "connections"}
+    connections = ", ".join(map(str, template.connections_on(logical_cpus())))
     names = [
-        f"{name} (baseline)" if name == template.baseline else name for name in template.presets
+        f"{name} (baseline)" if name == template.baseline else name for name in template.candidates
     ]
-    return values | {"candidates": ", ".join(names)}
+    return values | {"connections": connections, "candidates": ", ".join(names)}

@@ -10,16 +10,17 @@ from tuning.configs.circumstances import UNKNOWN, Circumstances
 from tuning.configs.gate import accepted, check_knobs
 from tuning.configs.imports import ImportReport, import_cnf
 from tuning.configs.notes import Action, Note
-from tuning.configs.presets import load_preset
+from tuning.configs.presets import Preset, load_preset
 from tuning.configs.resources import HostResources
 from tuning.configs.rules import DIRECT_METHODS, FLUSH_METHOD
 from tuning.configs.scale import scale
 from tuning.configs.settled import ANY_VERSION
 from tuning.configs.target import ServerTraits
 from tuning.configs.translate import translate as translate_preset
+from tuning.configs.variants import cannot_have, variant_preset
 from tuning.configs.workload import fit_to_workload
 from tuning.errors import InvalidConfig, Problem
-from tuning.study_templates import StudyTemplate
+from tuning.study_templates import StudyTemplate, TemplateVariant
 
 LONGEST_NAME = 60
 
@@ -29,7 +30,8 @@ class PlannedCandidate:
     """One candidate: normalised knobs that passed the gate, where they come from, what was done.
 
     `notes` has every knob that is not simply kept; `source` is text for people; `report` tells
-    of a file line by line, None for a preset.
+    of a file line by line, None for a preset. `left_out` says why a template's candidate cannot
+    be had on this server: then it has no knobs and is not measured.
     """
 
     name: str
@@ -38,6 +40,7 @@ class PlannedCandidate:
     source: str
     notes: tuple[Note, ...]
     report: ImportReport | None = None
+    left_out: str = ""
 
 
 def plan_candidates(
@@ -50,24 +53,27 @@ def plan_candidates(
     circumstances: Circumstances = UNKNOWN,
     translate: bool | ServerTraits = False,
 ) -> list[PlannedCandidate]:
-    """The baseline first, then the template's other presets, then the files (name, content).
+    """The baseline first, then the template's other candidates, then the files (name, content).
 
-    Presets are sized to `resources`; `translate` is for files, see `plan_file`. Raises
-    InvalidConfig with the problems of all files together.
+    Presets and variants are sized to `resources` and may be of the template's durability class,
+    files of `durability` only; `translate` is for files, see `plan_file`. Variants that the
+    server cannot have are in the list with their `left_out`. Raises InvalidConfig with the
+    problems of all files together, or where the baseline cannot be had.
     """
-    presets = sorted(template.presets, key=lambda name: name != template.baseline)
     planned = [
-        plan_preset(
+        _plan_own(
+            template,
             name,
             target,
             resources=resources,
-            durability=durability,
+            durability=max(durability, template.durability),
             circumstances=circumstances,
-            is_baseline=name == template.baseline,
         )
-        for name in presets
+        for name in template.candidates
     ]
     baseline = planned[0]
+    if baseline.left_out:
+        raise InvalidConfig([Problem(baseline.name, None, "", baseline.left_out)])
     for number in range(2, template.copies_of_baseline + 2):
         name = f"{baseline.name}-{number}"
         source = f"{baseline.name} under another name, to see the noise"
@@ -94,6 +100,37 @@ def plan_candidates(
     return planned
 
 
+def _plan_own(
+    template: StudyTemplate,
+    name: str,
+    target: ServerTraits,
+    *,
+    resources: HostResources,
+    durability: Durability,
+    circumstances: Circumstances,
+) -> PlannedCandidate:
+    """One of the template's own candidates, a preset or a variant."""
+    variant = template.variants.get(name)
+    is_baseline = name == template.baseline
+    if variant is not None:
+        return plan_variant(
+            variant,
+            target,
+            resources=resources,
+            durability=durability,
+            circumstances=circumstances,
+            is_baseline=is_baseline,
+        )
+    return plan_preset(
+        name,
+        target,
+        resources=resources,
+        durability=durability,
+        circumstances=circumstances,
+        is_baseline=is_baseline,
+    )
+
+
 def plan_preset(
     name: str,
     target: ServerTraits,
@@ -109,6 +146,45 @@ def plan_preset(
     UnknownPreset, and InvalidConfig where it cannot run here at all.
     """
     preset = load_preset(name).for_server(target)
+    planned = _fitted(preset, target, resources, durability, circumstances)
+    return replace(planned, is_baseline=is_baseline)
+
+
+def plan_variant(
+    variant: TemplateVariant,
+    target: ServerTraits,
+    *,
+    resources: HostResources,
+    durability: Durability = Durability.D0,
+    circumstances: Circumstances = UNKNOWN,
+    is_baseline: bool = False,
+) -> PlannedCandidate:
+    """A template's variant, in the way of presets; with `left_out` where it cannot be had here.
+
+    Raises UnknownPreset for its base.
+    """
+    preset = variant_preset(variant, target, resources)
+    try:
+        planned = _fitted(preset, target, resources, durability, circumstances)
+        lost = cannot_have(variant, planned.notes)
+    except InvalidConfig as refused:
+        source = f"{preset.title}. {preset.source}"
+        planned = PlannedCandidate(variant.name, {}, is_baseline, source, ())
+        lost = "; ".join(map(str, refused.problems))
+    planned = replace(planned, is_baseline=is_baseline)
+    if not lost:
+        return planned
+    return replace(planned, knobs={}, left_out=f"{target} cannot have it ({lost})")
+
+
+def _fitted(
+    preset: Preset,
+    target: ServerTraits,
+    resources: HostResources,
+    durability: Durability,
+    circumstances: Circumstances,
+) -> PlannedCandidate:
+    """Translated, sized, fitted to the workload and through the gate; raises InvalidConfig."""
     translation = translate_preset(preset, target, durability=durability)
     scaled = scale(translation.knobs, preset, target, resources)
     held = _hold_direct_io(scaled.knobs, circumstances)
@@ -117,14 +193,14 @@ def plan_preset(
     checked = check_knobs(
         {**here, **fitted.knobs},
         target,
-        source=name,
+        source=preset.name,
         durability=durability,
         circumstances=circumstances,
     )
     return PlannedCandidate(
-        name=name,
+        name=preset.name,
         knobs=checked.knobs,
-        is_baseline=is_baseline,
+        is_baseline=False,
         source=f"{preset.title}. {preset.source}",
         notes=(
             *translation.notes,

@@ -124,6 +124,9 @@ def _fit_instances(knobs: dict[str, str]) -> list[Note]:
 
 def _said(rule: Scaling, preset: Preset, value: int, resources: HostResources) -> str:
     published = paper_number(preset.knobs[rule.knob])
+    if rule.of is Of.DATA and rule.steps:
+        data = resources.data_bytes
+        return f"{value // MIB}M for {data // MIB}M of data ({value / data:.0%})"
     if rule.of is Of.DATA:
         assumed, data_bytes = preset.data_bytes or 1, resources.data_bytes
         return (

@@ -43,9 +43,13 @@ class Scaling:
         """The value for these resources, not rounded; None where it stays as published."""
         if self.of is None:
             return None
-        if self.of is Of.DATA:
+        if self.of is Of.DATA and not self.steps:
             return resources.data_bytes * published // (written_for_bytes or 1)
-        amount = resources.memory_bytes if self.of is Of.MEMORY else resources.logical_cpus
+        amount = {
+            Of.DATA: resources.data_bytes,
+            Of.MEMORY: resources.memory_bytes,
+            Of.CORES: resources.logical_cpus,
+        }[self.of]
         step = next(s for s in self.steps if s.below is None or amount < s.below)
         value = step.take if step.take is not None else int(amount * (step.times or 0))
         return value if self.most is None else min(value, self.most)

@@ -19,7 +19,7 @@ def circumstances_here(device: Path | None, connections: int | None) -> Circumst
         memory_budget_bytes=memory_budget(),
         connections=connections,
         direct_io=supports_direct_io(device) if device else None,
-        logical_cpus=_logical_cpus(),
+        logical_cpus=logical_cpus(),
         host_memory_bytes=host_memory(),
         open_files=open_files(),
     )
@@ -29,11 +29,11 @@ def resources_here(warehouses: int) -> HostResources:
     """This host's memory and processors, and the size of so many warehouses of data."""
     return HostResources(
         memory_bytes=memory_budget(),
-        logical_cpus=_logical_cpus(),
+        logical_cpus=logical_cpus(),
         data_bytes=estimated_bytes(warehouses),
     )
 
 
-def _logical_cpus() -> int:
+def logical_cpus() -> int:
     """Those that this process may use: what a container is given."""
     return len(os.sched_getaffinity(0))

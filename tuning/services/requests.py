@@ -34,7 +34,8 @@ class BadRequest(TuningError):
 class StudyRequest:
     """What a user asks for; None means the template's or the host's own value.
 
-    `durability` is the least safe class that candidates may have. `translate_from` is the server
+    `durability` is the least safe class that files may have; the template's own candidates may
+    have that of the template. `translate_from` is the server
     that the files were written for ("mysql 5.7"), "older" when nobody knows, "" to take them as
     they are. `keeps_duplicates` measures candidates with the same effective values apart.
     `races` drops candidates that are measurably behind, `confirms` measures the winner afresh,
@@ -72,12 +73,17 @@ class Sizes:
     blocks: int
 
 
-def sizes_of(request: StudyRequest, template: StudyTemplate) -> Sizes:
-    """The sizes asked for, else the template's; raises BadRequest for what can't be meant."""
+def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) -> Sizes:
+    """The sizes asked for, else the template's; raises BadRequest for what can't be meant.
+
+    A template may scale its connections to the host's CPUs.
+    """
     connections = request.connections
+    if connections is None:
+        connections = list(template.connections_on(logical_cpus))
     sizes = Sizes(
         warehouses=_or(request.warehouses, template.warehouses),
-        connections=tuple(template.connections if connections is None else connections),
+        connections=tuple(connections),
         warmup_s=_or(request.warmup_s, template.warmup_s),
         measure_s=_or(request.measure_s, template.measure_s),
         blocks=_or(request.blocks, template.blocks),

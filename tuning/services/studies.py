@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,13 @@ from benchmarks.models import Host, Run, RunState
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
 from benchmarks.services import heartbeat
-from tuning.configs.candidates import plan_candidates
+from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.expected import Expected
 from tuning.configs.settled import ANY_VERSION
 from tuning.configs.target import ServerTraits
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
-from tuning.services.circumstances import circumstances_here, resources_here
+from tuning.services.circumstances import circumstances_here, logical_cpus, resources_here
 from tuning.services.continuation import continue_study, queue_more_blocks
 from tuning.services.dispatch import advance_host
 from tuning.services.forecast import ASSUMED_OVERHEAD_S
@@ -60,7 +61,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     Raises TuningError (InvalidConfig among them) or BenchmarkError; then nothing is stored.
     """
     template = load_template(request.template)
-    sizes = sizes_of(request, template)
+    sizes = sizes_of(request, template, logical_cpus())
     driver = find_driver(request.driver)
     binary = find_server(request.server, settings.BROUGHT_SERVERS_DIR)
     identity = _usable_device(request.device)
@@ -78,10 +79,10 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         circumstances=circumstances,
         translate=origin is ANY_VERSION or origin or False,
     )
-    if len(planned) < 2:
-        raise BadRequest(f"template {template.name!r} needs a config of yours to compare with")
-    _check_budget(request, sizes, candidates=len(planned) - 1)
-    redo = [Expected(plan.knobs, target, circumstances).redo() or 0 for plan in planned]
+    measured = [plan for plan in planned if not plan.left_out]
+    _check_candidates(template.name, measured, planned)
+    _check_budget(request, sizes, candidates=len(measured) - 1)
+    redo = [Expected(plan.knobs, target, circumstances).redo() or 0 for plan in measured]
     check_usable(identity.path, needed + max(redo))
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
@@ -92,7 +93,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             server=server_row(host, binary),
             blocks=sizes.blocks,
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
-            durability=request.durability,
+            durability=max(request.durability, template.durability),
             keeps_duplicates=request.keeps_duplicates or template.copies_of_baseline > 0,
             races=template.races if request.races is None else request.races,
             confirms=template.confirms if request.confirms is None else request.confirms,
@@ -152,6 +153,18 @@ def cancel_study(study: Study) -> None:
         stop_request=heartbeat.CANCELLED
     )
     advance_host(study.host_id)
+
+
+def _check_candidates(
+    template: str, measured: Sequence[PlannedCandidate], planned: Sequence[PlannedCandidate]
+) -> None:
+    """Refuse what has nothing to compare, with what is missing."""
+    if len(measured) > 1:
+        return
+    reasons = [f"{plan.name}: {plan.left_out}" for plan in planned if plan.left_out]
+    if reasons:
+        raise BadRequest(f"template {template!r} has nothing to compare here: {reasons[0]}")
+    raise BadRequest(f"template {template!r} needs a config of yours to compare with")
 
 
 def _check_budget(request: StudyRequest, sizes: Sizes, candidates: int) -> None:

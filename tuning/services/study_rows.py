@@ -75,6 +75,7 @@ def candidate_row(study: Study, position: int, plan: PlannedCandidate) -> Candid
             for note in plan.notes
         ],
         lines=[asdict(line) for line in plan.report.lines] if plan.report else [],
+        refusal=plan.left_out,
     )
 
 

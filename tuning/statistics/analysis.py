@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import exp, expm1, inf
 
 import numpy as np
@@ -50,6 +50,18 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """One candidate against another: the metric's ratio and its bounds.
+
+    interval: holds together with those of all other pairs of the ranking; None when the noise is
+        not known (a single block).
+    """
+
+    ratio: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
 class Analysis:
     """A ranking by one metric.
 
@@ -59,6 +71,7 @@ class Analysis:
     same: ratio of the second baseline to the first over all blocks; None without a second one.
     winner: the best of those measurably better than the baseline; rivals: those of them that
         cannot be told apart from the winner.
+    differences: of every ordered pair of candidates with figures; see `between`.
     """
 
     metric: Metric
@@ -70,6 +83,13 @@ class Analysis:
     blocks: int
     winner: str | None
     rivals: tuple[str, ...]
+    differences: Mapping[tuple[str, str], Difference] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def between(self, name: str, other: str) -> Difference | None:
+        """The metric of `name` over that of `other`; None where one of them has no figures."""
+        return self.differences.get((name, other))
 
     def standing(self, name: str) -> Standing:
         """The candidate's; raises KeyError for a name that is not in the study."""
@@ -115,7 +135,26 @@ def analyse_table(data: Table, metric: Metric, alpha: float = ALPHA) -> Analysis
         blocks=int(np.isfinite(data.y[0, :2]).any(axis=0).sum()),
         winner=data.names[place] if place else None,
         rivals=tuple(data.names[i] for i in np.flatnonzero(rivals) if i != place),
+        differences=_differences(data, found, metric, 1 - alpha),
     )
+
+
+def _differences(
+    data: Table, found: Comparison, metric: Metric, confidence: float
+) -> dict[tuple[str, str], Difference]:
+    """Of every ordered pair with figures, in the metric's own direction."""
+    known = np.flatnonzero(np.isfinite(found.effects[0]))
+    sign = 1.0 if metric.more_is_better else -1.0
+    pairs = {}
+    for i in known:
+        for j in known[known != i]:
+            log = sign * float(found.effects[0, i] - found.effects[0, j])
+            half = float(found.pair_half[0, i, j])
+            interval = None
+            if np.isfinite(half):
+                interval = Interval(_exp(log - half), _exp(log + half), confidence)
+            pairs[data.names[i], data.names[j]] = Difference(exp(log), interval)
+    return pairs
 
 
 def _standings(

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from tuning.study_templates.loader import StudyTemplate, load_template, template_names
+from tuning.study_templates.claims import Claim
+from tuning.study_templates.loader import (
+    StudyTemplate,
+    TemplateVariant,
+    load_template,
+    template_names,
+)
 
-__all__ = ["StudyTemplate", "load_template", "template_names"]
+__all__ = ["Claim", "StudyTemplate", "TemplateVariant", "load_template", "template_names"]

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
+from tuning.catalogue.knob import Durability
 from tuning.datafiles import read_data_file
 from tuning.errors import InvalidDataFile, UnknownTemplate
+from tuning.study_templates.amounts import Amount, read_amount
+from tuning.study_templates.claims import Claim, read_claim
 
 HERE = Path(__file__).resolve().parent
 SCHEMA_FILE = HERE / "template.schema.json"
 
 
 @dataclass(frozen=True)
-class StudyTemplate:
-    """What a study of this kind measures; times in seconds, `baseline` is one of `presets`.
+class TemplateVariant:
+    """A candidate that a template makes itself: the preset `base` with other values for `knobs`.
 
-    `races` and `confirms` as in `tuning.models.Study`. `copies_of_baseline` are further names of
-    the same config, measured apart: what they differ by is noise.
+    A knob of the base is replaced; `title` is a few words for people.
+    """
+
+    name: str
+    title: str
+    base: str
+    knobs: Mapping[str, Amount]
+
+
+@dataclass(frozen=True)
+class StudyTemplate:
+    """What a study of this kind measures; times in seconds, `baseline` is one of its candidates.
+
+    Either `connections` or `connections_per_core` is empty. `races` and `confirms` as in
+    `tuning.models.Study`. `copies_of_baseline` are further names of the same config, measured
+    apart: what they differ by is noise. `durability` is the least safe class of its own
+    candidates. `repeats` names the figure that it repeats, `claims` what was found there.
     """
 
     name: str
@@ -32,6 +53,24 @@ class StudyTemplate:
     races: bool = True
     confirms: bool = True
     copies_of_baseline: int = 0
+    connections_per_core: tuple[float, ...] = ()
+    variants: Mapping[str, TemplateVariant] = field(default_factory=dict)
+    durability: Durability = Durability.D0
+    repeats: str = ""
+    claims: tuple[Claim, ...] = ()
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The names of its own candidates, without copies; the baseline first."""
+        names = (*self.presets, *self.variants)
+        return tuple(sorted(names, key=lambda name: name != self.baseline))
+
+    def connections_on(self, logical_cpus: int) -> tuple[int, ...]:
+        """The numbers of connections on a host with so many CPUs; no number twice."""
+        if self.connections:
+            return self.connections
+        scaled = (max(round(times * logical_cpus), 1) for times in self.connections_per_core)
+        return tuple(dict.fromkeys(scaled))
 
 
 def template_names() -> list[str]:
@@ -51,19 +90,55 @@ def load_template(name: str) -> StudyTemplate:
 def read_template(path: Path) -> StudyTemplate:
     """The template in a file; raises InvalidDataFile."""
     content = read_data_file(path, SCHEMA_FILE)
-    if content["baseline"] not in content["presets"]:
-        raise InvalidDataFile(f"{path.name}: the baseline is not among the presets")
-    return StudyTemplate(
+    connections = content["connections"]
+    per_core = connections["per_core"] if isinstance(connections, dict) else ()
+    template = StudyTemplate(
         name=path.stem,
         title=content["title"],
         warehouses=content["warehouses"],
-        connections=tuple(content["connections"]),
+        connections=() if per_core else tuple(connections),
+        connections_per_core=tuple(map(float, per_core)),
         warmup_s=content["warmup_s"],
         measure_s=content["measure_s"],
         blocks=content["blocks"],
-        presets=tuple(content["presets"]),
+        presets=tuple(content.get("presets", ())),
+        variants=_variants(content.get("variants", {})),
         baseline=content["baseline"],
         races=content.get("races", True),
         confirms=content.get("confirms", True),
         copies_of_baseline=content.get("copies_of_baseline", 0),
+        durability=Durability(content.get("durability", Durability.D0)),
+        repeats=content.get("repeats", "").strip(),
+        claims=tuple(map(read_claim, content.get("claims", ()))),
     )
+    _check_names(template, path.name)
+    return template
+
+
+def _variants(content: Mapping[str, Any]) -> Mapping[str, TemplateVariant]:
+    return MappingProxyType(
+        {
+            name: TemplateVariant(
+                name=name,
+                title=part["title"],
+                base=part.get("base", "server-default"),
+                knobs=MappingProxyType(
+                    {knob: read_amount(value) for knob, value in part["knobs"].items()}
+                ),
+            )
+            for name, part in content.items()
+        }
+    )
+
+
+def _check_names(template: StudyTemplate, source: str) -> None:
+    """What a schema cannot see: every name that is used is that of one candidate."""
+    if twice := sorted(set(template.presets) & set(template.variants)):
+        raise InvalidDataFile(f"{source}: {', '.join(twice)} is a preset and a variant")
+    if template.baseline not in template.candidates:
+        raise InvalidDataFile(f"{source}: the baseline is not among the presets and variants")
+    for claim in template.claims:
+        if unknown := sorted(set(claim.statement.names) - set(template.candidates)):
+            raise InvalidDataFile(
+                f"{source}: a claim is about {', '.join(unknown)}, which is no candidate"
+            )

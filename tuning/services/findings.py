@@ -1,0 +1,50 @@
+"""What a study says of the claims of its template, from its boards as they stand now."""
+
+from __future__ import annotations
+
+from tuning.claims import Finding, Place, evaluate_all
+from tuning.errors import UnknownTemplate
+from tuning.models import Study
+from tuning.services.results import Board, boards
+from tuning.statistics.data import Metric
+from tuning.study_templates import StudyTemplate, load_template
+
+
+def findings_of(study: Study, found: list[Board] | None = None) -> list[Finding]:
+    """One or more per claim, in the template's order; `found`: the study's boards, if at hand.
+
+    None without claims, or where the template is no longer there.
+    """
+    template = template_of(study)
+    if template is None or not template.claims:
+        return []
+    return evaluate_all(template.claims, places_of(study, found))
+
+
+def template_of(study: Study) -> StudyTemplate | None:
+    """The template that the study was made from; None when its file is gone."""
+    try:
+        return load_template(study.template)
+    except UnknownTemplate:
+        return None
+
+
+def places_of(study: Study, found: list[Board] | None = None) -> list[Place]:
+    """The study's boards as claims are checked on them."""
+    same_as = {
+        twin.name: twin.merged_into.name
+        for twin in study.candidates.exclude(merged_into=None).select_related("merged_into")
+        if twin.merged_into is not None
+    }
+    return [
+        Place(
+            device=str(board.device),
+            kind=board.device.kind,
+            connections=board.workload.connections,
+            analyses={metric: board.judgements[metric].analysis for metric in Metric},
+            observations=board.observations,
+            alpha=board.alpha,
+            same_as=same_as,
+        )
+        for board in (boards(study) if found is None else found)
+    ]

@@ -1,0 +1,44 @@
+"""Values of a template's knobs: figures as they are, or shares of what the host has."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tuning.catalogue.knob import Of
+from tuning.configs.resources import HostResources
+
+_SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?% of (data|memory)")
+_PER_CORE = re.compile(r"([0-9]+(?:\.[0-9]+)?) per core")
+
+
+@dataclass(frozen=True)
+class Amount:
+    """`text` as an option file has it, or so many `times` of the data, the memory or the CPUs."""
+
+    text: str
+    of: Of | None = None
+    times: float = 0.0
+
+    def figure(self, resources: HostResources) -> str:
+        """The value on a host with these resources, bytes for shares; at least 1."""
+        if self.of is None:
+            return self.text
+        amount = {
+            Of.DATA: resources.data_bytes,
+            Of.MEMORY: resources.memory_bytes,
+            Of.CORES: resources.logical_cpus,
+        }[self.of]
+        return f"{max(int(amount * self.times), 1)}"
+
+
+def read_amount(value: str | int | bool) -> Amount:
+    """`6 % of data`, `50 % of memory`, `2 per core`, or a value as it is."""
+    if isinstance(value, bool):  # YAML's reading of a plain on or off
+        return Amount("ON" if value else "OFF")
+    text = f"{value}".strip()
+    if share := _SHARE.fullmatch(text):
+        return Amount(text, Of(share[2]), float(share[1]) / 100)
+    if per_core := _PER_CORE.fullmatch(text):
+        return Amount(text, Of.CORES, float(per_core[1]))
+    return Amount(text)

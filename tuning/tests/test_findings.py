@@ -1,0 +1,98 @@
+"""A study made from a template says what became of the template's claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.models import Device
+from benchmarks.servers.binary import Flavour
+from tuning.claims import FindingKind
+from tuning.models import DurabilityClass, Study, StudyState
+from tuning.services import studies
+from tuning.services.circumstances import circumstances_here
+from tuning.services.findings import findings_of
+from tuning.services.requests import BadRequest, StudyRequest
+from tuning.services.results import boards
+from tuning.services.studies import create_study
+from tuning.study_templates import load_template
+from tuning.tests.test_study_lifecycle import BINARY, host_of_fakes, run_to_the_end, sent
+from tuning.tests.test_study_race import noisy
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("host_of_fakes", "sent"),
+]
+MARIADB = replace(BINARY, flavour=Flavour.MARIADB, version=(10, 11, 19), version_text="10.11.19")
+
+
+def test_a_finished_study_has_a_finding_for_each_claim() -> None:
+    study = create_study(StudyRequest(template="io-capacity", seed=3, confirms=False))
+    Device.objects.update(kind="nvme")
+    effects = {"200": 1.0, "2000": 1.3, "10000": 1.4, "15000": 1.5, "30000": 1.2}
+    run_to_the_end(study, noisy(effects))
+    raised, beyond, few_reasons = findings_of(study)
+    assert raised.kind is FindingKind.CONFIRMED
+    assert "Confirmed here: io-15000 completes " in raised.sentence
+    assert raised.device_kind == "nvme"
+    assert beyond.kind is FindingKind.CONFIRMED
+    assert few_reasons.kind is FindingKind.CONTRADICTED
+    assert findings_of(study, boards(study)) == [raised, beyond, few_reasons]
+
+
+def test_while_nothing_is_measured_nothing_is_decided() -> None:
+    study = create_study(StudyRequest(template="flush-method"))
+    Device.objects.update(kind="hdd")
+    assert {finding.kind for finding in findings_of(study)} == {FindingKind.NOT_DECIDED}
+
+
+def test_studies_without_claims_and_of_lost_templates_have_no_findings() -> None:
+    study = create_study(StudyRequest())
+    assert findings_of(study) == []
+    Study.objects.update(template="gone")
+    study.refresh_from_db()
+    assert findings_of(study) == []
+
+
+def test_what_cannot_be_had_is_a_refused_candidate_and_is_not_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = circumstances_here
+    monkeypatch.setattr(
+        studies, "circumstances_here", lambda *args: replace(here(*args), direct_io=False)
+    )
+    study = create_study(StudyRequest(template="flush-method", blocks=2))
+    study = run_to_the_end(study, noisy({}))
+    assert study.state == StudyState.FINISHED, study.reason
+    refused = study.candidates.get(name="o-direct")
+    assert "does not support O_DIRECT" in refused.refusal
+    assert not refused.slots.exists()
+    assert {slot.candidate.name for slot in study.slots.all()} == {"buffered", "o-dsync"}
+
+
+def test_a_template_with_nothing_to_compare_is_refused_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    template = load_template("thread-concurrency")
+    bare = replace(template, presets=("server-default",), baseline="server-default", claims=())
+    monkeypatch.setattr(studies, "load_template", lambda _: bare)
+    monkeypatch.setattr(studies, "find_server", lambda *_: MARIADB)
+    with pytest.raises(BadRequest, match="nothing to compare here: unlimited: MariaDB"):
+        create_study(StudyRequest(template="thread-concurrency"))
+    assert not Study.objects.exists()
+
+
+def test_a_templates_durability_is_the_studys() -> None:
+    study = create_study(StudyRequest(template="durability-price"))
+    assert study.durability == DurabilityClass.D2
+    classes = dict(study.candidates.values_list("name", "durability"))
+    assert classes["durable"] == DurabilityClass.D0
+    assert classes["nothing-safe"] == DurabilityClass.D2
+
+
+def test_connections_of_a_template_grow_with_this_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "logical_cpus", lambda: 4)
+    study = create_study(StudyRequest(template="connections"))
+    assert sorted(study.workloads.values_list("connections", flat=True)) == [4, 8, 16, 32, 64]

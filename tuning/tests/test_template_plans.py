@@ -1,0 +1,273 @@
+"""Every template plans on every server: variants pass the gate or are left out with a note."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.servers.binary import Flavour
+from tuning.catalogue.knob import Durability
+from tuning.configs.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.circumstances import Circumstances
+from tuning.configs.gate import durability_of
+from tuning.configs.knobs import config_hash
+from tuning.configs.notes import Action
+from tuning.configs.resources import HostResources
+from tuning.configs.target import ServerTraits
+from tuning.errors import InvalidConfig, InvalidDataFile
+from tuning.study_templates import load_template, template_names
+from tuning.study_templates.amounts import read_amount
+from tuning.study_templates.loader import StudyTemplate, read_template
+
+MIB = 1024**2
+RESOURCES = HostResources(memory_bytes=8 << 30, logical_cpus=2, data_bytes=1000 * MIB)
+MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
+SERVERS = [
+    ServerTraits(Flavour.MYSQL, (5, 7, 44)),
+    ServerTraits(Flavour.MYSQL, (8, 0, 40)),
+    ServerTraits(Flavour.MYSQL, (8, 4, 4)),
+    MYSQL,
+    MARIADB,
+]
+# What has nothing to offer there at all.
+REFUSED = {("thread-concurrency", MARIADB)}
+WITH_SOURCE = sorted(set(template_names()) - {"compare", "noise-floor"})
+
+
+def plan(
+    template: StudyTemplate,
+    target: ServerTraits = MYSQL,
+    durability: Durability = Durability.D0,
+    circumstances: Circumstances | None = None,
+    files: tuple[tuple[str, bytes], ...] = (),
+) -> list[PlannedCandidate]:
+    return plan_candidates(
+        template,
+        files,
+        target,
+        resources=RESOURCES,
+        durability=durability,
+        circumstances=circumstances or Circumstances(),
+    )
+
+
+@pytest.mark.parametrize("target", SERVERS, ids=str)
+@pytest.mark.parametrize("name", template_names())
+def test_every_template_plans_on_every_server(name: str, target: ServerTraits) -> None:
+    template = load_template(name)
+    if (name, target) in REFUSED:
+        with pytest.raises(InvalidConfig, match="removed in"):
+            plan(template, target)
+        return
+    planned = plan(template, target)
+    assert [one.is_baseline for one in planned] == [True] + [False] * (len(planned) - 1)
+    assert [one.name for one in planned if one.left_out] == []
+    if not template.copies_of_baseline:
+        assert [one.name for one in planned] == list(template.candidates)
+        assert len({config_hash(one.knobs) for one in planned}) == len(planned)
+    for one in planned:
+        assert durability_of(one.knobs) <= template.durability
+        variant = template.variants.get(one.name)
+        if variant is not None:
+            assert set(variant.knobs) <= set(one.knobs)
+            assert variant.title in one.source
+
+
+@pytest.mark.parametrize("name", WITH_SOURCE)
+def test_a_template_names_what_it_repeats(name: str) -> None:
+    template = load_template(name)
+    assert template.repeats
+    assert bool(template.claims) == (name != "quick")
+
+
+def template_with(tmp_path: Path, text: str) -> StudyTemplate:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "title: Mine\nwarehouses: 1\nconnections: [1]\nwarmup_s: 0\nmeasure_s: 1\nblocks: 1\n"
+        + text
+    )
+    return read_template(path)
+
+
+VARIANTS = """
+baseline: small
+variants:
+  small: {title: Six per cent, knobs: {innodb_buffer_pool_size: 6 % of data}}
+  memory: {title: Of memory, knobs: {innodb_buffer_pool_size: 25 % of memory}}
+  plain: {title: As it is, knobs: {innodb_buffer_pool_size: 256M, innodb_doublewrite: ON}}
+  cores: {title: Per core, base: whitepaper-3, knobs: {innodb_read_io_threads: 1.5 per core}}
+"""
+
+
+def test_values_may_be_shares_of_what_the_host_has(tmp_path: Path) -> None:
+    template = template_with(tmp_path, VARIANTS)
+    small, memory, plain, cores = plan(template)
+    assert small.knobs == {"innodb_buffer_pool_size": str(60 * MIB)}
+    assert [(n.name, n.action, n.detail) for n in small.notes] == [
+        ("innodb_buffer_pool_size", Action.ADJUSTED, "60M for 1000M of data (6%)")
+    ]
+    assert memory.knobs == {"innodb_buffer_pool_size": str(2048 * MIB)}
+    assert plain.knobs == {
+        "innodb_buffer_pool_size": str(256 * MIB),
+        "innodb_doublewrite": "ON",
+    }
+    base = next(one for one in plan(load_template("quick")) if one.name == "whitepaper-3")
+    assert cores.knobs == {**base.knobs, "innodb_read_io_threads": "3"}
+    assert cores.source.startswith("Per core. ")
+    assert "Table 6" in cores.source
+
+
+def test_the_other_notes_of_the_base_are_kept(tmp_path: Path) -> None:
+    cores = plan(template_with(tmp_path, VARIANTS))[-1]
+    assert {"datadir", "innodb_buffer_pool_size"} <= {note.name for note in cores.notes}
+
+
+def test_a_variant_that_the_server_does_not_know_is_left_out(tmp_path: Path) -> None:
+    template = template_with(
+        tmp_path,
+        """
+baseline: server-default
+presets: [server-default]
+variants:
+  limited: {title: A limit, knobs: {innodb_thread_concurrency: 4}}
+  io: {title: More I/O, knobs: {innodb_io_capacity: 2000}}
+""",
+    )
+    baseline, limited, io = plan(template, MARIADB)
+    assert (baseline.left_out, io.left_out) == ("", "")
+    assert limited.knobs == {}
+    assert "innodb_thread_concurrency: MariaDB 10.11.19 does not have it" in limited.left_out
+    assert [one.left_out for one in plan(template, MYSQL)] == ["", "", ""]
+
+
+def test_without_direct_io_its_variants_are_left_out() -> None:
+    circumstances = Circumstances(direct_io=False)
+    planned = plan(load_template("flush-method"), circumstances=circumstances)
+    left_out = {one.name: one.left_out for one in planned if one.left_out}
+    assert set(left_out) == {"o-direct"}
+    assert "does not support O_DIRECT" in left_out["o-direct"]
+
+
+def test_a_value_that_no_server_takes_is_left_out_with_the_gates_words(tmp_path: Path) -> None:
+    huge = VARIANTS.replace("25 % of memory", "400 % of memory")
+    circumstances = Circumstances(memory_budget_bytes=8 << 30)
+    planned = plan(template_with(tmp_path, huge), circumstances=circumstances)
+    assert [one.name for one in planned if one.left_out] == ["memory"]
+    assert "memory" in planned[1].left_out
+
+
+def test_a_baseline_that_cannot_be_had_refuses_the_study() -> None:
+    with pytest.raises(InvalidConfig, match=r"unlimited: MariaDB 10\.11\.19 cannot have it"):
+        plan(load_template("thread-concurrency"), MARIADB)
+
+
+def test_a_templates_class_is_not_that_of_the_users_files() -> None:
+    template = load_template("durability-price")
+    planned = plan(template)
+    assert {one.name: str(durability_of(one.knobs)) for one in planned} == {
+        "durable": "D0",
+        "commits-each-second": "D1",
+        "logs-each-second": "D1",
+        "no-doublewrite": "D2",
+        "nothing-safe": "D2",
+    }
+    files = (("mine", b"[mysqld]\nsync_binlog=0\n"),)
+    with pytest.raises(InvalidConfig, match="class D1, but this study is D0"):
+        plan(template, files=files)
+    assert plan(template, durability=Durability.D1, files=files)[-1].name == "mine"
+
+
+def test_connections_grow_with_the_processors() -> None:
+    template = load_template("connections")
+    assert template.connections == ()
+    assert template.connections_on(2) == (2, 4, 8, 16, 32)
+    assert template.connections_on(32) == (32, 64, 128, 256, 512)
+    assert load_template("quick").connections_on(32) == (8,)
+
+
+def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
+    text = "baseline: server-default\npresets: [server-default]\n"
+    template = template_with(tmp_path, text)
+    path = tmp_path / "mine.yaml"
+    path.write_text(path.read_text().replace("[1]", "{per_core: [0.1, 0.25, 1, 1.2]}"))
+    assert template.connections_on(4) == (1,)
+    assert read_template(path).connections_on(1) == (1,)
+    assert read_template(path).connections_on(10) == (1, 2, 10, 12)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("baseline: small", "baseline: tiny", "not among the presets and variants"),
+        ("small:", "Sma ll:", "does not match"),
+        ("title: Six per cent, ", "", "'title' is a required property"),
+        ("knobs: {innodb_doublewrite", "knob: {innodb_doublewrite", "knob"),
+        ("\nvariants", "\npresets: [small]\nvariants", "small is a preset and a variant"),
+        (
+            "\nvariants",
+            "\nclaims: [{says: It is faster., source: Somebody said so, "
+            "faster: {candidate: small, than: large}}]\nvariants",
+            "a claim is about large, which is no candidate",
+        ),
+        (
+            "\nvariants",
+            "\nclaims: [{says: It is faster., source: Somebody said so}]\nvariants",
+            "claims/0",
+        ),
+        ("\nvariants", "\ndurability: D9\nvariants", "durability"),
+    ],
+)
+def test_a_broken_template_is_refused(old: str, new: str, reason: str, tmp_path: Path) -> None:
+    text = VARIANTS.replace("knobs: {innodb_read", "knobs: {innodb_doublewrite: ON, innodb_read")
+    assert old in text
+    with pytest.raises(InvalidDataFile, match=reason):
+        template_with(tmp_path, text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("value", "figure"),
+    [
+        ("6 % of data", str(60 * MIB)),
+        ("12.5% of memory", str(1 << 30)),
+        ("2 per core", "4"),
+        ("0.1 per core", "1"),
+        ("128M", "128M"),
+        (200, "200"),
+        (True, "ON"),
+        (False, "OFF"),
+        ("6 % of nothing", "6 % of nothing"),  # for the gate to refuse
+    ],
+)
+def test_amounts(value: str | int | bool, figure: str) -> None:
+    assert read_amount(value).figure(RESOURCES) == figure
+
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "templates.md").read_text()
+
+
+def test_the_page_lists_every_template_with_the_minutes_it_takes() -> None:
+    listed = re.findall(r"^\| `([a-z-]+)` \|[^|]*\| ([0-9]+) \|", PAGE, re.MULTILINE)
+    assert sorted(name for name, _ in listed) == template_names()
+    for name, minutes in listed:
+        template = load_template(name)
+        candidates = len(template.candidates) + template.copies_of_baseline
+        candidates += name == "compare"  # with one file
+        # The baseline runs twice in each block; 10 s beside warm-up and measured time are what
+        # forecasts assume.
+        runs = len(template.connections_on(2)) * template.blocks * (candidates + 1)
+        seconds = runs * (template.warmup_s + template.measure_s + 10)
+        assert int(minutes) == pytest.approx(seconds / 60, abs=0.5), name
+
+
+def test_the_example_on_the_page_is_a_template(tmp_path: Path) -> None:
+    [example] = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    path = tmp_path / "mine.yaml"
+    path.write_text(example)
+    assert [one.name for one in plan(read_template(path))] == [
+        "server-default",
+        "large-pool",
+        "large-log",
+    ]
