@@ -6,13 +6,14 @@ behind however it ends.
 
 from __future__ import annotations
 
+import resource
 import shutil
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.cutting import CutRule, Hopeless, Lookout
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, Dataset, ensure_dataset
 from benchmarks.devices import DeviceIdentity, check_usable, identify_device
@@ -25,6 +26,8 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.failures import explain_death, find_trouble
 from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.steps import Steps
+from benchmarks.telemetry.commits import CommitCounter
 from benchmarks.telemetry.conditions import conditions_between
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.disturbance import (
@@ -37,7 +40,7 @@ from benchmarks.telemetry.disturbance import (
     reason,
 )
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
-from benchmarks.telemetry.series import Second, merge_new_orders
+from benchmarks.telemetry.series import Second, merge_commits, merge_new_orders
 from benchmarks.telemetry.snapshot import Snapshot
 from benchmarks.telemetry.trend import find_trend
 
@@ -47,7 +50,7 @@ SampleRow = dict[str, float | int | None]
 @dataclass(frozen=True)
 class Plan:
     """All that one run needs to know. `options` are the candidate's knobs, `limits` what the run
-    may meet before it is void.
+    may meet before it is void, and `cut_rule` says when it is not worth finishing.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Plan:
     layout: DeviceLayout
     registry: Path
     limits: Limits = field(default_factory=Limits)
+    cut_rule: CutRule | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,9 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is kept of a disturbed run: all that was seen, and no figure that could be ranked."""
+    """What is kept of a run without a figure that could be ranked, disturbed or cut short: all
+    that was seen.
+    """
 
     disturbances: list[Disturbance]
     conditions: dict[str, object]
@@ -106,25 +112,24 @@ class Disturbed(RunFailed):
         self.evidence = evidence
 
 
-@dataclass
-class Steps:
-    """Names the step at hand to `report` and keeps how long each took."""
+class CutShort(RunFailed):
+    """The run was ended early because its first seconds showed it to be hopeless."""
 
-    report: Callable[[str], None]
-    seconds: dict[str, float] = field(default_factory=dict)
-    _current: str = ""
-    _since: float = 0.0
+    def __init__(self, hopeless: Hopeless, evidence: Evidence, *, log_tail: str = "") -> None:
+        super().__init__(Outcome.CUT_SHORT, hopeless.reason, log_tail=log_tail)
+        self.tpmP_at_most = hopeless.tpmP_at_most
+        self.evidence = evidence
 
-    def enter(self, step: str) -> None:
-        self.finish()
-        self._current, self._since = step, time.monotonic()
-        self.report(step)
 
-    def finish(self) -> None:
-        if self._current:
-            spent = time.monotonic() - self._since
-            self.seconds[self._current] = self.seconds.get(self._current, 0.0) + spent
-        self._current = ""
+@dataclass(frozen=True)
+class _Driven:
+    """The driver's result, or why it was ended early; snapshots of both ends of the interval."""
+
+    end_of: DriverResult | Hopeless
+    start: Snapshot
+    end: Snapshot
+    driver_cpu_s: float
+    commits_per_second: list[int]
 
 
 def measure(
@@ -167,16 +172,16 @@ def measure(
             variables = server.variables()
             before = host_fingerprint(data, log)
             sampler = Sampler.of(server.pid, data, log)
-            result, start, end = _drive(plan, server, sampler, run_dir, steps, should_stop)
+            driven = _drive(plan, server, sampler, run_dir, steps, should_stop)
             fingerprint = host_fingerprint(data, log)
             log_tail = server.error_log_tail()
-    conditions, disturbances = _look_for_disturbances(plan, sampler, result, start, end)
+    conditions, disturbances = _look_for_disturbances(plan, sampler, driven)
     if changed := host_changed(comparable_facts(before), comparable_facts(fingerprint)):
         disturbances.append(changed)
     evidence = Evidence(
         disturbances=disturbances,
         conditions=conditions,
-        samples=_samples(sampler.series(), result),
+        samples=_samples(sampler.series(), driven),
         variables=variables,
         fingerprint=fingerprint,
         comparability_key=_comparability(plan, dataset, fingerprint, variables),
@@ -184,8 +189,11 @@ def measure(
         step_seconds=steps.seconds,
     )
     if disturbances:
+        # Also of a run that was cut short: it may have been hopeless because of that.
         raise Disturbed(evidence, log_tail=log_tail)
-    return _measurement(evidence, result, start, end, log_tail)
+    if isinstance(driven.end_of, Hopeless):
+        raise CutShort(driven.end_of, evidence, log_tail=log_tail)
+    return _measurement(evidence, driven.end_of, driven.start, driven.end, log_tail)
 
 
 def _devices(layout: DeviceLayout) -> tuple[DeviceIdentity, DeviceIdentity | None]:
@@ -222,13 +230,22 @@ def _drive(
     run_dir: Path,
     steps: Steps,
     should_stop: Callable[[], bool],
-) -> tuple[DriverResult, Snapshot, Snapshot]:
-    """Run the workload under telemetry; the snapshots are of both ends of the interval."""
+) -> _Driven:
+    """Run the workload under telemetry."""
     marks: dict[Phase, Snapshot] = {}
+    commits = CommitCounter(server.connect)
+
+    def counts() -> list[int]:
+        begun = marks.get(Phase.MEASURING)
+        ended = Phase.STOPPING in marks
+        return [] if begun is None or ended else commits.per_second(begun.t)
+
+    lookout = Lookout(plan.cut_rule, counts, should_stop)
+    used_s = _children_cpu_s()
 
     def on_phase(phase: Phase) -> None:
         if phase is Phase.WARMING:
-            sampler.mark("warmup_start")
+            marks[phase] = sampler.mark("warmup_start")
         elif phase is Phase.MEASURING:
             marks[phase] = sampler.mark(MEASURE_START)
         elif phase is Phase.STOPPING:
@@ -238,18 +255,43 @@ def _drive(
     work_dir = run_dir / "driver"
     work_dir.mkdir()
     steps.enter("connecting the driver")
-    with sampler:
+    end_of: DriverResult | Hopeless
+    with sampler, commits:
         try:
-            result = plan.driver.run(
-                _target(server), plan.load, work_dir, on_phase=on_phase, should_stop=should_stop
+            end_of = plan.driver.run(
+                _target(server),
+                plan.load,
+                work_dir,
+                on_phase=on_phase,
+                should_stop=lookout.should_stop,
             )
         except RunFailed as failure:
-            trouble = None if failure.outcome is Outcome.CANCELLED else find_trouble(server)
-            # The driver only saw its connections break or hang; the server knows why.
-            raise trouble or failure from failure.__cause__
+            stopped = failure.outcome is Outcome.CANCELLED
+            cut = lookout.found if stopped else None
+            if cut is not None:
+                marks[Phase.STOPPING] = sampler.mark(MEASURE_END)
+            # The driver only saw its connections break or hang, and a server may stand still for
+            # want of disk space; the server knows why.
+            trouble = None if stopped and cut is None else find_trouble(server)
+            if trouble is not None or cut is None:
+                raise trouble or failure from failure.__cause__
+            end_of = cut
     if not server.alive():
         raise explain_death(server)
-    return result, marks[Phase.MEASURING], marks[Phase.STOPPING]
+    start, end = marks[Phase.MEASURING], marks[Phase.STOPPING]
+    if isinstance(end_of, Hopeless):
+        # Nobody asked the driver when measuring began: it works evenly all along.
+        share = (end.t - start.t) / (end.t - marks[Phase.WARMING].t)
+        driver_cpu_s = share * (_children_cpu_s() - used_s)
+    else:
+        driver_cpu_s = end_of.driver_cpu_seconds
+    return _Driven(end_of, start, end, driver_cpu_s, commits.per_second(start.t, end.t))
+
+
+def _children_cpu_s() -> float:
+    """CPU time of all children of this process that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 _STEP_OF = {
@@ -260,14 +302,17 @@ _STEP_OF = {
 
 
 def _look_for_disturbances(
-    plan: Plan, sampler: Sampler, result: DriverResult, start: Snapshot, end: Snapshot
+    plan: Plan, sampler: Sampler, driven: _Driven
 ) -> tuple[dict[str, object], list[Disturbance]]:
     """The conditions as a document, and every limit that they passed."""
     disturbances = []
+    start, end = driven.start, driven.end
     seconds = end.t - start.t
-    if mismatch := interval_mismatch(result.measured_seconds, seconds):
-        late = abs(seconds - result.measured_seconds)
-        disturbances.append(Disturbance(Kind.INTERVAL, late, 0.0, "s", mismatch))
+    if isinstance(driven.end_of, DriverResult):
+        measured = driven.end_of.measured_seconds
+        if mismatch := interval_mismatch(measured, seconds):
+            late = abs(seconds - measured)
+            disturbances.append(Disturbance(Kind.INTERVAL, late, 0.0, "s", mismatch))
     if seconds < _SHORTEST_S:
         return {}, disturbances
     conditions = conditions_between(
@@ -276,7 +321,7 @@ def _look_for_disturbances(
         times=sampler.times(),
         period_s=sampler.period_s,
         census=sampler.census(),
-        driver_cpu_s=result.driver_cpu_seconds,
+        driver_cpu_s=driven.driver_cpu_s,
     )
     disturbances += find_disturbances(conditions, plan.limits)
     return conditions_document(conditions, plan.limits), disturbances
@@ -320,8 +365,10 @@ def _target(server: ServerInstance) -> Target:
     )
 
 
-def _samples(series: list[Second], result: DriverResult) -> list[SampleRow]:
-    merged = merge_new_orders(series, result.new_orders_per_second)
+def _samples(series: list[Second], driven: _Driven) -> list[SampleRow]:
+    merged = merge_commits(series, driven.commits_per_second)
+    if isinstance(driven.end_of, DriverResult):
+        merged = merge_new_orders(merged, driven.end_of.new_orders_per_second)
     return [second.as_row() for second in merged]
 
 

@@ -121,6 +121,7 @@ class RunState(models.TextChoices):
     ZERO_WORK = Outcome.ZERO_WORK.value, "No work done"
     DRIVER_FAILED = Outcome.DRIVER_FAILED.value, "Driver failed"
     DISTURBED = Outcome.DISTURBED.value, "Disturbed"
+    CUT_SHORT = Outcome.CUT_SHORT.value, "Cut short"
     CANCELLED = Outcome.CANCELLED.value, "Cancelled"
     LOST = Outcome.LOST.value, "Lost"
     SETUP_FAILED = Outcome.SETUP_FAILED.value, "Could not be set up"
@@ -155,6 +156,9 @@ class Run(models.Model):
     log_tail = models.TextField(blank=True)
 
     tpmP = models.FloatField(null=True, blank=True)
+    tpmP_at_most = models.FloatField(
+        null=True, blank=True, help_text="the bound of a run that was cut short, which has no tpmP"
+    )
     p95_ms = models.FloatField(null=True, blank=True)
     p99_ms = models.FloatField(null=True, blank=True)
     max_ms = models.FloatField(null=True, blank=True)
@@ -234,6 +238,9 @@ class Sample(models.Model):
     second = models.IntegerField()
     elapsed_s = models.FloatField(null=True, blank=True)
     new_orders = models.PositiveIntegerField(null=True, blank=True)
+    commits = models.PositiveIntegerField(
+        null=True, blank=True, help_text="as the server counts them, live"
+    )
     cpu_user_pct = models.FloatField(null=True, blank=True)
     cpu_sys_pct = models.FloatField(null=True, blank=True)
     cpu_iowait_pct = models.FloatField(null=True, blank=True)

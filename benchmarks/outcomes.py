@@ -18,6 +18,8 @@ class Outcome(StrEnum):
     ZERO_WORK = "zero_work"
     DRIVER_FAILED = "driver_failed"
     DISTURBED = "disturbed"
+    # Its first seconds showed it to be hopeless: a bound is known, no figure.
+    CUT_SHORT = "cut_short"
     CANCELLED = "cancelled"
     LOST = "lost"
     # The device, the server or the dataset cannot be used: nothing was started.

@@ -7,13 +7,14 @@ from celery import shared_task
 from benchmarks.models import Run
 from benchmarks.services.runs import execute_run
 from tuning.models import Study
+from tuning.services.cutting import cut_rule_of
 from tuning.services.dispatch import EXECUTE, PREPARE, advance_host
 from tuning.services.prepare import prepare_study
 
 
 @shared_task(name=EXECUTE)
 def execute(run_id: int) -> None:
-    if execute_run(run_id):
+    if execute_run(run_id, cutting=cut_rule_of):
         advance_host(Run.objects.values_list("host_id", flat=True).get(pk=run_id))
 
 

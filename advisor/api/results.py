@@ -80,6 +80,7 @@ def run_documents(study: Study) -> list[dict[str, Any]]:
             "state": line.run.state,
             "reason": line.run.reason,
             "tpmP": line.run.tpmP,
+            "tpmP_at_most": line.run.tpmP_at_most,
             "p95_ms": line.run.p95_ms,
             "server_path_length": line.run.server_path_length,
             "started_at": line.run.started_at and line.run.started_at.isoformat(),

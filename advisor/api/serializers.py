@@ -397,6 +397,9 @@ class RunSerializer(serializers.Serializer[Any]):
     state = serializers.CharField(help_text=f"One of {', '.join(RunState.values)}.")
     reason = serializers.CharField()
     tpmP = serializers.FloatField(allow_null=True)
+    tpmP_at_most = serializers.FloatField(
+        allow_null=True, help_text="Bound of a run that was cut short."
+    )
     p95_ms = serializers.FloatField(allow_null=True)
     server_path_length = serializers.FloatField(allow_null=True)
     started_at = serializers.DateTimeField(allow_null=True)

@@ -20,6 +20,9 @@ from tuning.services.progress import StudyProgress, study_progress
 from tuning.services.results import boards
 from tuning.services.trust import trust_of
 
+# A figure or a bound: no reason to show a log.
+_TOLD_IN_THE_TABLE = (RunState.OK, RunState.CUT_SHORT)
+
 
 def study_for_page(pk: int) -> Study:
     """The study with what its page names, or 404."""
@@ -65,7 +68,7 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
         "ended_runs": [
             line for line in history if line.run.is_finished and not _never_started(line.slot)
         ],
-        "failed_slots": [slot for slot in started if slot.run.state != RunState.OK],
+        "failed_slots": [slot for slot in started if slot.run.state not in _TOLD_IN_THE_TABLE],
         "never_started": len(ended) - len(started),
         "extend_form": ExtendForm(auto_id="extend_%s"),
     }

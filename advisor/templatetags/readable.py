@@ -24,6 +24,7 @@ TONES = {
     "failed": "bad",
     "disturbed": "warn",
     "lost": "warn",
+    "cut_short": "warn",
 }
 
 # What became of a line (tuning.configs.notes.Action).

@@ -145,7 +145,7 @@ def _runs(row: Row) -> str:
     if row.candidate.refusal:
         return "- refused"
     outcome = str(RunState(line.outcome).label) if line.outcome else "not run yet"
-    return f"{line.runs}/{line.runs + line.failures} {outcome}"
+    return f"{line.runs}/{line.runs + line.failures + line.cut_short} {outcome}"
 
 
 def _number(value: float | None, form: str) -> str:

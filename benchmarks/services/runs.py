@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,21 @@ from django.conf import settings
 from django.db import Error, connection, transaction
 from django.utils import timezone
 
+from benchmarks.cutting import CutRule
 from benchmarks.datasets.golden import FULL
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.layout import DeviceLayout
-from benchmarks.measure import Disturbed, Evidence, Measurement, Plan, SampleRow, measure
+from benchmarks.measure import (
+    CutShort,
+    Disturbed,
+    Evidence,
+    Measurement,
+    Plan,
+    SampleRow,
+    measure,
+)
 from benchmarks.metrics import Metrics
 from benchmarks.models import Run, RunState, Sample
 from benchmarks.outcomes import Outcome
@@ -31,6 +40,8 @@ from benchmarks.telemetry.disturbance import Limits
 logger = logging.getLogger(__name__)
 
 Measure = Callable[..., Measurement]
+#: Gives the rule by which a run is cut short, asked when the run begins; None: it never is.
+Cutting = Callable[[Run], CutRule | None]
 
 STOP_OUTCOMES = {
     heartbeat.CANCELLED: (Outcome.CANCELLED, "cancelled by the user"),
@@ -40,7 +51,12 @@ STOP_OUTCOMES = {
 }
 
 
-def execute_run(run_id: int, *, measure: Measure = measure) -> bool:
+def never_cut(_: Run) -> CutRule | None:
+    """Every run is measured to its end."""
+    return None
+
+
+def execute_run(run_id: int, *, measure: Measure = measure, cutting: Cutting = never_cut) -> bool:
     """Measure run `run_id` if nobody else does; False when there was nothing to do.
 
     Duplicate or late messages end here: only the process that moves the row from `queued` to
@@ -51,7 +67,7 @@ def execute_run(run_id: int, *, measure: Measure = measure) -> bool:
     with host_lock(lock_path, should_stop=parent.should_stop) as held:
         if not held or not _claim(run_id):
             return False
-        _execute_claimed(Run.objects.get(pk=run_id), measure)
+        _execute_claimed(Run.objects.get(pk=run_id), measure, cutting)
     return True
 
 
@@ -63,7 +79,7 @@ def _claim(run_id: int) -> bool:
     return claimed == 1
 
 
-def _execute_claimed(run: Run, measure: Measure) -> None:
+def _execute_claimed(run: Run, measure: Measure, cutting: Cutting) -> None:
     def beat() -> str:
         mine = Run.objects.filter(pk=run.pk, state=RunState.RUNNING)
         if not mine.update(heartbeat_at=timezone.now()):
@@ -80,10 +96,12 @@ def _execute_claimed(run: Run, measure: Measure) -> None:
 
     with Heartbeat(beat) as pulse:
         try:
-            plan = plan_for(run)
+            plan = replace(plan_for(run), cut_rule=cutting(run))
             measurement = measure(plan, report=report, should_stop=pulse.should_stop)
         except Disturbed as void:
             _store_void(run, void)
+        except CutShort as cut:
+            _store_cut(run, cut)
         except RunFailed as failure:
             outcome, reason = failure.outcome, str(failure)
             if pulse.stop_request:
@@ -176,6 +194,18 @@ def _store_void(run: Run, void: Disturbed) -> None:
         "log_tail": void.log_tail,
     }
     _finish_with_samples(run, values, void.evidence.samples)
+
+
+def _store_cut(run: Run, cut: CutShort) -> None:
+    """A run that was cut short keeps all that was seen, and a bound in place of a figure."""
+    values = {
+        **_provenance(cut.evidence),
+        "state": Outcome.CUT_SHORT.value,
+        "reason": str(cut),
+        "tpmP_at_most": cut.tpmP_at_most,
+        "log_tail": cut.log_tail,
+    }
+    _finish_with_samples(run, values, cut.evidence.samples)
 
 
 def _provenance(found: Measurement | Evidence) -> dict[str, Any]:

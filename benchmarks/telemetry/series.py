@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 
@@ -18,7 +18,8 @@ class Second:
     Negative seconds are warm-up. `elapsed_s` is the true time between the two samples. `usage` is
     None where the host missed a sample: that second was not seen, and the work done in it is not
     spread over its neighbours. `server_rss_bytes` is mysqld's resident memory at the end.
-    `new_orders` comes from the driver, None outside of the measured interval.
+    `new_orders` comes from the driver and `commits` from the server, None outside
+    of the measured interval.
     """
 
     second: int
@@ -26,6 +27,7 @@ class Second:
     usage: Usage | None = None
     server_rss_bytes: int | None = None
     new_orders: int | None = None
+    commits: int | None = None
 
     def as_row(self) -> dict[str, float | int | None]:
         """All values under one name each, the same names in every row, ready for JSON."""
@@ -34,6 +36,7 @@ class Second:
             "second": self.second,
             "elapsed_s": self.elapsed_s,
             "new_orders": self.new_orders,
+            "commits": self.commits,
             "server_rss_bytes": self.server_rss_bytes,
             **used,
         }
@@ -72,10 +75,20 @@ def merge_new_orders(series: Sequence[Second], per_second: Sequence[int]) -> lis
     """The series with the driver's New-Orders of each measured second (DriverResult's
     `new_orders_per_second`, the first is second 0). Seconds that telemetry has not are added.
     """
+    return _merge(series, per_second, lambda entry, count: replace(entry, new_orders=count))
+
+
+def merge_commits(series: Sequence[Second], per_second: Sequence[int]) -> list[Second]:
+    """The same with the commits of each measured second (CommitCounter's `per_second`)."""
+    return _merge(series, per_second, lambda entry, count: replace(entry, commits=count))
+
+
+def _merge(
+    series: Sequence[Second], per_second: Sequence[int], put: Callable[[Second, int], Second]
+) -> list[Second]:
     by_second = {entry.second: entry for entry in series}
     for second, count in enumerate(per_second):
-        entry = by_second.get(second, Second(second))
-        by_second[second] = replace(entry, new_orders=count)
+        by_second[second] = put(by_second.get(second, Second(second)), count)
     return [by_second[second] for second in sorted(by_second)]
 
 

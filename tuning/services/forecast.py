@@ -63,7 +63,8 @@ def budget(study: Study, arena: Arena, slots: Iterable[Slot]) -> Budget:
     share = study.budget_minutes * 60 / len(arenas(study))
     run_s = _run_s(here, arena.workload)
     pairs_s = 2 * LEAST_PAIRS * run_s if study.confirms else 0.0
-    return Budget(seconds_left=share - pairs_s - spent * run_s, run_s=run_s)
+    spent_s = sum(_spent_s(slot.run, run_s) for slot in here if slot.purpose == SlotPurpose.BLOCK)
+    return Budget(seconds_left=share - pairs_s - spent_s, run_s=run_s)
 
 
 def forecast(study: Study, slots: Sequence[Slot]) -> list[Ahead]:
@@ -92,9 +93,21 @@ def expected_s(run: Run) -> float:
 def _run_s(slots: Iterable[Slot], workload: Workload) -> float:
     """Wall time of a run: the median of those that ended well, else an assumption."""
     seen = [
-        (slot.run.finished_at - slot.run.started_at).total_seconds()
+        seconds
         for slot in slots
-        if slot.run.state == RunState.OK and slot.run.finished_at and slot.run.started_at
+        if slot.run.state == RunState.OK and (seconds := _wall_s(slot.run)) is not None
     ]
     planned = workload.warmup_s + workload.measure_s
     return max(median(seen), planned) if seen else planned + ASSUMED_OVERHEAD_S
+
+
+def _spent_s(run: Run, run_s: float) -> float:
+    """What a run of a block took or will: only one that was cut short takes less than others."""
+    wall_s = _wall_s(run)
+    return wall_s if run.state == RunState.CUT_SHORT and wall_s is not None else run_s
+
+
+def _wall_s(run: Run) -> float | None:
+    if run.started_at is None or run.finished_at is None:
+        return None
+    return (run.finished_at - run.started_at).total_seconds()

@@ -51,7 +51,7 @@ class Board:
 
     The baseline is on every board: what the others are compared with, whatever its own class.
     `slots` are those of the blocks, `confirmations` those of fresh pairs. `excluded_runs` counts
-    OK runs of another fingerprint, server, driver or dataset: shown, never ranked here.
+    OK and cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
     """
 
     device: Device
@@ -231,7 +231,8 @@ def _comparable_key(slots: Sequence[Slot]) -> str:
 
 
 def _is_excluded(run: Run, key: str) -> bool:
-    return run.state == RunState.OK and run.comparability_key != key
+    has_figures = run.state in (RunState.OK, RunState.CUT_SHORT)
+    return has_figures and run.comparability_key != key
 
 
 def _observation(slot: Slot) -> Observation:
@@ -241,6 +242,7 @@ def _observation(slot: Slot) -> Observation:
         block=slot.block,
         outcome=run.state,
         tpmP=run.tpmP,
+        tpmP_at_most=run.tpmP_at_most,
         p95_ms=run.p95_ms,
         p99_ms=run.p99_ms,
         max_ms=run.max_ms,

@@ -25,7 +25,7 @@ class Cut:
     tpmP_at_most: float
 
 
-def hopeless(counts: Sequence[int], baseline: Sequence[Sequence[int]]) -> Cut | None:
+def hopeless(counts: Sequence[float], baseline: Sequence[Sequence[float]]) -> Cut | None:
     """Judge the New-Orders of the seconds measured so far; None while the run may go on.
 
     `baseline`: the same counts of the baseline's runs, of this block where they are done, else

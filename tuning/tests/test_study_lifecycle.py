@@ -31,6 +31,7 @@ from benchmarks.services.runs import execute_run
 from tuning.errors import InvalidConfig
 from tuning.models import Study, StudyState
 from tuning.services import dispatch, gatekeeping, prepare, studies
+from tuning.services.cutting import cut_rule_of
 from tuning.services.dispatch import EXECUTE, PREPARE, advance_host
 from tuning.services.exports import my_cnf_of
 from tuning.services.prepare import prepare_study
@@ -116,7 +117,7 @@ def run_to_the_end(study: Study, measure: Callable[..., Measurement]) -> Study:
         run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).order_by("slot__order")
         if not run:
             break
-        execute_run(run[0].pk, measure=measure)
+        execute_run(run[0].pk, measure=measure, cutting=cut_rule_of)
         advance_host(study.host_id)
     study.refresh_from_db()
     return study

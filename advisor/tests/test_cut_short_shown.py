@@ -1,0 +1,68 @@
+"""A run that was cut short, as people and programs see it: a bound, no figure, no failure."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from rich.console import Console
+
+from advisor.api.documents import ranking_rows
+from advisor.terminal.report import print_ranking
+from advisor.tests import factories
+from benchmarks.models import Run, RunState
+from tuning.models import Study
+
+pytestmark = pytest.mark.django_db
+
+REASON = "31 % of the baseline's throughput after 7 s"
+
+
+@pytest.fixture
+def study() -> Study:
+    """whitepaper-1 was cut short in every block."""
+    study = factories.measured_study()
+    runs = Run.objects.filter(slot__study=study, slot__candidate__name="whitepaper-1")
+    figures = dict.fromkeys(["tpmP", "p95_ms", "p99_ms", "max_ms", "new_orders"])
+    runs.update(state=RunState.CUT_SHORT, reason=REASON, tpmP_at_most=3060.0, **figures)
+    return study
+
+
+def test_the_api_tells_the_bound(study: Study) -> None:
+    rows = {row["config"]: row for row in ranking_rows(study)}
+    row = rows.pop("whitepaper-1")
+    assert (row["outcome"], row["tpmP"], row["ratio_to_baseline"]) == ("cut_short", None, None)
+    assert row["at_most"] == pytest.approx(0.5, rel=0.1)
+    assert {other["at_most"] for other in rows.values()} == {None}
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_terminal_shows_the_bound(study: Study, width: int) -> None:
+    text = io.StringIO()
+    print_ranking(study, Console(file=text, width=width))
+    line = next(line for line in text.getvalue().splitlines() if "whitepaper-1" in line)
+    assert re.search(r"<-\d\d %", line)
+    assert "0/3" in line
+    assert "Cut" in line
+    assert "…" not in text.getvalue()
+
+
+def test_the_page_of_the_study_shows_the_bound_and_no_failure(
+    admin_client: Client, study: Study
+) -> None:
+    page = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    assert re.search(r"at most \S\d\d", page)
+    assert "Cut short" in page
+    assert "Runs without a measurement" not in page
+    assert "at most 3,060" in page
+
+
+def test_the_page_of_the_run_says_why(admin_client: Client, study: Study) -> None:
+    run = Run.objects.filter(state=RunState.CUT_SHORT)[0]
+    page = admin_client.get(reverse("run-detail", args=[run.pk])).content.decode()
+    assert "31 % of the baseline&#x27;s throughput after 7 s" in page
+    assert "at most 3,060 tpmP" in page
+    assert 'class="card bad"' not in page

@@ -1,0 +1,28 @@
+"""The steps of a run: each is told when it begins, and how long it took is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Steps:
+    """Names the step at hand to `report` and keeps how long each took."""
+
+    report: Callable[[str], None]
+    seconds: dict[str, float] = field(default_factory=dict)
+    _current: str = ""
+    _since: float = 0.0
+
+    def enter(self, step: str) -> None:
+        self.finish()
+        self._current, self._since = step, time.monotonic()
+        self.report(step)
+
+    def finish(self) -> None:
+        if self._current:
+            spent = time.monotonic() - self._since
+            self.seconds[self._current] = self.seconds.get(self._current, 0.0) + spent
+        self._current = ""

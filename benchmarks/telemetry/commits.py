@@ -1,0 +1,128 @@
+"""The server's commits per second while a run lasts: the same measure for every driver.
+
+Drivers tell their New-Orders at the end only, and each in its own way. The server counts every
+COMMIT that a client sends (`Com_commit`): 3.19 per New-Order with either driver, because Delivery
+commits each of its ten districts and 1 % of the New-Orders are rolled back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pymysql
+from pymysql.connections import Connection
+from pymysql.cursors import Cursor
+
+# A server that does not answer for so long stands still; nothing waits for this thread but the
+# end of the run.
+_TIMEOUT_S = 2
+_QUERY = "SHOW GLOBAL STATUS LIKE 'Com\\_commit'"
+
+
+class CommitCounter:
+    """Context manager: reads the counter once a period, over a connection of its own.
+
+    A thread apart from the sampler's, which must not be late when the server does not answer.
+    `connect` takes pymysql's arguments, as `ServerInstance.connect` does.
+    """
+
+    def __init__(
+        self, connect: Callable[..., Connection[Cursor]], *, period_s: float = 1.0
+    ) -> None:
+        self._connect = connect
+        self._period_s = period_s
+        self._connection: Connection[Cursor] | None = None
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._readings: list[tuple[float, int]] = []
+        self._cpu_seconds = 0.0
+        self._thread = threading.Thread(target=self._run, name="commits", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time that the thread itself has used."""
+        return self._cpu_seconds
+
+    def per_second(self, begin: float, end: float = float("inf")) -> list[int]:
+        """Commits in each whole second from `begin` on, both `time.monotonic()`.
+
+        Up to the last reading, or `end`. Between two readings the commits are spread evenly, also
+        where the server did not answer for some seconds. Empty when the first reading came later
+        than `begin`.
+        """
+        with self._lock:
+            readings = list(self._readings)
+        if not readings or readings[0][0] > begin:
+            return []
+        times, counts = np.array(readings).T
+        # The driver's last second may be a hair shorter than one.
+        seconds = int(min(times[-1], end) - begin + _HAIR_S)
+        if seconds < 1:
+            return []
+        at = np.interp(begin + np.arange(seconds + 1), times, counts)
+        return [int(count) for count in np.diff(np.rint(at))]
+
+    def _run(self) -> None:
+        following = time.monotonic()
+        while True:
+            # Also once more at the end, so that the last second is covered.
+            last = self._stopping.is_set()
+            self._read()
+            self._cpu_seconds = time.thread_time()
+            if last:
+                break
+            late = time.monotonic() - following
+            # Readings that were missed are not made up for.
+            following += self._period_s * (1 + late // self._period_s)
+            self._stopping.wait(max(0.0, following - time.monotonic()))
+        self._drop()
+
+    def _read(self) -> None:
+        try:
+            if self._connection is None:
+                self._connection = self._connect(**_PATIENCE)
+            asked = time.monotonic()
+            with self._connection.cursor() as cursor:
+                cursor.execute(_QUERY)
+                row = cursor.fetchone()
+            answered = time.monotonic()
+        except (pymysql.Error, OSError):
+            # It may answer again; why it does not is for others to find out.
+            self._drop()
+            return
+        if row:
+            with self._lock:
+                self._readings.append(((asked + answered) / 2, int(row[1])))
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            with contextlib.suppress(pymysql.Error, OSError):
+                self._connection.close()
+        self._connection = None
+
+
+_HAIR_S = 0.05
+_PATIENCE: dict[str, Any] = {
+    "connect_timeout": _TIMEOUT_S,
+    "read_timeout": _TIMEOUT_S,
+    "write_timeout": _TIMEOUT_S,
+}

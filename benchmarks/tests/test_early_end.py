@@ -1,0 +1,135 @@
+"""The live counts and who asks about them, without a server: readings in, verdicts out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pymysql
+import pytest
+
+from benchmarks.cutting import Hopeless, Lookout
+from benchmarks.telemetry.commits import CommitCounter
+from benchmarks.telemetry.series import Second, merge_commits, merge_new_orders
+
+PERIOD_S = 0.02
+
+
+class Server:
+    """Stands for a server and its connections: 100 commits at each reading."""
+
+    def __init__(self, fails_at: Sequence[int] = ()) -> None:
+        self.asked = 0
+        self.connected = 0
+        self.closed = 0
+        self._fails_at = fails_at
+
+    def connect(self, **patience: Any) -> Any:
+        assert patience["read_timeout"] > 0
+        self.connected += 1
+        return self
+
+    def cursor(self) -> Any:
+        return self
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def execute(self, query: str) -> None:
+        assert "Com" in query
+        self.asked += 1
+        if self.asked in self._fails_at:
+            raise pymysql.err.OperationalError(2013, "Lost connection during query")
+
+    def fetchone(self) -> tuple[str, str]:
+        return "Com_commit", str(100 * self.asked)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def count_for(server: Server, seconds: float) -> CommitCounter:
+    with CommitCounter(server.connect, period_s=PERIOD_S) as counter:
+        time.sleep(seconds)
+    return counter
+
+
+def readings(*pairs: tuple[float, int]) -> CommitCounter:
+    counter = CommitCounter(Server().connect)
+    counter._readings.extend(pairs)
+    return counter
+
+
+def test_the_server_is_read_again_and_again_over_one_connection() -> None:
+    server = Server()
+    counter = count_for(server, 10 * PERIOD_S)
+    assert 4 <= server.asked <= 12
+    assert (server.connected, server.closed) == (1, 1)
+    assert 0 < counter.cpu_seconds < 0.1
+
+
+def test_a_server_that_lost_the_connection_is_asked_over_a_new_one() -> None:
+    server = Server(fails_at=[2])
+    counter = count_for(server, 10 * PERIOD_S)
+    assert (server.connected, server.closed) == (2, 2)
+    assert len(counter._readings) == server.asked - 1
+
+
+def test_commits_stand_in_their_second_of_the_measured_interval() -> None:
+    counter = readings((8.5, 0), (9.5, 100), (10.5, 300), (11.5, 500), (12.5, 500))
+    # The first half second had 100 commits left of the reading before, and so on.
+    assert counter.per_second(10.0) == [200, 100]
+    assert counter.per_second(10.0, 11.2) == [200]
+
+
+def test_where_the_server_did_not_answer_its_commits_are_spread() -> None:
+    counter = readings((10.0, 0), (11.0, 90), (14.0, 390))
+    assert counter.per_second(10.0) == [90, 100, 100, 100]
+    assert sum(counter.per_second(10.0)) == 390
+
+
+def test_nothing_is_said_of_seconds_that_nobody_saw_begin() -> None:
+    assert readings().per_second(10.0) == []
+    assert readings((10.2, 5), (12.0, 100)).per_second(10.0) == []
+    assert readings((9.8, 5), (10.8, 100)).per_second(10.0) == []
+
+
+def test_commits_and_new_orders_stand_in_one_row() -> None:
+    merged = merge_new_orders(merge_commits([Second(-1), Second(0)], [319, 320]), [100, 101])
+    assert [(one.second, one.commits, one.new_orders) for one in merged] == [
+        (-1, None, None),
+        (0, 319, 100),
+        (1, 320, 101),
+    ]
+    assert merged[1].as_row()["commits"] == 319
+
+
+@pytest.fixture
+def growing() -> Iterator[list[int]]:
+    return iter([[], [5], [5], [5, 6], [5, 6, 7], [5, 6, 7, 8]])
+
+
+def test_the_rule_is_asked_after_each_further_second_until_it_speaks(
+    growing: Iterator[list[int]],
+) -> None:
+    asked: list[list[int]] = []
+
+    def rule(counts: Sequence[int]) -> Hopeless | None:
+        asked.append(list(counts))
+        return Hopeless("slow", 60.0) if len(counts) == 3 else None
+
+    lookout = Lookout(rule, lambda: next(growing), lambda: False)
+    assert [lookout.should_stop() for _ in range(7)] == [False] * 4 + [True] * 3
+    assert asked == [[5], [5, 6], [5, 6, 7]]
+    assert lookout.found == Hopeless("slow", 60.0)
+
+
+def test_without_a_rule_only_a_cancelled_run_ends() -> None:
+    cancelled = iter([False, True])
+    lookout = Lookout(None, lambda: [1, 2, 3], lambda: next(cancelled))
+    assert [lookout.should_stop(), lookout.should_stop()] == [False, True]
+    assert lookout.found is None

@@ -1,0 +1,165 @@
+"""Real runs that are ended early, and the live counts that they are judged by."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks.cutting import Hopeless
+from benchmarks.datasets.golden import Dataset
+from benchmarks.drivers.protocol import Load
+from benchmarks.drivers.select import find_driver
+from benchmarks.errors import RunFailed
+from benchmarks.layout import FOLDER, DeviceLayout
+from benchmarks.measure import CutShort, Disturbed, Plan, measure
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.telemetry.disturbance import Limits
+from benchmarks.tests.conftest import GOLDEN_WAREHOUSES
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+# This host may be busy with other tests: what those take is no reason here.
+NOTHING = Limits(0, 0, 0, 0, 0, 0, 0)
+# What tuning holds against a run: half of what it is compared with, from the fifth second on.
+LEAST_SECONDS = 5
+
+
+@pytest.fixture
+def plan_on(
+    golden_dataset: Callable[[ServerBinary], Dataset], server_tmp: Path, registry: Path
+) -> Callable[[ServerBinary], Plan]:
+    """A run of a minute on the golden dataset that the tests of this session share."""
+
+    def make(binary: ServerBinary) -> Plan:
+        golden = golden_dataset(binary)
+        device = server_tmp / "device"
+        device.mkdir()
+        (device / FOLDER).symlink_to(golden.path.parents[1])
+        return Plan(
+            name=f"run-{os.getpid()}",
+            binary=binary,
+            driver=find_driver("sysbench"),
+            load=Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=60, seed=1),
+            options={},
+            layout=DeviceLayout(device),
+            registry=registry,
+            limits=NOTHING,
+        )
+
+    return make
+
+
+@pytest.fixture
+def plan(any_server: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) -> Plan:
+    return plan_on(any_server)
+
+
+def run(plan: Plan) -> None:
+    measure(plan, report=lambda _: None, should_stop=lambda: False)
+
+
+def under_half_of(rate: float) -> Callable[[Sequence[int]], Hopeless | None]:
+    def rule(counts: Sequence[int]) -> Hopeless | None:
+        if len(counts) < LEAST_SECONDS or sum(counts) / len(counts) >= rate / 2:
+            return None
+        return Hopeless(f"{sum(counts)} commits in {len(counts)} s", 60.0)
+
+    return rule
+
+
+def test_commits_are_counted_beside_the_new_orders(plan: Plan) -> None:
+    load = replace(plan.load, measure_s=6)
+    found = measure(replace(plan, load=load), report=lambda _: None, should_stop=lambda: False)
+    rows = [row for row in found.samples if (row["second"] or 0) >= 0]
+    commits = [row["commits"] or 0 for row in rows]
+    assert len(commits) == 6
+    # 0.99 New-Orders, for 1 % is rolled back, a Payment and a tenth of each other transaction, of
+    # which Delivery commits ten times.
+    assert sum(commits) / found.metrics.new_orders == pytest.approx(3.19, rel=0.05)
+    for row in rows:
+        if row["new_orders"]:
+            assert row["commits"] == pytest.approx(3.19 * row["new_orders"], rel=0.4)
+
+
+def test_a_hopeless_run_ends_after_its_first_seconds(plan: Plan) -> None:
+    steps: list[str] = []
+    begun: list[float] = []
+
+    def report(step: str) -> None:
+        steps.append(step)
+        begun.append(time.monotonic())
+
+    rule = under_half_of(1_000_000.0)
+    with pytest.raises(CutShort) as cut:
+        measure(replace(plan, cut_rule=rule), report=report, should_stop=lambda: False)
+    assert cut.value.outcome is Outcome.CUT_SHORT
+    assert cut.value.tpmP_at_most == 60.0
+    assert "commits in 5 s" in str(cut.value)
+    measuring = begun[steps.index("measuring")]
+    stopping = begun[steps.index("stopping the server")]
+    assert LEAST_SECONDS <= stopping - measuring < LEAST_SECONDS + 4
+    assert steps[-1] == "discarding the clone"
+    samples = [row for row in cut.value.evidence.samples if (row["second"] or 0) >= 0]
+    assert [row["second"] for row in samples[:5]] == [0, 1, 2, 3, 4]
+    assert all(row["commits"] for row in samples[:5])
+    assert {row["new_orders"] for row in samples} == {None}
+    assert cut.value.evidence.comparability_key
+    # Nothing is left: no server, no driver, no file.
+    assert not list(plan.registry.glob("*.json"))
+    assert not list(plan.layout.run_dir("").iterdir())
+    children = psutil.Process().children(recursive=True)
+    left = [" ".join(child.cmdline()) for child in children]
+    assert not [line for line in left if "sysbench" in line or plan.name in line]
+
+
+def test_a_crippled_config_is_told_from_a_sound_one(
+    mysql_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
+) -> None:
+    """The same rule lets the one run to its end and cuts the other short."""
+    plan = plan_on(mysql_binary)
+    sound = replace(plan, load=replace(plan.load, measure_s=6))
+    found = measure(sound, report=lambda _: None, should_stop=lambda: False)
+    commits = [row["commits"] or 0 for row in found.samples if (row["second"] or 0) >= 0]
+    rule = under_half_of(sum(commits) / len(commits))
+    run(replace(sound, cut_rule=rule))
+    # One transaction at a time, each statement of it queues again.
+    crippled = {
+        "innodb_thread_concurrency": "1",
+        "innodb_thread_sleep_delay": "100000",
+        "innodb_adaptive_max_sleep_delay": "0",
+        "innodb_concurrency_tickets": "1",
+        "innodb_buffer_pool_size": str(5 * 2**20),
+    }
+    with pytest.raises(CutShort):
+        run(replace(plan, options=crippled, cut_rule=rule))
+
+
+def test_what_disturbs_a_hopeless_run_voids_it(plan: Plan) -> None:
+    """It may have been hopeless because of that: no bound is taken from it."""
+    limits = replace(NOTHING, foreign_cpu_pct=0.0001)
+    hopeless = replace(plan, limits=limits, cut_rule=under_half_of(1_000_000.0))
+    with pytest.raises(Disturbed):
+        run(hopeless)
+
+
+def test_a_run_that_is_cancelled_is_not_cut_short(plan: Plan) -> None:
+    begun: list[float] = []
+
+    def report(step: str) -> None:
+        if step == "measuring":
+            begun.append(time.monotonic())
+
+    def cancelled() -> bool:
+        return bool(begun) and time.monotonic() > begun[0] + 2
+
+    hopeless = replace(plan, cut_rule=under_half_of(1_000_000.0))
+    with pytest.raises(RunFailed) as ended:
+        measure(hopeless, report=report, should_stop=cancelled)
+    assert ended.value.outcome is Outcome.CANCELLED

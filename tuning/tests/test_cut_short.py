@@ -1,0 +1,202 @@
+"""Hopeless runs in a study: which are cut short, what their bound does, what it never does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import tuning.tests.test_study_lifecycle as lifecycle
+from benchmarks.measure import CutShort, Evidence, Measurement, Plan
+from benchmarks.models import Run, RunState
+from tuning.models import SlotPurpose, StudyState
+from tuning.services.cutting import cut_rule_of
+from tuning.services.forecast import arenas, budget
+from tuning.services.results import boards
+from tuning.tests.test_study_lifecycle import run_to_the_end
+from tuning.tests.test_study_race import BASE, EFFECTS, cnf, noisy, started
+
+sent = lifecycle.sent
+host_of_fakes = lifecycle.host_of_fakes
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("host_of_fakes", "sent"),
+]
+
+Measure = Callable[..., Measurement]
+SECONDS = 12
+# Commits and New-Orders of each second as recorded: sysbench with 8 connections on MySQL 9.7.
+COMMITS = [657, 658, 650, 663, 655, 637, 658, 649, 651, 660, 655, 648]
+NEW_ORDERS = [207, 205, 207, 207, 207, 204, 206, 204, 205, 207, 206, 204]
+# The same with a config that lets in one transaction at a time.
+CRAWLING = [82, 77, 79, 85, 80, 76, 81, 79, 80, 83, 78, 80]
+
+
+def samples(factor: float) -> list[dict[str, float | int | None]]:
+    return [
+        {
+            "second": n,
+            "commits": round(COMMITS[n] * factor),
+            "new_orders": round(NEW_ORDERS[n] * factor),
+        }
+        for n in range(SECONDS)
+    ]
+
+
+def counted(inner: Measure, asked: list[Plan] | None = None) -> Measure:
+    """As `inner` measures, with live counts: who is given a rule is judged by it each second."""
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        found = inner(plan)
+        factor = found.metrics.tpmP / BASE
+        rows = samples(factor)
+        if plan.cut_rule is not None:
+            if asked is not None:
+                asked.append(plan)
+            for n in range(1, SECONDS + 1):
+                hopeless = plan.cut_rule([int(row["commits"] or 0) for row in rows[:n]])
+                if hopeless is not None:
+                    raise CutShort(hopeless, evidence(rows[:n]))
+        return replace(found, samples=rows)
+
+    return measure
+
+
+def evidence(rows: list[dict[str, float | int | None]]) -> Evidence:
+    return Evidence(
+        disturbances=[],
+        conditions={},
+        samples=[row | {"new_orders": None} for row in rows],
+        variables={"innodb_io_capacity": "300"},
+        fingerprint={"cpu_model": "any"},
+        comparability_key="k",
+        driver_version="1",
+        step_seconds={"measuring": 5.0},
+    )
+
+
+CRAWLS = EFFECTS | {"300": 0.12}
+
+
+def test_a_candidate_that_is_cut_short_in_two_blocks_leaves_the_race() -> None:
+    study = run_to_the_end(started(blocks=4), counted(noisy(CRAWLS)))
+    assert study.state == StudyState.FINISHED, study.reason
+    left = study.eliminations.get(candidate__name="slow")
+    assert left.reason == "cut short in 2 blocks"
+    cut = Run.objects.filter(slot__study=study, state=RunState.CUT_SHORT)
+    assert {run.slot.candidate.name for run in cut} == {"slow"}
+    # In the first block it may have been measured before the baseline: then to its end.
+    assert 2 <= cut.count() <= study.slots.filter(candidate__name="slow").count() <= 3
+    assert not Run.objects.filter(retry_of__in=cut).exists()
+
+
+def test_a_cut_run_keeps_what_was_seen_and_has_a_bound_for_a_figure() -> None:
+    study = run_to_the_end(started(blocks=4), counted(noisy(CRAWLS)))
+    run = Run.objects.filter(slot__study=study, state=RunState.CUT_SHORT).order_by("-pk")[0]
+    # Of the baseline's runs before it: those of its block, else those of the block before.
+    before = study.slots.filter(candidate__is_baseline=True, order__lt=run.slot.order)
+    newest = max(slot.block for slot in before)
+    best = max(slot.run.tpmP or 0.0 for slot in before.filter(block=newest))
+    assert run.tpmP_at_most == 0.5 * best
+    assert (run.tpmP, run.p95_ms, run.new_orders) == (None, None, None)
+    assert run.reason == "12 % of the baseline's throughput after 5 s"
+    assert [sample.second for sample in run.samples.all()] == [0, 1, 2, 3, 4]
+    assert all(sample.commits for sample in run.samples.all())
+    assert run.comparability_key == "k"
+
+
+def test_the_ranking_shows_the_bound_and_counts_no_failure() -> None:
+    study = run_to_the_end(started(blocks=4), counted(noisy(CRAWLS)))
+    (board,) = boards(study)
+    line = next(row.ranked for row in board.rows if row.candidate.name == "slow")
+    assert line.at_most == pytest.approx(0.5, rel=0.05)
+    assert (line.ratio_to_baseline, line.failures) == (None, 0)
+    assert line.cut_short == 2
+    assert board.failed == []
+    assert line.worse
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.confirmation) == ("fast", "confirmed")
+    assert "Not considered" not in found.verdict
+
+
+def test_one_that_was_cut_short_is_never_recommended() -> None:
+    """Not even where its other runs look best."""
+    left = iter([True])
+
+    def once(plan: Plan, **_: Any) -> Measurement:
+        inner = noisy({"5000": 1.2, "9000": 2.0})
+        if plan.options.get("innodb_io_capacity") == "9000" and plan.cut_rule and next(left, None):
+            inner = noisy({"9000": 0.1})
+        return counted(inner)(plan)
+
+    configs = [("fast", cnf(5000)), ("moody", cnf(9000))]
+    study = run_to_the_end(started(configs=configs, blocks=5), once)
+    assert Run.objects.filter(slot__study=study, state=RunState.CUT_SHORT).count() == 1
+    assert Run.objects.filter(slot__study=study, tpmP__gt=1.5 * BASE).exists()
+    assert study.recommendations.get().candidate.name == "fast"
+
+
+def test_only_candidates_in_the_blocks_of_a_race_are_judged() -> None:
+    asked: list[Plan] = []
+    study = run_to_the_end(started(blocks=4), counted(noisy(EFFECTS), asked))
+    pks = {int(plan.name.removeprefix("run-")) for plan in asked}
+    judged = list(study.slots.filter(run__in=pks).select_related("candidate"))
+    assert {slot.purpose for slot in judged} == {SlotPurpose.BLOCK}
+    assert not any(slot.candidate.is_baseline for slot in judged)
+    later = study.slots.filter(
+        purpose=SlotPurpose.BLOCK, block__gt=1, candidate__is_baseline=False
+    )
+    assert {slot.run_id for slot in later} <= pks
+    assert study.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists()
+
+
+def test_without_a_race_every_run_is_measured_to_its_end() -> None:
+    asked: list[Plan] = []
+    study = started(races=False, confirms=False, blocks=3)
+    run_to_the_end(study, counted(noisy(CRAWLS), asked))
+    assert asked == []
+    assert set(study.slots.values_list("run__state", flat=True)) == {RunState.OK}
+
+
+def test_without_counts_of_the_baseline_nothing_is_cut_short() -> None:
+    study = run_to_the_end(started(blocks=3), noisy(CRAWLS))
+    assert not Run.objects.filter(slot__study=study, state=RunState.CUT_SHORT).exists()
+    run = study.slots.filter(candidate__name="slow", block=2).get().run
+    assert cut_rule_of(run) is None
+
+
+def test_recorded_counts_are_judged_against_the_baselines_of_the_block() -> None:
+    study = run_to_the_end(started(blocks=4), counted(noisy(EFFECTS)))
+    there = study.slots.filter(block=3)
+    rule = cut_rule_of(there.get(candidate__name="fast").run)
+    assert rule is not None
+    assert rule(CRAWLING[:4]) is None
+    cut = rule(CRAWLING[:5])
+    assert cut is not None
+    assert cut.reason.startswith("12 %")
+    baselines = there.filter(candidate__is_baseline=True)
+    assert cut.tpmP_at_most == 0.5 * max(slot.run.tpmP or 0.0 for slot in baselines)
+    assert rule(COMMITS) is None
+    assert rule([count // 2 + 5 for count in COMMITS]) is None
+    stalled = rule([400, 300, 0, 0, 0, 0, 0])
+    assert stalled is not None
+    assert stalled.reason == "stalled for 5 s"
+
+
+def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:
+    study = started(budget_minutes=30, configs=[("slow", cnf(300))])
+    run_to_the_end(study, counted(noisy({"300": 0.9})))
+    workload = study.workloads.get()
+
+    def left(state: RunState) -> float:
+        slots = list(study.slots.filter(block=1).select_related("run", "candidate"))
+        next(slot for slot in slots if not slot.candidate.is_baseline).run.state = state
+        found = budget(study, arenas(study)[0], slots)
+        assert found.seconds_left is not None
+        return found.seconds_left
+
+    # The fakes take no time: a whole run is left.
+    run_s = workload.warmup_s + workload.measure_s
+    assert left(RunState.CUT_SHORT) - left(RunState.OK) == pytest.approx(run_s, abs=1)
