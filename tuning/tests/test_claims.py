@@ -239,3 +239,20 @@ def test_claims_are_read_with_their_defaults() -> None:
     assert best.devices == ("hdd",)
     assert best.statement == Best("a", (), Metric.P95)
     assert read_claim({**words, "knee": {"candidate": "a"}}).statement == Knee("a", 0.5, 0.05)
+
+
+def test_the_difference_to_the_baseline_is_the_one_of_the_ranking() -> None:
+    for metric, analysis in place({"base": 1000, "a": 1500, "b": 1100}).analyses.items():
+        standing = analysis.standing("a")
+        found = analysis.between("a", "base")
+        assert standing.interval is not None
+        assert found is not None, metric
+        assert found.ratio == pytest.approx(standing.ratio)
+        assert found.interval is not None
+        assert (found.interval.low, found.interval.high) == pytest.approx(
+            (standing.interval.low, standing.interval.high)
+        )
+        turned = analysis.between("base", "a")
+        assert turned is not None
+        assert turned.ratio == pytest.approx(1 / found.ratio)
+        assert analysis.between("a", "nobody") is None
