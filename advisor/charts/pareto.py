@@ -10,8 +10,9 @@ from advisor.charts.palette import GREY, ORANGE
 from tuning.services.results import Board
 
 # Reads on light and dark ground: short paths blue, long ones orange.
-# Shares of the picture within which two names would lie on each other.
-NEAR_X, NEAR_Y = 0.3, 0.05
+# The room that a name takes, as shares of what the points span.
+NAME_WIDTH, NAME_HEIGHT = 0.35, 0.06
+HALF = 0.5
 SCALE = [[0.0, "#3b82c4"], [0.5, "#8a94a0"], [1.0, "#d9822b"]]
 
 
@@ -82,14 +83,14 @@ def pareto_figure(series: ParetoSeries) -> go.Figure:
         }
     else:
         marker["color"] = GREY
+    sides = _sides(points)
+    names = [f"<b>{p.candidate}</b>" if p.is_front else p.candidate for p in points]
     figure.add_scatter(
         x=[point.p95_ms for point in points],
         y=[point.tpmP for point in points],
         mode="markers+text",
-        text=[
-            f"<b>{point.candidate}</b>" if point.is_front else point.candidate for point in points
-        ],
-        textposition=_sides(points),
+        text=[name if side else "" for name, side in zip(names, sides, strict=True)],
+        textposition=[side or "middle right" for side in sides],
         textfont={"size": 11},
         cliponaxis=False,
         marker=marker,
@@ -114,31 +115,28 @@ def pareto_figure(series: ParetoSeries) -> go.Figure:
 
 
 def _sides(points: list[ParetoPoint]) -> list[str]:
-    """Names point into the picture, so that none is cut off at an edge; of points that lie close
-    together the upper one's name is lifted and the lower one's sunk.
+    """Where each name goes: into the picture, so that none is cut off at an edge, and beside,
+    above or below its point, whatever no other name has taken; "" where there is no room.
+
+    Those of the front come first. Who has no name has it in what the mouse shows.
     """
     low, high = min(p.p95_ms for p in points), max(p.p95_ms for p in points)
-    tall = max(p.tpmP for p in points) - min(p.tpmP for p in points) or 1.0
-    wide = high - low or 1.0
-    sides = []
-    for p in points:
-        close = [
-            other
-            for other in points
-            if other is not p
-            and abs(other.tpmP - p.tpmP) < NEAR_Y * tall
-            and abs(other.p95_ms - p.p95_ms) < NEAR_X * wide
-        ]
-        above = sum(_is_above(p, other) for other in close)
-        place = "middle"
-        if close:
-            place = "top" if above == len(close) else "bottom" if above == 0 else "middle"
-        sides.append(f"{place} {'right' if p.p95_ms <= (low + high) / 2 else 'left'}")
+    least = min(p.tpmP for p in points)
+    wide, tall = high - low or 1.0, max(p.tpmP for p in points) - least or 1.0
+    taken: list[tuple[float, float]] = []
+    sides = [""] * len(points)
+    first = sorted(range(len(points)), key=lambda at: (not points[at].is_front, -points[at].tpmP))
+    for at in first:
+        p = points[at]
+        is_left = (p.p95_ms - low) / wide <= HALF
+        x = (p.p95_ms - low) / wide + (NAME_WIDTH / 2) * (1 if is_left else -1)
+        for place, lift in (("middle", 0.0), ("top", NAME_HEIGHT), ("bottom", -NAME_HEIGHT)):
+            y = (p.tpmP - least) / tall + lift
+            if all(abs(x - a) > NAME_WIDTH or abs(y - b) > NAME_HEIGHT for a, b in taken):
+                taken.append((x, y))
+                sides[at] = f"{place} {'right' if is_left else 'left'}"
+                break
     return sides
-
-
-def _is_above(p: ParetoPoint, other: ParetoPoint) -> bool:
-    return (p.tpmP, p.candidate) > (other.tpmP, other.candidate)
 
 
 def _told(point: ParetoPoint) -> str:

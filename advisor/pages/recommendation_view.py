@@ -36,7 +36,9 @@ class RecommendationView:
 
 def recommendation_views(study: Study, request: HttpRequest) -> list[RecommendationView]:
     """All recommendations of the study, safest first on each device."""
-    found = study.recommendations.select_related("candidate__config", "device", "study__server")
+    found = study.recommendations.select_related(
+        "candidate__config", "device", "workload", "study__server"
+    )
     return [recommendation_view(one, request) for one in found]
 
 

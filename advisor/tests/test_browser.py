@@ -27,6 +27,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 BROWSERS = ("chromium", "google-chrome")
 WIDTHS = (390, 1280, 2560)
+# Of the charts of a board the one with every run.
+RUNS_CHART = ".chart[data-chart$='-D0']"
 T = TypeVar("T")
 
 expect.set_options(timeout=15_000)
@@ -142,11 +144,36 @@ def test_a_finished_study_draws_its_chart(visitor: Visitor) -> None:
 
     def look() -> None:
         visitor.open(reverse("study-detail", args=[study.pk]))
-        chart = visitor.page.locator(".chart")
+        chart = visitor.page.locator(RUNS_CHART)
         expect(chart.locator("svg.main-svg").first).to_be_visible()
         # Five medians and the runs that ended well; the baseline runs twice in each block.
         expect(chart.locator(".points .point")).to_have_count(2 * (5 + 15))
         expect(chart).to_contain_text("New-Orders per minute")
+        assert set(visitor.overflow().values()) == {0}
+
+    in_browser(look)
+
+
+def test_a_race_draws_intervals_front_and_drift_and_switches_rankings(visitor: Visitor) -> None:
+    study = factories.raced_study()
+    factories.disturb(study.slots.all()[3])
+
+    def look() -> None:
+        page = visitor.page
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        # Without the baseline four effects, and the one that the fresh pairs confirmed.
+        effects = page.locator("[data-chart$='-intervals']")
+        expect(effects.locator(".points .point")).to_have_count(5)
+        expect(page.locator("[data-chart$='-pareto'] .points .point")).to_have_count(5)
+        # Both runs of the baseline in six blocks, five pairs, one void run.
+        expect(page.locator("[data-chart$='-drift'] .points .point")).to_have_count(18)
+        assert set(visitor.overflow().values()) == {0}
+        page.get_by_label("Rank by").get_by_role("link", name="p95").click()
+        expect(effects).to_contain_text("p95, change to the baseline")
+        page.get_by_label("Most tpmP with p95").fill("100")
+        page.get_by_role("button", name="Filter").click()
+        expect(page.locator("table.ranking tbody tr")).to_have_count(2)
+        assert page.url.endswith("?by=p95_ms&p95=100")
         assert set(visitor.overflow().values()) == {0}
 
     in_browser(look)
@@ -182,7 +209,7 @@ def test_the_other_pages_fit_into_every_window(visitor: Visitor) -> None:
         visitor.open(reverse("account-password"))
         assert set(visitor.overflow().values()) == {0}
         visitor.open(reverse("api-docs"))
-        expect(visitor.page.locator(".opblock")).to_have_count(8)
+        expect(visitor.page.locator(".opblock")).to_have_count(11)
         assert set(visitor.overflow().values()) == {0}
 
     in_browser(look)
@@ -211,13 +238,13 @@ def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visito
         expect(live).to_contain_text(f"Candidate {current.candidate.name}")
         expect(live).to_contain_text("0 of 6 runs ended")
         expect(page.locator("#announcer")).to_have_text(re.compile("Run 1 of 6"))
-        expect(page.locator(".chart")).to_contain_text("appears with the first run")
+        expect(page.locator(RUNS_CHART)).to_contain_text("appears with the first run")
         page.locator("details.candidate summary").first.click()
 
     def see_first_run() -> None:
         expect(page.locator("#study-live")).to_contain_text("1 of 6 runs ended")
         expect(page.locator(".board .num >> text=/^\\d,\\d{3}$/").first).to_be_visible()
-        expect(page.locator(".chart svg.main-svg").first).to_be_visible()
+        expect(page.locator(f"{RUNS_CHART} svg.main-svg").first).to_be_visible()
         expect(page.locator("#announcer")).to_have_text(re.compile("Run 2 of 6"))
         page.evaluate("document.querySelector('.chart').dataset.kept = 'yes'")
 
@@ -230,7 +257,7 @@ def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visito
         assert page.locator(".chart[data-kept=yes]").count() == 1, "the chart was swapped"
         assert page.locator("details.candidate").first.get_attribute("open") is not None
         # Two medians, two runs of the candidate and four of the baseline, in both panels.
-        expect(page.locator(".chart .points .point")).to_have_count(16)
+        expect(page.locator(f"{RUNS_CHART} .points .point")).to_have_count(16)
 
     in_browser(open_page)
     factories.finish(current.run)

@@ -235,3 +235,10 @@ def test_each_ranking_has_its_charts(admin_client: Client) -> None:
     [key] = [name for name in figures if name.endswith("-intervals")]
     assert "p95" in figures[key]["layout"]["xaxis"]["title"]["text"]
     assert len(figures) == 4
+
+
+def test_recommendations_of_several_boards_name_their_connections(admin_client: Client) -> None:
+    workloads = [factories.make_workload(connections=number) for number in (8, 32)]
+    text = shown(admin_client, factories.raced_study(workloads=workloads))
+    assert "/srv/mysql, 8 connections: whitepaper-3" in text
+    assert "/srv/mysql, 32 connections: whitepaper-" in text

@@ -86,3 +86,18 @@ def test_a_place_that_cannot_be_written_is_named(home: Path, console: Console) -
     study = factories.measured_study(blocks=1)
     with pytest.raises(OutputFailed, match=r"gone/my\.cnf: No such file"):
         write_files(study, console, output=home / "gone" / "my.cnf")
+
+
+def test_each_number_of_connections_has_a_file_of_its_own(home: Path, console: Console) -> None:
+    workloads = [factories.make_workload(connections=number) for number in (8, 32)]
+    study = factories.raced_study(workloads=workloads)
+    write_files(study, console)
+    kept = f"study-{study.pk}"
+    assert files(home) == [f"{kept}-32-connections.cnf", f"{kept}-8-connections.cnf"]
+    exports = [("sql", home / "set.sql")]
+    write_files(study, console, output=home / "my.cnf", exports=exports)
+    for number in (8, 32):
+        assert (home / f"my-{number}-connections.cnf").exists()
+        assert (home / f"set-{number}-connections.sql").exists()
+        place = home / f"my-{number}-connections.cnf"
+        assert f"Recommended my.cnf ({number} connections): {place}" in said(console)

@@ -47,3 +47,20 @@ def test_classes_have_tables_and_verdicts_of_their_own() -> None:
     assert "Durability D2: A crash or a power failure may leave the database corrupt" in text
     assert "D1: whitepaper-3 completed" in text
     assert "Durability" not in shown(factories.measured_study(blocks=1))
+
+
+def test_intervals_ties_race_noise_and_confirmation_are_told() -> None:
+    text = " ".join(shown(factories.raced_study()).split())
+    assert "+38.9 % +34 to +44" in text
+    assert "Rank 1 is shared: whitepaper-3 and whitepaper-a cannot be told apart." in text
+    assert "whitepaper-1 left the race after block 3: measurably below" in text
+    assert "Noise floor 2.1%" in text
+    assert "Confirmed: whitepaper-3 +" in text
+    assert "12/12 OK" in text
+
+
+def test_several_boards_have_a_verdict_each() -> None:
+    workloads = [factories.make_workload(connections=number) for number in (8, 32)]
+    text = shown(factories.raced_study(workloads=workloads))
+    assert "8 connections: whitepaper-3 completes" in text
+    assert "32 connections: whitepaper-" in text

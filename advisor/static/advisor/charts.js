@@ -66,7 +66,9 @@
         const { charts } = await answer.json();
         for (const element of here) {
           const figure = charts[element.dataset.chart];
+          const note = element.querySelector(".placeholder");
           if (figure) draw(element, figure);
+          else if (note && note.dataset.empty) note.textContent = note.dataset.empty;
         }
       } catch {
         for (const element of here) {
