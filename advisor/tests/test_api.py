@@ -173,6 +173,9 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
         "durability": "D1",
         "translate_from": "mysql 5.7",
         "keeps_duplicates": True,
+        "races": False,
+        "confirms": True,
+        "budget_minutes": 90,
     }
     assert post(api, body).status_code == 201
     assert service.request == StudyRequest(
@@ -191,6 +194,9 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
         durability=Durability.D1,
         translate_from="mysql 5.7",
         keeps_duplicates=True,
+        races=False,
+        confirms=True,
+        budget_minutes=90,
     )
 
 
@@ -207,6 +213,8 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
         ({"configs": [{"name": "x", "text": "y"}] * 21}, "configs"),
         ({"warehuoses": 10}, "warehuoses"),
         ({"durability": "D3"}, "durability"),
+        ({"budget_minutes": 0}, "budget_minutes"),
+        ({"races": "perhaps"}, "races"),
         ({"configs": [{"name": "x", "text": "#" * 300_000}]}, "configs"),
         ([], "non_field_errors"),
     ],

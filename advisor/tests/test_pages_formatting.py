@@ -68,3 +68,23 @@ def test_megacycles_and_bytes() -> None:
     assert formatting.byte_size(41_300) == f"41.3{NB}kB"
     assert formatting.byte_size(512) == f"512{NB}B"
     assert formatting.byte_size(7e12) == f"7.0{NB}TB"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (1.121, 1.354, f"+12.1 to +35.4{NB}%"),
+        (0.9, 1.0, f"{formatting.MINUS}10.0 to ±0.0{NB}%"),
+        (0.0, float("inf"), f"{formatting.MINUS}100.0 to >900{NB}%"),
+    ],
+)
+def test_change_range(low: float, high: float, text: str) -> None:
+    assert formatting.change_range(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.042, f"4.2{NB}%"), (None, formatting.ABSENT), (1e300, f">1,000{NB}%")],
+)
+def test_share(value: float | None, text: str) -> None:
+    assert formatting.share(value) == text

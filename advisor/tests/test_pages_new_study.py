@@ -109,6 +109,9 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
         durability="D1",
         translate_from="mysql 5.7",
         keeps_duplicates="on",
+        races="no",
+        confirms="yes",
+        budget_minutes="90",
     )
     request = service.request
     assert request is not None
@@ -117,6 +120,7 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
     assert (request.warehouses, request.connections) == (20, [8, 32])
     assert (request.durability, request.translate_from) == (Durability.D1, "mysql 5.7")
     assert request.keeps_duplicates
+    assert (request.races, request.confirms, request.budget_minutes) == (False, True, 90)
     assert (request.warmup_s, request.measure_s, request.blocks) == (0, 60, 5)
     names = [name for name, _ in request.configs]
     assert names == ["first", "pasted-2", "prod"]
