@@ -13,11 +13,14 @@ import logging
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.servers.process import ProcessId, find_by_argument, kill_checked, process_id
+
+_DRAFT_S = 60.0  # a record is written in less than a millisecond
 
 log = logging.getLogger(__name__)
 
@@ -134,6 +137,11 @@ def _reap_one(entry: Entry, done: list[str]) -> bool:
 def _entries(registry: Path) -> dict[Path, Entry]:
     """All entries by their file; those that cannot be read are set aside."""
     found: dict[Path, Entry] = {}
+    for draft in registry.glob("*.tmp"):
+        # Its writer was killed at that moment, before it started anything.
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - draft.stat().st_mtime > _DRAFT_S:
+                draft.unlink()
     for path in sorted(registry.glob("*.json")):
         try:
             found[path] = _read(path)

@@ -37,8 +37,8 @@ from tuning.services.circumstances import circumstances_here
 
 logger = logging.getLogger(__name__)
 
-# How a trial may end that says nothing of the config.
-NOT_THE_CONFIGS_FAULT = frozenset({Outcome.CANCELLED, Outcome.DISK_FULL})
+# A device that has no room for a redo log of this size is full whatever the config says.
+USUAL_REDO_BYTES = 1024**3
 
 
 class NothingToCompare(TuningError):
@@ -106,6 +106,7 @@ class _Gate:
     def try_one(self, candidate: Candidate, should_stop: Callable[[], bool]) -> Trial | None:
         """Start the candidate and store what came of it; None when the server refuses it."""
         knobs = candidate.config.knobs
+        redo = Expected(knobs, self.target, self._circumstances).redo() or 0
         try:
             trial = try_config(
                 self._binary,
@@ -113,12 +114,13 @@ class _Gate:
                 pristine=self._pristine,
                 work_dir=self._layout.trials_dir,
                 registry=settings.INSTANCE_REGISTRY,
-                redo_bytes=Expected(knobs, self.target, self._circumstances).redo() or 0,
+                redo_bytes=redo,
                 should_stop=should_stop,
             )
         except RunFailed as failure:
-            if failure.outcome in NOT_THE_CONFIGS_FAULT:
-                raise
+            full = failure.outcome is Outcome.DISK_FULL and redo <= USUAL_REDO_BYTES
+            if full or failure.outcome is Outcome.CANCELLED:
+                raise  # it says nothing of the config
             _refuse(candidate, failure, check_in_stages(self._report(candidate), failure))
             return None
         stages = check_in_stages(self._report(candidate), trial)

@@ -23,10 +23,12 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
 from benchmarks.services import heartbeat
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.circumstances import Circumstances
 from tuning.configs.expected import Expected
+from tuning.configs.redo import NAMES as REDO_NAMES
 from tuning.configs.settled import ANY_VERSION
 from tuning.configs.target import ServerTraits
-from tuning.errors import TuningError
+from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.services.circumstances import circumstances_here, logical_cpus, resources_here
 from tuning.services.continuation import continue_study, queue_more_blocks
@@ -82,8 +84,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     measured = [plan for plan in planned if not plan.left_out]
     _check_candidates(template.name, measured, planned)
     _check_budget(request, sizes, candidates=len(measured) - 1)
-    redo = [Expected(plan.knobs, target, circumstances).redo() or 0 for plan in measured]
-    check_usable(identity.path, needed + max(redo))
+    _check_redo(measured, target, circumstances, free=identity.free_bytes - needed)
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(
@@ -165,6 +166,28 @@ def _check_candidates(
     if reasons:
         raise BadRequest(f"template {template!r} has nothing to compare here: {reasons[0]}")
     raise BadRequest(f"template {template!r} needs a config of yours to compare with")
+
+
+def _check_redo(
+    planned: Sequence[PlannedCandidate],
+    target: ServerTraits,
+    circumstances: Circumstances,
+    *,
+    free: int,
+) -> None:
+    """Refuse redo logs that the device has no room for beside the data."""
+    problems = []
+    for candidate in planned:
+        redo = Expected(candidate.knobs, target, circumstances).redo() or 0
+        if redo > free:
+            names = [name for name in REDO_NAMES if name in candidate.knobs]
+            reason = (
+                f"a redo log of {redo / 1024**3:.1f} GiB does not fit on the device: "
+                f"{max(free, 0) / 1024**3:.1f} GiB are left beside the data"
+            )
+            problems.append(Problem(candidate.name, None, names[0] if names else "", reason))
+    if problems:
+        raise InvalidConfig(problems)
 
 
 def _check_budget(request: StudyRequest, sizes: Sizes, candidates: int) -> None:

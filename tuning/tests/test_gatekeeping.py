@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from benchmarks.servers.trial import Trial
 from tuning.catalogue.knob import Durability
 from tuning.configs.readback import effective_losses
 from tuning.configs.target import ServerTraits
+from tuning.errors import InvalidConfig
 from tuning.models import Candidate, Study, StudyState
 from tuning.services import gatekeeping, prepare, studies
 from tuning.services.dispatch import advance_host
@@ -216,6 +218,20 @@ def test_a_full_device_is_no_fault_of_the_config(
     study = prepared(new_study(ONE), monkeypatch, server({"5000": full}))
     assert (study.state, study.reason_code) == (StudyState.FAILED, "disk_full")
     assert candidate(study, "one").refusal == ""
+
+
+def test_a_redo_log_without_room_is_the_fault_of_its_config(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    huge = ("huge", b"[mysqld]\ninnodb_io_capacity = 300\ninnodb_redo_log_capacity = 2G\n")
+    full = refusal(Outcome.DISK_FULL)
+    study = prepared(new_study(ONE, huge), monkeypatch, server({"300": full}))
+    assert study.state == StudyState.RUNNING
+    assert candidate(study, "huge").refusal
+    most = shutil.disk_usage("/").free // 1024**3 + 100
+    too_large = f"[mysqld]\ninnodb_redo_log_capacity = {min(most, 512)}G\n".encode()
+    with pytest.raises(InvalidConfig, match=r"huge: .*a redo log of .* does not fit"):
+        new_study(ONE, ("huge", too_large))
 
 
 def test_preparing_again_tries_again_and_changes_nothing(
