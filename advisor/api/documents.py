@@ -195,7 +195,7 @@ def checked_document(checked: CheckedText) -> dict[str, Any]:
         "target": str(checked.target),
         "is_fine": not report.problems,
         "summary": summary_of(checked),
-        "durability": durability_of(report.knobs).value,
+        "durability": durability_of(report.knobs, report.target).value,
         "lines": [
             {
                 "line": line.line,

@@ -13,6 +13,7 @@ from tuning.configs.notes import Action, Note
 from tuning.configs.presets import Preset, load_preset
 from tuning.configs.resources import HostResources
 from tuning.configs.rules import DIRECT_METHODS, FLUSH_METHOD
+from tuning.configs.safety import leaves_out_fsync
 from tuning.configs.scale import scale
 from tuning.configs.settled import ANY_VERSION
 from tuning.configs.target import ServerTraits
@@ -189,6 +190,11 @@ def _fitted(
     scaled = scale(translation.knobs, preset, target, resources)
     held = _hold_direct_io(scaled.knobs, circumstances)
     here = {knob: value for knob, value in scaled.knobs.items() if knob not in held}
+    if held and durability < Durability.D2 and leaves_out_fsync(here, target):
+        # Left to itself the server would try to do without the fsync as well.
+        here[FLUSH_METHOD] = "fsync"
+        detail = f"fsync: {held[FLUSH_METHOD].detail.partition(': ')[2]}"
+        held = {FLUSH_METHOD: Note(FLUSH_METHOD, Action.ADJUSTED, detail)}
     fitted = fit_to_workload(here, target, circumstances, also_set=True)
     checked = check_knobs(
         {**here, **fitted.knobs},

@@ -145,7 +145,7 @@ def import_settings(
     knobs, holders = _merge(settled)
 
     refused = {place: what for place, what in enumerate(settled) if isinstance(what, str)}
-    for name, reason in too_unsafe(knobs, durability):
+    for name, reason in too_unsafe(knobs, durability, target):
         refused.setdefault(holders[name], reason)
     values = [_problem(source, read[place].setting, why) for place, why in refused.items()]
     line_of = {name: read[place].setting for name, place in holders.items()}

@@ -6,20 +6,49 @@ from collections.abc import Mapping
 
 from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
+from tuning.configs.expected import DEDICATED
+from tuning.configs.target import ServerTraits
+
+_FLUSH_METHOD = "innodb_flush_method"
+_CHOSEN_BY_DEDICATED = "O_DIRECT_NO_FSYNC"
+_CHOOSES_NO_METHOD_SINCE = (8, 4, 0)
 
 
-def durability_of(knobs: Mapping[str, str]) -> Durability:
-    """The class of a set of normalised knobs: that of its least safe value."""
-    return max((given for given, _ in losses(knobs).values()), default=Durability.D0)
+def durability_of(knobs: Mapping[str, str], target: ServerTraits | None = None) -> Durability:
+    """The class of a set of normalised knobs: that of its least safe value.
+
+    With a `target` what that server chooses because of them counts as well.
+    """
+    return max((given for given, _ in losses(knobs, target).values()), default=Durability.D0)
 
 
-def too_unsafe(knobs: Mapping[str, str], allowed: Durability) -> list[tuple[str, str]]:
+def too_unsafe(
+    knobs: Mapping[str, str], allowed: Durability, target: ServerTraits | None = None
+) -> list[tuple[str, str]]:
     """(name, reason) of every normalised knob that a study of that class may not have."""
     return [
-        (name, f"{knobs[name]} gives up {loses}: class {given}, but this study is {allowed}")
-        for name, (given, loses) in losses(knobs).items()
+        (
+            name,
+            f"{knobs[name]} gives up {loses}: class {given}, but this study is {allowed}"
+            + (f"; set {_FLUSH_METHOD} = O_DIRECT" if name == DEDICATED else ""),
+        )
+        for name, (given, loses) in losses(knobs, target).items()
         if given > allowed
     ]
+
+
+def leaves_out_fsync(knobs: Mapping[str, str], target: ServerTraits) -> bool:
+    """Whether the server itself takes O_DIRECT_NO_FSYNC with these normalised knobs.
+
+    MySQL 8.0 does when it sizes itself to the host and no flush method is set (MySQL Reference
+    Manual 8.0, "Enabling Automatic InnoDB Configuration for a Dedicated MySQL Server").
+    """
+    return (
+        knobs.get(DEDICATED) == "ON"
+        and _FLUSH_METHOD not in knobs
+        and not target.mariadb
+        and target.version < _CHOOSES_NO_METHOD_SINCE
+    )
 
 
 def loss(knob: Knob, text: str, allowed: Durability) -> tuple[Durability, str] | None:
@@ -34,12 +63,23 @@ def loss(knob: Knob, text: str, allowed: Durability) -> tuple[Durability, str] |
     return None
 
 
-def losses(knobs: Mapping[str, str]) -> dict[str, tuple[Durability, str]]:
-    """Class of, and what is lost with, every normalised knob below D0."""
+def losses(
+    knobs: Mapping[str, str], target: ServerTraits | None = None
+) -> dict[str, tuple[Durability, str]]:
+    """Class of, and what is lost with, every normalised knob below D0.
+
+    `knobs` are a whole config where a `target` is given: what it chooses because of them, and
+    because of what is not set, is put down to the knob that makes it choose.
+    """
     found: dict[str, tuple[Durability, str]] = {}
     for name, value in knobs.items():
         knob = load_catalogue().get(name)
         for rule in knob.durability if knob else ():
             if rule.matches(value, knobs):
                 found[name] = (rule.durability, rule.loses)
+    if target is not None and leaves_out_fsync(knobs, target):
+        for rule in load_catalogue().knobs[_FLUSH_METHOD].durability:
+            if rule.matches(_CHOSEN_BY_DEDICATED, knobs):
+                loses = f"{rule.loses} ({target} chooses {_CHOSEN_BY_DEDICATED} with it)"
+                found[DEDICATED] = (rule.durability, loses)
     return found

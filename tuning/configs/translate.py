@@ -19,7 +19,7 @@ from tuning.configs.notes import Action, Note
 from tuning.configs.presets import Preset
 from tuning.configs.redo import translate_redo
 from tuning.configs.refusals import refusal
-from tuning.configs.safety import loss
+from tuning.configs.safety import leaves_out_fsync, loss
 from tuning.configs.settled import ANY_VERSION, Origin, Settled, releases
 from tuning.configs.target import ServerTraits
 from tuning.configs.values import BadValue, normalise, paper_number, readable
@@ -35,6 +35,7 @@ _RENAMED = {
 _RENAMED_BUT = {
     "binlog_commit_wait_usec": "; MariaDB waits only while binlog_commit_wait_count is above 0",
 }
+_FLUSH_METHOD = "innodb_flush_method"
 _TRX_COMMIT = "innodb_flush_log_at_trx_commit"
 _LARGEST = 2**63 - 1
 
@@ -78,6 +79,14 @@ def translate_knobs(
                 found[new] = value
         if settled.action is not Action.KEPT:
             notes.append(Note(name, settled.action, settled.detail))
+    if durability < Durability.D2 and leaves_out_fsync(found, target):
+        found[_FLUSH_METHOD] = "O_DIRECT"
+        notes = [note for note in notes if note.name != _FLUSH_METHOD]
+        detail = (
+            f"O_DIRECT is written out: {target} would choose O_DIRECT_NO_FSYNC beside "
+            f"innodb_dedicated_server (class D2), and this study is {durability}"
+        )
+        notes.append(Note(_FLUSH_METHOD, Action.ADJUSTED, detail))
     return Translation(found, tuple(notes))
 
 

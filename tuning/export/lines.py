@@ -51,7 +51,7 @@ def lines_of(facts: ExportFacts) -> list[Line]:
         name: usable(load_catalogue().get(name), effective.get(name), facts.server) or asked
         for name, asked in facts.knobs.items()
     }
-    given_up = {**losses(facts.knobs), **losses(values)}
+    given_up = {**losses(facts.knobs, facts.server), **losses(values, facts.server)}
     differing = _changed_here(facts)
     found = []
     for name, asked in facts.knobs.items():

@@ -14,6 +14,7 @@ from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.gate import durability_of
 from tuning.configs.knobs import config_hash
 from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study
+from tuning.services.evidence import traits_of
 from tuning.services.requests import Sizes
 
 
@@ -68,7 +69,7 @@ def candidate_row(study: Study, position: int, plan: PlannedCandidate) -> Candid
         config=config,
         is_baseline=plan.is_baseline,
         position=position,
-        durability=DurabilityClass(durability_of(plan.knobs)),
+        durability=DurabilityClass(durability_of(plan.knobs, traits_of(study.server))),
         source=plan.source,
         notes=[
             {"name": note.name, "action": str(note.action), "detail": note.detail}

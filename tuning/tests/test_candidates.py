@@ -6,7 +6,8 @@ import pytest
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
-from tuning.configs.candidates import PlannedCandidate, plan_candidates, plan_file
+from tuning.configs.candidates import PlannedCandidate, plan_candidates, plan_file, plan_preset
+from tuning.configs.circumstances import Circumstances
 from tuning.configs.knobs import config_hash
 from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits
@@ -98,3 +99,13 @@ def test_the_studys_durability_decides() -> None:
     with pytest.raises(InvalidConfig, match="class D1, but this study is D0"):
         plan_file("mine", data, MYSQL)
     assert plan_file("mine", data, MYSQL, durability=Durability.D1).knobs == {"sync_binlog": "0"}
+
+
+def test_a_dedicated_80_keeps_its_fsync_where_there_is_no_direct_io() -> None:
+    target = ServerTraits(Flavour.MYSQL, (8, 0, 46))
+    resources = HostResources(memory_bytes=8 << 30, logical_cpus=4, data_bytes=1 << 30)
+    without = Circumstances(direct_io=False)
+    planned = plan_preset("dedicated-server", target, resources=resources, circumstances=without)
+    assert planned.knobs["innodb_flush_method"] == "fsync"
+    told = [note.detail for note in planned.notes if note.name == "innodb_flush_method"]
+    assert any(detail.startswith("fsync: ") for detail in told)

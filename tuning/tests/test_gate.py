@@ -365,3 +365,17 @@ def test_what_passed_the_gate_passes_again_unchanged(
     again = check(file.settings, target, durability=Durability.D2).knobs
     assert again == passed
     assert config_hash(again) == config_hash(dict(reversed(passed.items())))
+
+
+@pytest.mark.parametrize("target", [MYSQL80, PERCONA80])
+def test_a_server_that_would_leave_out_the_fsync_by_itself_is_d2(target: ServerTraits) -> None:
+    """MySQL 8.0 takes O_DIRECT_NO_FSYNC beside innodb_dedicated_server, unless told otherwise."""
+    [problem] = refused("innodb_dedicated_server = ON", target)
+    assert problem.line == 2
+    assert "class D2, but this study is D0; set innodb_flush_method = O_DIRECT" in problem.reason
+    knobs = gate("innodb_dedicated_server = ON", target, Durability.D2).knobs
+    assert durability_of(knobs, target) is Durability.D2
+    safe = gate("innodb_dedicated_server = ON\ninnodb_flush_method = O_DIRECT", target).knobs
+    assert durability_of(safe, target) is Durability.D0
+    assert gate("innodb_dedicated_server = OFF", target).knobs
+    assert gate("innodb_dedicated_server = ON", MYSQL97).knobs

@@ -10,7 +10,7 @@ from tuning.configs.gate import check_knobs, durability_of
 from tuning.configs.notes import Action
 from tuning.configs.presets import load_preset, preset_names
 from tuning.configs.target import ServerTraits, parse_version
-from tuning.configs.translate import Translation, translate
+from tuning.configs.translate import Translation, translate, translate_knobs
 
 SERVERS = [
     "mysql 5.7.42",
@@ -178,3 +178,13 @@ def test_units_of_the_paper_are_read() -> None:
     knobs = translated("whitepaper-3", "mysql 9.7.4").knobs
     assert knobs["innodb_buffer_pool_size"] == str(12 * GIB)
     assert knobs["join_buffer_size"] == "32768"
+
+
+def test_a_dedicated_server_keeps_its_fsync_on_the_way_to_80() -> None:
+    dedicated = {"innodb_dedicated_server": "ON"}
+    origin, target = traits("mysql 9.7.4"), traits("mysql 8.0.46")
+    safe = translate_knobs(dedicated, origin, target)
+    assert safe.knobs == {**dedicated, "innodb_flush_method": "O_DIRECT"}
+    assert actions(safe) == {"innodb_flush_method": Action.ADJUSTED}
+    assert translate_knobs(dedicated, origin, target, durability=Durability.D2).knobs == dedicated
+    assert translate_knobs(dedicated, target, origin).knobs == dedicated
