@@ -23,7 +23,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         ).prefetch_related("retries"),
         pk=pk,
     )
-    slot = Slot.objects.select_related("study", "candidate").filter(run=run).first()
+    slot = _slot_of(run)
     requested, others = compare_variables(run)
     charts = telemetry_series(run.samples.all())
     context = {
@@ -42,6 +42,17 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "retries": run.retries.all(),
     }
     return render(request, "runs/detail.html", context)
+
+
+def _slot_of(run: Run) -> Slot | None:
+    """The place that the run was measured for, also when a newer run has taken it."""
+    newest: Run | None = run
+    while newest is not None:
+        slot = Slot.objects.select_related("study", "candidate").filter(run=newest).first()
+        if slot is not None:
+            return slot
+        newest = newest.retries.first()
+    return None
 
 
 @require_GET

@@ -56,6 +56,7 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     ended = [slot for slot in slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
     candidates = list(study.candidates.select_related("config", "merged_into"))
+    shown = candidate_views(candidates)
     views = board_views(boards(study), candidates, history, choice)
     return {
         **live_context(study, choice),
@@ -63,8 +64,8 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
         "verdicts": verdict_of_study(study, views),
         "trust": trust_of(study),
         "recommendations": recommendation_views(study, request),
-        "candidates": candidate_views(candidates),
-        "refused": [view for view in candidate_views(candidates) if view.candidate.refusal],
+        "candidates": shown,
+        "refused": [view for view in shown if view.candidate.refusal],
         "ended_runs": [
             line for line in history if line.run.is_finished and not _never_started(line.slot)
         ],

@@ -129,6 +129,7 @@ def test_disturbed_and_warming_runs_are_counted_and_what_was_measured_again_is_l
     assert f"measured again as run {slot.run_id}" in text
     assert "still warming (+31 %)" in text
     page = words(admin_client.get(reverse("run-detail", args=[void.pk])).content.decode())
+    assert f"Run {void.pk}: whitepaper-3, block" in page, "it leads back to its study"
     assert "other programs used 33.9 % of the CPUs (limit 10 %), most of it make" in page
     assert "Other programs' CPU over 33.9 10.0 % make 33.1" in page
     assert "Host standing still 0.00 1.00 s" in page
