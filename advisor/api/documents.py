@@ -15,7 +15,7 @@ from tuning.catalogue.knob import Durability
 from tuning.configs.gate import durability_of
 from tuning.errors import Problem
 from tuning.export import FORMATS
-from tuning.export.lines import lines_of
+from tuning.export.safety import losing_lines
 from tuning.models import Candidate, Recommendation, Study
 from tuning.services.checking import CheckedText
 from tuning.services.evidence import export_facts
@@ -154,9 +154,7 @@ def ranking_rows(study: Study) -> list[dict[str, Any]]:
 
 def recommendation_document(recommendation: Recommendation) -> dict[str, Any]:
     """What won and what it costs; no file text before its durability class is acknowledged."""
-    losses = [
-        line for line in lines_of(export_facts(recommendation)) if line.durability > Durability.D0
-    ]
+    losses = losing_lines(export_facts(recommendation))
     needed = max((line.durability for line in losses), default=Durability.D0)
     return {
         "config": recommendation.candidate.name,

@@ -10,7 +10,8 @@ from django.urls import reverse
 from advisor.pages.export_forms import ExportForm
 from tuning.catalogue.knob import Durability
 from tuning.export import ExportRequest, export
-from tuning.export.lines import Line, lines_of
+from tuning.export.lines import Line
+from tuning.export.safety import losing_lines
 from tuning.models import Recommendation, Study
 from tuning.services.evidence import export_facts
 
@@ -48,7 +49,7 @@ def recommendation_view(
     """One recommendation; `with_answers` binds its form to what was posted."""
     url = study_url(recommendation, request)
     facts = replace(export_facts(recommendation), study_url=url)
-    losses = [line for line in lines_of(facts) if line.durability > Durability.D0]
+    losses = losing_lines(facts)
     needed = max((line.durability for line in losses), default=Durability.D0)
     answers = (request.POST, request.FILES) if with_answers else ()
     return RecommendationView(

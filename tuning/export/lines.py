@@ -51,11 +51,13 @@ def lines_of(facts: ExportFacts) -> list[Line]:
         name: usable(load_catalogue().get(name), effective.get(name), facts.server) or asked
         for name, asked in facts.knobs.items()
     }
+    values.update(safeguards(facts, values))
     given_up = {**losses(facts.knobs, facts.server), **losses(values, facts.server)}
     differing = _changed_here(facts)
     found = []
-    for name, asked in facts.knobs.items():
-        knob, value, default = load_catalogue().get(name), values[name], default_of(name, facts)
+    for name, value in values.items():
+        asked = facts.knobs.get(name, value)
+        knob, default = load_catalogue().get(name), default_of(name, facts)
         durability, loses = given_up.get(name, (Durability.D0, ""))
         by_itself = default is not None and same(default, value)
         found.append(
@@ -63,9 +65,11 @@ def lines_of(facts: ExportFacts) -> list[Line]:
                 name=name,
                 requested=asked,
                 value=value,
-                effective=effective.get(name),
+                effective=effective.get(name, None if name in facts.knobs else value),
                 default=default,
-                written=not by_itself or _follows_others(knob, facts),
+                written=not by_itself
+                or _follows_others(knob, facts)
+                or _safer_than_default(knob, values, facts.server),
                 changed=name in differing,
                 durability=durability,
                 loses=loses,
@@ -74,6 +78,27 @@ def lines_of(facts: ExportFacts) -> list[Line]:
             )
         )
     return found
+
+
+def safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:
+    """Safe values that ran without being asked for, where the server's own default is less safe.
+
+    Else the file would be below what was measured: MariaDB syncs no binary log by default.
+    """
+    if facts.translated_from is not None:
+        return {}  # tuning.export.retarget has written them out
+    names = {
+        knob.name: ""
+        for knob in load_catalogue().tunable(facts.server)
+        if knob.durability and knob.name not in values
+    }
+    shown = effective_values(names, facts.candidate_variables, facts.server)
+    return {
+        name: text
+        for name in shown
+        if (text := usable(load_catalogue().get(name), shown[name], facts.server)) is not None
+        and _safer_than_default(load_catalogue().get(name), {**values, name: text}, facts.server)
+    }
 
 
 def written_lines(facts: ExportFacts) -> list[Line]:
@@ -155,6 +180,18 @@ def _running(
     found = {name: text for name in names if (text := default_of(name, facts)) is not None}
     shown = effective_values(names, variables, facts.server)
     return {**found, **knobs, **{name: text for name, text in shown.items() if text}}
+
+
+def _safer_than_default(
+    knob: Knob | None, values: Mapping[str, str], server: ServerTraits
+) -> bool:
+    """Whether the value gives up less than a server that is told nothing."""
+    default = fixed_default(knob, server) if knob and knob.durability else None
+    if knob is None or default is None:
+        return False
+    nothing = (Durability.D0, "")
+    there = losses({**values, knob.name: default}).get(knob.name, nothing)
+    return there[0] > losses(values).get(knob.name, nothing)[0]
 
 
 def _follows_others(knob: Knob | None, facts: ExportFacts) -> bool:

@@ -9,7 +9,7 @@ from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.gate import check_knobs
 from tuning.configs.notes import Action, Note
-from tuning.configs.safety import losses
+from tuning.configs.safety import leaves_out_fsync, losses
 from tuning.configs.target import ServerTraits
 from tuning.configs.translate import translate_knobs
 from tuning.configs.values import BadValue, normalise
@@ -65,6 +65,8 @@ def _pinned(
     """Knobs that must be written for the target to lose no more than the measured server did."""
     for knob in load_catalogue().tunable(target):
         there, here = _had(knob, measured), fixed_default(knob, target)
+        if knob.name == "innodb_flush_method" and leaves_out_fsync(knobs, target):
+            there, here = there or "O_DIRECT", "O_DIRECT_NO_FSYNC"
         if not knob.durability or knob.name in knobs or there is None or here is None:
             continue
         given = losses({**knobs, knob.name: here}).get(knob.name)
@@ -75,7 +77,7 @@ def _pinned(
             value = normalise(knob, there, target)
         except BadValue:
             continue
-        why = f"written out, because {here}, the default of {target}, gives up {given[1]}"
+        why = f"written out, because {here}, which {target} takes by itself, gives up {given[1]}"
         yield knob.name, (value, why)
 
 

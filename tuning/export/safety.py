@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuning.catalogue.knob import Durability
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.readback import effective_losses
 from tuning.errors import TuningError
 from tuning.export.facts import ExportFacts
-from tuning.export.lines import Line, lines_of
+from tuning.export.lines import Line, default_of, lines_of
 
 WARNINGS = {
     Durability.D0: "D0: nothing in this file loses committed data.",
@@ -17,8 +19,36 @@ WARNINGS = {
 
 
 def durability_of_export(facts: ExportFacts) -> Durability:
-    """The class of the least safe line, as it was asked for or as it is written."""
-    return max((line.durability for line in lines_of(facts)), default=Durability.D0)
+    """The class of the least safe line, as it was asked for, as it is written or as it ran."""
+    return max((line.durability for line in losing_lines(facts)), default=Durability.D0)
+
+
+def losing_lines(facts: ExportFacts) -> list[Line]:
+    """Every line below D0, and what ran below D0 though no line sets it (`requested` is "")."""
+    return [*(line for line in lines_of(facts) if line.durability > Durability.D0), *_unset(facts)]
+
+
+def _unset(facts: ExportFacts) -> Iterator[Line]:
+    """What the measured server ran below D0 by itself, or by an option outside of the config."""
+    measured = facts.translated_from or facts
+    found = effective_losses(measured.candidate_variables, measured.server)
+    for name, (given, loses) in found.items():
+        knob = load_catalogue().knobs[name]
+        if name not in measured.knobs and name not in facts.knobs:
+            value = measured.candidate_variables[knob.variable(measured.server)]
+            yield Line(
+                name=name,
+                requested="",
+                value=value,
+                effective=value,
+                default=default_of(name, measured),
+                written=False,
+                changed=False,
+                durability=given,
+                loses=loses,
+                knob=knob,
+                dynamic=knob.dynamic(facts.server) if knob.exists_in(facts.server) else None,
+            )
 
 
 def require_acknowledged(facts: ExportFacts, acknowledged: Durability) -> None:
@@ -26,7 +56,7 @@ def require_acknowledged(facts: ExportFacts, acknowledged: Durability) -> None:
     given = durability_of_export(facts)
     if given > acknowledged:
         costs = "; ".join(
-            cost_of(line) for line in lines_of(facts) if line.durability > acknowledged
+            cost_of(line) for line in losing_lines(facts) if line.durability > acknowledged
         )
         raise TuningError(
             "durability_not_acknowledged",
@@ -37,7 +67,8 @@ def require_acknowledged(facts: ExportFacts, acknowledged: Durability) -> None:
 
 def cost_of(line: Line) -> str:
     """ "sync_binlog = 0 gives up ... (D1)"."""
-    return f"{line.name} = {line.value} gives up {line.loses} ({line.durability})"
+    unset = "" if line.requested else ", which was measured and which no line here sets,"
+    return f"{line.name} = {line.value}{unset} gives up {line.loses} ({line.durability})"
 
 
 def warnings(facts: ExportFacts) -> Iterator[str]:
@@ -45,6 +76,5 @@ def warnings(facts: ExportFacts) -> Iterator[str]:
     given = durability_of_export(facts)
     if given > Durability.D0:
         yield f"{WARNINGS[given]} It was asked for and acknowledged."
-        for line in lines_of(facts):
-            if line.durability > Durability.D0:
-                yield f"WARNING: {cost_of(line)}."
+        for line in losing_lines(facts):
+            yield f"WARNING: {cost_of(line)}."

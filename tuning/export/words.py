@@ -63,6 +63,10 @@ def about(line: Line, facts: ExportFacts) -> str:
             f"Asked for {line.requested}; the server made it {line.value}, which was measured."
         )
     remarks += [sentence(note.detail) for note in facts.notes if note.name == line.name]
+    if line.name not in facts.knobs:
+        remarks.append(
+            "Nobody asked for it: it keeps what was measured, over a less safe default."
+        )
     if line.name == "innodb_buffer_pool_size":
         remarks.append("Sized to the data that was tested: size it to your own data and memory.")
     return " ".join(remarks)

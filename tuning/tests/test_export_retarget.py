@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.servers.binary import Flavour
 from tuning.configs.notes import Action
 from tuning.configs.presets import preset_names
 from tuning.configs.target import ServerTraits
@@ -74,10 +75,26 @@ def test_nothing_gets_less_durable_by_the_targets_defaults() -> None:
     translated = retarget(facts(candidate_variables={"sync_binlog": "1"}), MARIADB)
     text = render_my_cnf(translated)
     assert knobs_in(text, MARIADB)["sync_binlog"] == "1"
-    assert "Written out, because 0, the default of MariaDB 10.11.19, gives up" in flat(text)
+    assert "Written out, because 0, which MariaDB 10.11.19 takes by itself, gives up" in flat(text)
     [note] = [note for note in translated.notes if note.name == "sync_binlog"]
     assert note.action is Action.ADJUSTED
     assert "sync_binlog" not in retarget(facts(server=MARIADB), MYSQL).knobs
+
+
+@pytest.mark.parametrize("variables", [{}, {"innodb_flush_method": "O_DIRECT"}], ids=["", "shown"])
+@pytest.mark.parametrize("flavour", [Flavour.MYSQL, Flavour.PERCONA])
+def test_a_dedicated_server_flushes_its_data_files_on_8_0_as_well(
+    flavour: Flavour, variables: dict[str, str]
+) -> None:
+    target = ServerTraits(flavour, (8, 0, 46))
+    given = facts(knobs={"innodb_dedicated_server": "ON"}, candidate_variables=variables)
+    text = render_my_cnf(retarget(given, target))
+    assert knobs_in(text, target)["innodb_flush_method"] == "O_DIRECT"
+    assert "O_DIRECT_NO_FSYNC" in flat(text)
+    assert "D0: nothing in this file" in text
+    less_safe = {"innodb_dedicated_server": "ON", "innodb_doublewrite": "OFF"}
+    given = facts(knobs=less_safe, candidate_variables=variables)
+    assert retarget(given, target).knobs["innodb_flush_method"] == "O_DIRECT"
 
 
 def test_defaults_that_differ_are_named_as_not_tested() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
-from tuning.export import FORMATS, ExportRequest, export
-from tuning.tests.export_cases import facts, flat
+from tuning.export import FORMATS, ExportRequest, export, render_my_cnf
+from tuning.tests.export_cases import MARIADB, MYSQL_8, facts, flat, knobs_in
 
 UNSAFE = [
     ({"sync_binlog": "0"}, Durability.D1, "binary log events", "the last commits can be lost"),
@@ -60,4 +60,60 @@ def test_a_value_that_the_server_made_unsafe_counts() -> None:
         candidate_variables={"innodb_flush_log_at_trx_commit": "2"},
     )
     with pytest.raises(TuningError, match="must be acknowledged"):
+        export(given, ExportRequest())
+
+
+RAN_UNSAFE = [
+    ({"innodb_flush_log_at_trx_commit": "2"}, Durability.D1),
+    ({"sync_binlog": "0", "log_bin": "ON"}, Durability.D1),
+    ({"innodb_doublewrite": "OFF"}, Durability.D2),
+]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(("variables", "needed"), RAN_UNSAFE)
+def test_what_ran_below_d0_counts_though_no_line_sets_it(
+    format: str, variables: dict[str, str], needed: Durability
+) -> None:
+    given = facts(candidate_variables=variables)
+    name = next(iter(variables))
+    with pytest.raises(TuningError, match=f"class {needed}.*{name} = ") as refused:
+        export(given, ExportRequest(format, current=CURRENT))
+    assert refused.value.code == "durability_not_acknowledged"
+    for target in (None, MARIADB):
+        request = ExportRequest(format, target, needed, CURRENT)
+        text = flat(export(given, request).text)
+        if "rollback" not in format:
+            assert f"WARNING: {name} = {variables[name]}, which was measured" in text
+            assert "D0: nothing in this file" not in text
+
+
+def test_a_binary_log_that_is_off_loses_nothing() -> None:
+    given = facts(server=MARIADB, candidate_variables={"sync_binlog": "0", "log_bin": "OFF"})
+    assert "D0: nothing in this file" in render_my_cnf(given)
+
+
+@pytest.mark.parametrize("knobs", [{}, {"sync_binlog": "1"}], ids=["unset", "set"])
+def test_a_synced_binary_log_is_written_out_where_it_is_no_default(knobs: dict[str, str]) -> None:
+    ran = {"sync_binlog": "1", "log_bin": "ON"}
+    given = facts(
+        server=MARIADB,
+        knobs={"innodb_io_capacity": "2000", **knobs},
+        candidate_variables=ran,
+        baseline_variables=ran,
+    )
+    text = render_my_cnf(given)
+    assert knobs_in(text, MARIADB) == {"innodb_io_capacity": "2000", "sync_binlog": "1"}
+    assert "D0: nothing in this file" in text
+    assert "SET GLOBAL sync_binlog = 1;" in export(given, ExportRequest("sql")).text
+    assert "sync_binlog" not in render_my_cnf(facts(candidate_variables=ran))
+
+
+def test_a_dedicated_server_of_8_0_chose_what_may_lose_writes() -> None:
+    given = facts(
+        server=MYSQL_8,
+        knobs={"innodb_dedicated_server": "ON"},
+        candidate_variables={"innodb_flush_method": "O_DIRECT_NO_FSYNC"},
+    )
+    with pytest.raises(TuningError, match="class D2"):
         export(given, ExportRequest())
