@@ -20,7 +20,7 @@ MOST_CONFIG_BYTES = 256 * 1024
 LONGEST_LINE = 4095
 _BLANKS = " \t\r\f\v"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
-_VERSIONED = re.compile(r"(mysqld|mariadb|mariadbd)-\d+\.\d+")
+_VERSIONED = re.compile(r"(mysqld|mariadb|mariadbd)-[0-9]+\.[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,8 @@ class _Parser:
 
     def _read_group(self, number: int, line: str) -> None:
         name, bracket, _ = line[1:].partition("]")
-        self._group = name.strip(_BLANKS)
+        # Servers cut the blanks behind the name only: [ mysqld] is a group that nobody reads.
+        self._group = name.rstrip(_BLANKS)
         if not bracket:
             self._problem(number, _shown(line), "the ] of the group is missing")
         elif not self._reads(self._group):

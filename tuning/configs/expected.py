@@ -57,7 +57,7 @@ class Expected:
     def whole(self, name: str) -> int | None:
         """The same as a whole number, exact however large."""
         text = self.text(name)
-        return int(text) if text is not None and text.isdigit() else None
+        return int(text) if text is not None and text.isascii() and text.isdigit() else None
 
     def dedicated(self) -> bool:
         """Whether the server sizes itself to the host."""

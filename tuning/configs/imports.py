@@ -104,13 +104,22 @@ def import_cnf(
         durability=durability,
         circumstances=circumstances,
     )
-    unread = f"a group that {reader} does not read"
+
+    def unread(group: str) -> str:
+        blank = f"; it takes the blank for a part of the name: write [{group.strip()}]"
+        return f"a group that {reader} does not read{blank if group != group.strip() else ''}"
+
     lines = [
         *(ImportedLine(p.line or 0, p.name, None, Action.REFUSED, (), p.reason) for p in problems),
-        *(ImportedLine(n, _group(g), None, Action.DROPPED, (), unread) for n, g in file.skipped),
+        *(
+            ImportedLine(n, _group(g), None, Action.DROPPED, (), unread(g))
+            for n, g in file.skipped
+        ),
         *report.lines,
     ]
-    groups_left = [Note(_group(group), Action.DROPPED, unread) for group in file.other_groups]
+    groups_left = [
+        Note(_group(group), Action.DROPPED, unread(group)) for group in file.other_groups
+    ]
     return ImportReport(
         source=source,
         target=target,

@@ -98,11 +98,16 @@ def _redo_files(expected: Expected) -> Broken | None:
 
 
 def _gtid(expected: Expected) -> Broken | None:
-    if expected.knobs.get("gtid_mode") == "ON" and (
-        expected.text("enforce_gtid_consistency") != "ON"
-    ):
-        return "gtid_mode", "ON needs enforce_gtid_consistency = ON, or the server does not start"
-    return None
+    mode, enforced = "gtid_mode", "enforce_gtid_consistency"
+    if expected.text(mode) != "ON" or expected.text(enforced) == "ON":
+        return None
+    if mode in expected.knobs:
+        return mode, f"ON needs {enforced} = ON, or the server does not start"
+    return (
+        enforced,
+        f"{expected.knobs[enforced]} does not go with {mode} = ON, the default of "
+        f"{expected.target}: the server does not start; leave it out, or set {mode} = OFF too",
+    )
 
 
 def _statement_log(expected: Expected) -> Broken | None:

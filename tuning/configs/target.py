@@ -9,7 +9,17 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 
 Version = tuple[int, int, int]
 _NEWEST_PATCH = 99
-_TRAITS = re.compile(r"([a-z]+)(?: server)?[\s-]+([0-9]+(?:\.[0-9]+){0,2})")
+_VERSION = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}")
+_TRAITS = re.compile(r"\s*([a-z]+)(?: server)?[\s-]+([0-9]+(?:\.[0-9]+){0,2})\s*", re.ASCII)
+
+_OF_MYSQL = (((5, 7), (5, 7)), ((8, 0), (8, 4)), ((9, 0), (9, 99)))
+#: First and last series of each range in scope; what they have is in the catalogue.
+SCOPE = {
+    Flavour.MYSQL: _OF_MYSQL,
+    Flavour.PERCONA: _OF_MYSQL,
+    Flavour.MARIADB: (((10, 6), (10, 11)), ((11, 0), (11, 8)), ((12, 0), (12, 99))),
+}
+_LARGEST_PATCH = 999
 
 FLAVOUR_NAMES = {
     Flavour.MYSQL: "MySQL",
@@ -20,9 +30,9 @@ FLAVOUR_NAMES = {
 
 def parse_version(text: str) -> Version:
     """Read "8.0.30", "8.4" or "9" as three numbers, missing ones as 0; raises ValueError."""
-    parts = [int(part) for part in text.split(".")]
-    if not 1 <= len(parts) <= 3:
+    if not _VERSION.fullmatch(text):
         raise ValueError(f"not a version: {text!r}")
+    parts = [int(part) for part in text.split(".")]
     major, minor, patch = (*parts, 0, 0)[:3]
     return major, minor, patch
 
@@ -32,16 +42,31 @@ def parse_traits(text: str) -> ServerTraits:
 
     A version without its last number means the newest of that series.
     """
-    match = re.fullmatch(
-        r"\s*([a-z]+)(?: server)?[\s-]+([0-9]+(?:\.[0-9]+){0,2})\s*", text.lower()
-    )
+    match = _TRAITS.fullmatch(text.lower())
     if match is None or match[1] not in set(Flavour):
         known = ", ".join(Flavour)
         raise ValueError(f"not a server: {text!r}; write one of {known} and a version: mysql 5.7")
-    version = parse_version(match[2])
+    flavour = Flavour(match[1])
+    try:
+        version = parse_version(match[2])
+    except ValueError:
+        version = (0, 0, 0)
+    if version[2] > _LARGEST_PATCH or not any(
+        first <= version[:2] <= last for first, last in SCOPE[flavour]
+    ):
+        known = ", ".join(_range(first, last) for first, last in SCOPE[flavour])
+        raise ValueError(f"not a version that is known: {text!r}; {flavour} has {known}")
     if match[2].count(".") < 2:
         version = (version[0], version[1], _NEWEST_PATCH)
-    return ServerTraits(Flavour(match[1]), version)
+    return ServerTraits(flavour, version)
+
+
+def _range(first: tuple[int, int], last: tuple[int, int]) -> str:
+    """ "5.7", "8.0 to 8.4" or "9.0 and later"."""
+    if first == last:
+        return f"{first[0]}.{first[1]}"
+    until = "and later" if last[1] == _NEWEST_PATCH else f"to {last[0]}.{last[1]}"
+    return f"{first[0]}.{first[1]} {until}"
 
 
 @dataclass(frozen=True)

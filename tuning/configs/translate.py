@@ -15,6 +15,7 @@ from tuning.catalogue.knob import Durability, Kind, Knob, SetBy
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.timeline import reached
 from tuning.configs.absence import why_absent
+from tuning.configs.expected import Expected
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets import Preset
 from tuning.configs.redo import translate_redo
@@ -36,6 +37,7 @@ _RENAMED_BUT = {
     "binlog_commit_wait_usec": "; MariaDB waits only while binlog_commit_wait_count is above 0",
 }
 _FLUSH_METHOD = "innodb_flush_method"
+_GTID, _GTID_CHECK = "gtid_mode", "enforce_gtid_consistency"
 _TRX_COMMIT = "innodb_flush_log_at_trx_commit"
 _LARGEST = 2**63 - 1
 
@@ -87,6 +89,15 @@ def translate_knobs(
             f"innodb_dedicated_server (class D2), and this study is {durability}"
         )
         notes.append(Note(_FLUSH_METHOD, Action.ADJUSTED, detail))
+    expected = Expected(found, target)
+    if (
+        _GTID not in found
+        and expected.text(_GTID) == "ON"
+        and found.get(_GTID_CHECK, "ON") != "ON"
+    ):
+        detail = f"at the server's default: {found.pop(_GTID_CHECK)} does not go with {_GTID} = ON"
+        notes = [note for note in notes if note.name != _GTID_CHECK]
+        notes.append(Note(_GTID_CHECK, Action.HELD, f"{detail}, the default of {target}"))
     return Translation(found, tuple(notes))
 
 
@@ -217,6 +228,6 @@ def _figure(text: str, number: Callable[[str], int]) -> int | None:
 
 def server_number(text: str) -> int:
     """A whole number as option files have it, with K, M, G or T; raises ValueError."""
-    if not re.fullmatch(r"[0-9]{1,20}[KMGT]?", text, re.IGNORECASE):
+    if not re.fullmatch(r"[0-9]{1,20}[KMGT]?", text, re.IGNORECASE | re.ASCII):
         raise ValueError(f"not a number of a my.cnf: {text!r}")
     return paper_number(text)

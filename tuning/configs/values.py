@@ -12,9 +12,9 @@ from tuning.configs.target import ServerTraits
 _TOO_LARGE = 2**63
 _SUFFIXES = "KMGTPE"
 _NEW_SUFFIXES = "TPE"
-_WHOLE = re.compile(r"([0-9]+)([KMGTPE]?)", re.IGNORECASE)
-_UNIT = re.compile(r"([0-9]+)\s*([KMGTPE])\s*i?B|([0-9]+)\s+([KMGTPE])", re.IGNORECASE)
-_FRACTION = re.compile(r"([0-9]+\.[0-9]+)([KMGTPE])", re.IGNORECASE)
+_WHOLE = re.compile(r"([0-9]+)([KMGTPE]?)", re.IGNORECASE | re.ASCII)
+_UNIT = re.compile(r"([0-9]+)\s*([KMGTPE])\s*i?B|([0-9]+)\s+([KMGTPE])", re.IGNORECASE | re.ASCII)
+_FRACTION = re.compile(r"([0-9]+\.[0-9]+)([KMGTPE])", re.IGNORECASE | re.ASCII)
 _DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
 _BOOLEANS = {"on": "ON", "true": "ON", "1": "ON", "off": "OFF", "false": "OFF", "0": "OFF"}
 
@@ -133,7 +133,7 @@ def _word(knob: Knob, text: str, target: ServerTraits) -> str:
             return word
     if _switches(words) and text.lower() in _BOOLEANS:
         return _BOOLEANS[text.lower()]
-    if text.isdigit():
+    if text.isascii() and text.isdigit():
         # Servers take the place in their list, and a wrong one as the default in silence.
         raise BadValue(f"must be a name ({', '.join(words)}), not the number {shown(text)}")
     raise BadValue(f"must be one of {', '.join(words)} on {target}, not {shown(text)}")
@@ -150,7 +150,7 @@ def _example(knob: Knob, target: ServerTraits) -> str:
 
 def paper_number(text: str) -> int:
     """Bytes as papers and people write them ("3GB", "48MB", "1G"); raises ValueError."""
-    match = re.fullmatch(r"([0-9]+)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE)
+    match = re.fullmatch(r"([0-9]+)\s*([KMGT]?)B?", text.strip(), re.IGNORECASE | re.ASCII)
     if match is None:
         raise ValueError(f"not a number of bytes: {text!r}")
     power = _SUFFIXES.index(match[2].upper()) + 1 if match[2] else 0

@@ -107,7 +107,7 @@ def _end_of_group(lines: list[str]) -> int | None:
     for place, line in enumerate(lines):
         text = line.removeprefix("\ufeff").strip()
         if text.startswith("["):
-            inside = text[1:].partition("]")[0].strip() == "mysqld"
+            inside = text[1:].partition("]")[0].rstrip() == "mysqld"
         if inside and text and text[0] not in "#;":
             found = place
     return found

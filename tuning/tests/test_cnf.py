@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.servers.binary import Flavour, ServerBinary
-from tuning.configs.cnf import CnfFile, Setting, parse_cnf, read_cnf
+from tuning.configs.cnf import (
+    CnfFile,
+    Setting,
+    older_group,
+    parse_cnf,
+    read_cnf,
+    server_group,
+)
+from tuning.configs.imports import import_cnf
 from tuning.configs.knobs import render_line
 from tuning.configs.target import ServerTraits
 from tuning.errors import InvalidConfig, Problem
@@ -243,3 +251,18 @@ def test_the_server_reads_the_same(any_server: ServerBinary, server_tmp: Path) -
     ]
     theirs = finished.stdout.split("\n", 1)[1].strip().replace("bare-option", "bare_option")
     assert theirs == " ".join(ours)
+
+
+def test_a_blank_before_the_name_makes_it_another_group() -> None:
+    """Seen on MySQL 9.7.4 and MariaDB 10.11.19 with --print-defaults."""
+    file = parse_cnf(b"[ mysqld]\nback_log=1\n[mysqld ]\nback_log=2\n", "x")
+    assert [setting.value for setting in file.settings] == ["2"]
+    assert file.other_groups == (" mysqld",)
+    found = import_cnf(b"[ mysqld]\nback_log=1\n", "x", MYSQL)
+    assert found.problems
+    assert any("write [mysqld]" in line.detail for line in found.lines)
+
+
+def test_digits_of_other_scripts_are_no_version() -> None:
+    assert not server_group("mysqld-\u0669.\u0667", None)
+    assert not older_group("mysqld-\u0665.\u0667", MYSQL)

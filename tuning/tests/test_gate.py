@@ -13,9 +13,10 @@ from tuning.catalogue.knob import Durability, Kind
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.cnf import parse_cnf
 from tuning.configs.gate import Checked, check, check_knobs, durability_of
+from tuning.configs.imports import ANY_VERSION, import_cnf
 from tuning.configs.knobs import config_hash, render_cnf
 from tuning.configs.target import ServerTraits
-from tuning.configs.values import readable
+from tuning.configs.values import paper_number, readable
 from tuning.errors import InvalidConfig, Problem
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
@@ -379,3 +380,13 @@ def test_a_server_that_would_leave_out_the_fsync_by_itself_is_d2(target: ServerT
     assert durability_of(safe, target) is Durability.D0
     assert gate("innodb_dedicated_server = OFF", target).knobs
     assert gate("innodb_dedicated_server = ON", MYSQL97).knobs
+
+
+@pytest.mark.parametrize("value", ["128\u212a", "1\u0664", "\u0661K", "128\uff2b", "\u00b2"])
+def test_letters_and_digits_that_only_look_right_are_refused(value: str) -> None:
+    for origin in (None, ANY_VERSION):
+        for name in ("innodb_buffer_pool_size", "query_cache_size", "innodb_log_file_size"):
+            data = f"[mysqld]\n{name} = {value}\n".encode()
+            assert import_cnf(data, "x", MYSQL97, translate_from=origin).problems
+    with pytest.raises(ValueError, match="not a number"):
+        paper_number(value)

@@ -258,3 +258,13 @@ def test_durability_and_rules_are_reported_together() -> None:
     assert [p.name for p in refused.value.problems] == ["sync_binlog", "innodb_io_capacity_max"]
     data = b"[mysqld]\nsync_binlog=0\n"
     assert plan_file("mine", data, MYSQL97, durability=Durability.D1).knobs
+
+
+def test_gtids_that_are_on_by_default_need_their_consistency() -> None:
+    found = broken("enforce_gtid_consistency=OFF")
+    assert list(found) == ["enforce_gtid_consistency"]
+    assert "gtid_mode = ON, the default of MySQL 9.7.4" in found["enforce_gtid_consistency"]
+    assert broken("enforce_gtid_consistency=OFF gtid_mode=OFF") == {}
+    assert broken("enforce_gtid_consistency=OFF", MYSQL80) == {}
+    assert list(broken("enforce_gtid_consistency=WARN gtid_mode=ON")) == ["gtid_mode"]
+    assert broken("back_log=5", MARIADB) == {}
