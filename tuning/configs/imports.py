@@ -106,7 +106,7 @@ def import_cnf(
     )
 
     def unread(group: str) -> str:
-        blank = f"; it takes the blank for a part of the name: write [{group.strip()}]"
+        blank = f"; it takes the blank for a part of the name: write {_group(group.strip())}"
         return f"a group that {reader} does not read{blank if group != group.strip() else ''}"
 
     lines = [
