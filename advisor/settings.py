@@ -184,6 +184,7 @@ SPECTACULAR_SETTINGS = {
         "DurabilityEnum": "advisor.api.serializers.CLASSES",
         "FormatEnum": "advisor.api.serializers.FORMAT_NAMES",
     },
+    "PATH_CONVERTER_OVERRIDES": {"id": int},
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }

@@ -9,5 +9,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # Accounts only: measured rows are not for editing, so no model of ours is registered.
     path("admin/", admin.site.urls),
 ]
+handler400 = "advisor.pages.errors.bad_request"
 handler404 = "advisor.pages.errors.not_found"
 handler500 = "advisor.pages.errors.server_error"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.documents import checked_document
 from advisor.api.errors import refusal
+from advisor.api.parsers import JSONParser
 from advisor.api.serializers import (
     CheckedConfigSerializer,
     CheckRequestSerializer,

@@ -12,7 +12,6 @@ from typing import Any
 from advisor.api.results import ranking_of, results_document
 from advisor.pages.check_view import summary_of
 from tuning.catalogue.knob import Durability
-from tuning.configs.gate import durability_of
 from tuning.errors import Problem
 from tuning.export import FORMATS
 from tuning.export.safety import losing_lines
@@ -193,7 +192,7 @@ def checked_document(checked: CheckedText) -> dict[str, Any]:
         "target": str(checked.target),
         "is_fine": not report.problems,
         "summary": summary_of(checked),
-        "durability": durability_of(report.knobs, report.target).value,
+        "durability": checked.durability.value,
         "lines": [
             {
                 "line": line.line,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from rest_framework import exceptions
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
@@ -29,6 +31,12 @@ def error_body(code: str, message: str, details: Any = None) -> dict[str, Any]:
     return {"error": error}
 
 
+def too_large() -> str:
+    """One line on a body that is not read."""
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024**2
+    return f"The request is larger than {most} MiB."
+
+
 def refusal(error: TuningError | BenchmarkError) -> ApiError:
     """What a service refused, as an error of the request (400)."""
     details = None
@@ -49,6 +57,9 @@ def refusal(error: TuningError | BenchmarkError) -> ApiError:
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """Django REST framework's EXCEPTION_HANDLER; None leaves a bug to Django (status 500)."""
+    if isinstance(error, RequestDataTooBig):
+        # Else Django answers with a page.
+        error = ApiError(400, "request_too_large", too_large())
     response = exception_handler(error, context)
     if response is None:
         return None

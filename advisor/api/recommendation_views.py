@@ -10,13 +10,13 @@ from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.documents import recommendation_document
 from advisor.api.errors import ApiError, refusal
+from advisor.api.parsers import JSONParser
 from advisor.api.serializers import (
     CLASSES,
     ErrorSerializer,
@@ -24,6 +24,7 @@ from advisor.api.serializers import (
     RecommendationSerializer,
 )
 from advisor.api.views import UNAUTHORISED, studies
+from advisor.ids import MOST_ID
 from advisor.pages.downloads import download
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
@@ -159,7 +160,8 @@ def _number(request: Request, name: str, message: str) -> int | None:
     text = request.query_params.get(name)
     if text is None:
         return None
-    if not text.isdecimal():
+    # The length first: Python itself refuses to read thousands of digits.
+    if not text.isdecimal() or len(text) > len(f"{MOST_ID}") or int(text) > MOST_ID:
         raise ApiError(400, f"{name}_required", message)
     return int(text)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from advisor.ids import MOST_ID
 from advisor.pages.config_texts import MOST_CONFIGS
 from benchmarks.models import RunState
 from tuning.catalogue.knob import Durability
@@ -449,7 +450,8 @@ class CheckedConfigSerializer(serializers.Serializer[Any]):
     notes = NoteSerializer(many=True)
     knobs = serializers.DictField(child=serializers.CharField())
     my_cnf = serializers.CharField(
-        allow_null=True, help_text="What it comes to; null when it is refused."
+        allow_null=True,
+        help_text="What it comes to, below D0 with a warning at its top; null when it is refused.",
     )
 
 
@@ -508,10 +510,18 @@ class ExportRequestSerializer(StrictSerializer):
         help_text="Your my.cnf as it is now: needed for `diff`, used by the ways back.",
     )
     device = serializers.IntegerField(
-        required=False, allow_null=True, help_text="Needed when there are several devices."
+        min_value=1,
+        max_value=MOST_ID,
+        required=False,
+        allow_null=True,
+        help_text="Needed when there are several devices.",
     )
     connections = serializers.IntegerField(
-        required=False, allow_null=True, help_text="Needed when there are several workloads."
+        min_value=1,
+        max_value=LARGEST["connections"],
+        required=False,
+        allow_null=True,
+        help_text="Needed when there are several workloads.",
     )
     durability = serializers.ChoiceField(
         choices=CLASSES, required=False, allow_null=True, help_text="Of the board that it won."

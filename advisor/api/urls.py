@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import AllowAny, IsAuthenticated
 
+from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import config_views, recommendation_views, views
 
 # In a browser, so a visitor without a session is sent to log in; the split view keeps its
@@ -17,23 +18,23 @@ docs = login_required(
 
 urlpatterns = [
     path("studies/", views.StudyListView.as_view(), name="api-study-list"),
-    path("studies/<int:pk>/", views.StudyDetailView.as_view(), name="api-study-detail"),
-    path("studies/<int:pk>/ranking/", views.RankingView.as_view(), name="api-ranking"),
-    path("studies/<int:pk>/results/", views.ResultsView.as_view(), name="api-results"),
-    path("studies/<int:pk>/runs/", views.RunListView.as_view(), name="api-runs"),
-    path("studies/<int:pk>/extend/", views.ExtendView.as_view(), name="api-extend"),
+    path("studies/<id:pk>/", views.StudyDetailView.as_view(), name="api-study-detail"),
+    path("studies/<id:pk>/ranking/", views.RankingView.as_view(), name="api-ranking"),
+    path("studies/<id:pk>/results/", views.ResultsView.as_view(), name="api-results"),
+    path("studies/<id:pk>/runs/", views.RunListView.as_view(), name="api-runs"),
+    path("studies/<id:pk>/extend/", views.ExtendView.as_view(), name="api-extend"),
     path(
-        "studies/<int:pk>/recommendation/",
+        "studies/<id:pk>/recommendation/",
         recommendation_views.RecommendationView.as_view(),
         name="api-recommendation",
     ),
     path(
-        "studies/<int:pk>/recommendation/export/",
+        "studies/<id:pk>/recommendation/export/",
         recommendation_views.ExportView.as_view(),
         name="api-export",
     ),
     path(
-        "studies/<int:pk>/recommendation/my.cnf",
+        "studies/<id:pk>/recommendation/my.cnf",
         recommendation_views.MyCnfView.as_view(),
         name="api-my-cnf",
     ),

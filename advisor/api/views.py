@@ -9,13 +9,13 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.pagination import PageNumberPagination
-from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.documents import ranking_rows, study_state, study_summary
 from advisor.api.errors import ApiError, refusal
+from advisor.api.parsers import JSONParser
 from advisor.api.results import results_document, run_documents
 from advisor.api.serializers import (
     ErrorSerializer,

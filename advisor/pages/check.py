@@ -13,6 +13,7 @@ from advisor.pages.config_texts import ConfigText, pasted_configs, uploaded_conf
 from advisor.pages.downloads import download
 from advisor.pages.forms import CheckForm
 from benchmarks.errors import BenchmarkError
+from tuning.catalogue.knob import Durability
 from tuning.configs.cnf import MOST_CONFIG_BYTES
 from tuning.errors import TuningError
 from tuning.services.checking import CheckedText, check_text
@@ -21,6 +22,7 @@ from tuning.services.requests import OLDER
 # Values of `action`: without one the result is shown.
 DOWNLOAD, TRANSLATED = "download", "translated"
 NAME = "my.cnf"
+NOT_ACCEPTED = "There is no file before this is accepted."
 
 
 @require_http_methods(["GET", "POST"])
@@ -41,9 +43,12 @@ def check_config(request: HttpRequest) -> HttpResponse:
     except (TuningError, BenchmarkError) as error:
         form.add_error("target" if isinstance(error, BenchmarkError) else None, str(error))
         return _page(request, form, config, status=400)
-    if action == DOWNLOAD and checked.cnf:
-        return download(NAME, "text/plain; charset=utf-8", checked.cnf)
-    return _page(request, form, config, checked=checked)
+    if action != DOWNLOAD or not checked.cnf:
+        return _page(request, form, config, checked=checked)
+    if checked.durability > form.cleaned_data["acknowledge"]:
+        form.add_error("acknowledge", NOT_ACCEPTED)
+        return _page(request, form, config, checked=checked, status=400)
+    return download(NAME, "text/plain; charset=utf-8", checked.cnf)
 
 
 def _given(request: HttpRequest) -> tuple[ConfigText | None, list[str]]:
@@ -81,6 +86,7 @@ def _page(
         "form": form,
         "config": config,
         "config_errors": errors or [],
+        "is_unsafe": checked is not None and checked.durability > Durability.D0,
         "check": checked and check_view(checked),
         "most_kib": MOST_CONFIG_BYTES // 1024,
     }

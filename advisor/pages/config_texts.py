@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 
+from tuning.configs.candidates import LONGEST_NAME
 from tuning.configs.cnf import MOST_CONFIG_BYTES
 
 MOST_CONFIGS = 20
@@ -38,7 +39,9 @@ def pasted_configs(names: list[str], texts: list[str]) -> tuple[list[ConfigText]
             problems.append(f"{name}: the text is empty.")
         config = ConfigText(name, text.encode())
         if len(config.data) > MOST_CONFIG_BYTES:
-            problems.append(f"{name}: {TOO_LARGE}")
+            problems.append(f"{name[:LONGEST_NAME]}: {TOO_LARGE}")
+            # It is not sent back: a browser would be stuck with megabytes in a text field.
+            config = ConfigText(name[:LONGEST_NAME])
         configs.append(config)
     return configs, problems
 

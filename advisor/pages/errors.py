@@ -1,12 +1,23 @@
-"""404 and 500: JSON below /api/, a page elsewhere."""
+"""400, 404 and 500: JSON below /api/, a page elsewhere."""
 
 from __future__ import annotations
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.views import defaults
 
-from advisor.api.errors import error_body
+from advisor.api.errors import error_body, too_large
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """What Django itself refuses, before or beside a view."""
+    if request.path.startswith("/api/"):
+        return JsonResponse(error_body("bad_request", "The request is not usable."), status=400)
+    if isinstance(exception, RequestDataTooBig):
+        return HttpResponse(too_large(), status=400, content_type="text/plain; charset=utf-8")
+    return defaults.bad_request(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -54,6 +54,10 @@ class ExportForm(forms.Form):
             self.fields[name].widget.attrs["autocomplete"] = "off"
 
     def clean(self) -> None:
+        if len(self.cleaned_data.get("current", "").encode()) > MOST_CONFIG_BYTES:
+            self.add_error("current", f"The text is {TOO_LARGE}")
+            # It is not sent back. By items(): a QueryDict unpacked would give lists.
+            self.data = dict(self.data.items()) | {"current": ""}
         file = self.cleaned_data.get("current_file")
         if file is not None and file.size > MOST_CONFIG_BYTES:
             self.add_error("current_file", f"{file.name}: {TOO_LARGE}")

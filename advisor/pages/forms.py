@@ -70,11 +70,17 @@ class CheckForm(ConfigFields):
         max_value=MOST_CONNECTIONS,
         help_text="Most at a time; for max_connections and memory. Optional.",
     )
+    # The class that is accepted; it is asked for beside the result that needs it.
+    acknowledge = forms.CharField(required=False)
     field_order = ["target", "translate_from", "connections", "durability"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         _set_choices(self, "target", [("", "The server of this host"), *target_choices()])
+
+    def clean_acknowledge(self) -> Durability:
+        text = self.cleaned_data["acknowledge"]
+        return Durability(text) if text in list(Durability) else Durability.D0
 
     def clean_target(self) -> ServerTraits | None:
         text = self.cleaned_data["target"]

@@ -3,29 +3,30 @@ from __future__ import annotations
 from django.contrib.auth import views as auth
 from django.urls import path, reverse_lazy
 
+from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.pages import account, check, exports, new_study, runs, studies
 
 urlpatterns = [
     path("", studies.study_list, name="study-list"),
     path("studies/new/", new_study.study_new, name="study-new"),
-    path("studies/<int:pk>/", studies.study_detail, name="study-detail"),
-    path("studies/<int:pk>/live/", studies.study_live, name="study-live"),
-    path("studies/<int:pk>/charts.json", studies.study_charts, name="study-charts"),
-    path("studies/<int:pk>/cancel/", studies.study_cancel, name="study-cancel"),
-    path("studies/<int:pk>/extend/", studies.study_extend, name="study-extend"),
+    path("studies/<id:pk>/", studies.study_detail, name="study-detail"),
+    path("studies/<id:pk>/live/", studies.study_live, name="study-live"),
+    path("studies/<id:pk>/charts.json", studies.study_charts, name="study-charts"),
+    path("studies/<id:pk>/cancel/", studies.study_cancel, name="study-cancel"),
+    path("studies/<id:pk>/extend/", studies.study_extend, name="study-extend"),
     path(
-        "studies/<int:pk>/recommendations/<int:recommendation>/my.cnf",
+        "studies/<id:pk>/recommendations/<id:recommendation>/my.cnf",
         exports.my_cnf,
         name="study-my-cnf",
     ),
     path(
-        "studies/<int:pk>/recommendations/<int:recommendation>/export/",
+        "studies/<id:pk>/recommendations/<id:recommendation>/export/",
         exports.study_export,
         name="study-export",
     ),
     path("configs/check/", check.check_config, name="config-check"),
-    path("runs/<int:pk>/", runs.run_detail, name="run-detail"),
-    path("runs/<int:pk>/charts.json", runs.run_charts, name="run-charts"),
+    path("runs/<id:pk>/", runs.run_detail, name="run-detail"),
+    path("runs/<id:pk>/charts.json", runs.run_charts, name="run-charts"),
     path("account/token/", account.token, name="account-token"),
     path(
         "account/password/",

@@ -193,3 +193,19 @@ def test_a_check_that_cannot_be_made_is_a_typed_error(
 
     monkeypatch.setattr("tuning.services.checking.server_here", none)
     assert error(post(api, CHECK, body), 400)["code"] == code
+
+
+def test_what_comes_out_of_a_check_below_d0_says_what_it_may_lose(api: Client) -> None:
+    text = "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"
+    body = {"text": text, "target": "mysql 8.4.13", "durability": "D2"}
+    found = post(api, CHECK, body).json()
+    assert found["durability"] == "D1"
+    assert found["my_cnf"].startswith("# D1: WARNING")
+    assert "# WARNING: innodb_flush_log_at_trx_commit = 2 gives up" in found["my_cnf"]
+    assert found["my_cnf"].endswith(text)
+    again = post(api, CHECK, body | {"text": found["my_cnf"]}).json()
+    assert again["my_cnf"] == found["my_cnf"]
+    body |= {"text": "[mysqld]\ninnodb_dedicated_server = ON\n", "target": "mysql 8.0.46"}
+    found = post(api, CHECK, body).json()
+    assert found["my_cnf"].startswith("# D2: WARNING")
+    assert "# WARNING: innodb_dedicated_server = ON gives up" in found["my_cnf"]

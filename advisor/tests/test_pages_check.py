@@ -95,6 +95,49 @@ def test_the_result_is_downloaded_and_nothing_is_stored(admin_client: Client) ->
     assert not Config.objects.exists()
 
 
+UNSAFE = "[mysqld]\ninnodb_io_capacity = 2000\nsync_binlog = 0\ninnodb_doublewrite = OFF\n"
+
+
+def test_a_file_below_d0_says_at_its_top_what_it_may_lose(admin_client: Client) -> None:
+    status, text = post(admin_client, UNSAFE, durability="D2")
+    assert status == 200
+    shown = text[text.index('<pre id="outcome-text"') :]
+    shown = shown[: shown.index("</pre>")]
+    top = shown[: shown.index("[mysqld]")]
+    assert "# D2: WARNING" in top
+    assert "# WARNING: innodb_doublewrite = OFF gives up" in top
+    assert "# WARNING: sync_binlog = 0 gives up" in top
+    assert "innodb_io_capacity" not in top
+    assert "I accept durability class D2." in text
+
+
+@pytest.mark.parametrize("accepted", ["", "D0", "D1", "D9"])
+def test_a_file_below_d0_is_downloaded_when_its_class_is_accepted(
+    admin_client: Client, accepted: str
+) -> None:
+    fields = {"durability": "D2", "action": "download"}
+    answer = admin_client.post(
+        ADDRESS, BLANK | {"config_text": UNSAFE, "acknowledge": accepted} | fields
+    )
+    assert answer.status_code == 400
+    assert "Content-Disposition" not in answer
+    assert "There is no file before this is accepted." in answer.content.decode()
+    assert "Nothing was checked." not in answer.content.decode()
+    answer = admin_client.post(
+        ADDRESS, BLANK | {"config_text": UNSAFE, "acknowledge": "D2"} | fields
+    )
+    assert answer["Content-Disposition"] == 'attachment; filename="my.cnf"'
+    file = answer.content.decode()
+    assert file.startswith("# D2: WARNING")
+    assert file.endswith("innodb_doublewrite = OFF\n")
+
+
+def test_a_safe_file_asks_for_nothing(admin_client: Client) -> None:
+    text = post(admin_client, "[mysqld]\ninnodb_io_capacity = 2000\n", durability="D2")[1]
+    assert "I accept durability class" not in text
+    assert "WARNING" not in text
+
+
 def test_a_file_goes_before_the_text_and_comes_back_to_be_mended(admin_client: Client) -> None:
     upload = SimpleUploadedFile("prod.cnf", b"\n[mysqld]\ninnodb_io_capacitie = 1\n")
     _, text = post(admin_client, config_file=upload)

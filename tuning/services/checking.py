@@ -6,6 +6,7 @@ they come at the beginning of a study (`tuning.services.gatekeeping`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,19 +17,29 @@ from tuning.catalogue.knob import Durability
 from tuning.configs.circumstances import UNKNOWN, Circumstances
 from tuning.configs.imports import ImportReport, import_cnf
 from tuning.configs.knobs import render_cnf
+from tuning.configs.safety import durability_of, losses
 from tuning.configs.settled import RELEASES
 from tuning.configs.target import ServerTraits
+from tuning.export.safety import WARNINGS
 from tuning.services.circumstances import circumstances_here
 from tuning.services.requests import origin_of
 
 
 @dataclass(frozen=True)
 class CheckedText:
-    """The report line by line, and the my.cnf it comes to; "" when something was refused."""
+    """The report line by line, and the my.cnf it comes to; "" when something was refused.
+
+    Below D0 the file begins with what it may cost.
+    """
 
     report: ImportReport
     target: ServerTraits
     cnf: str
+
+    @property
+    def durability(self) -> Durability:
+        """The class of what it comes to."""
+        return durability_of(self.report.knobs, self.target)
 
 
 def known_targets() -> list[ServerTraits]:
@@ -75,4 +86,13 @@ def check_text(
         durability=durability,
         circumstances=circumstances,
     )
-    return CheckedText(report, target, "" if report.problems else render_cnf(report.knobs))
+    return CheckedText(report, target, "" if report.problems else warned_cnf(report.knobs, target))
+
+
+def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:
+    """A my.cnf of normalised knobs; below D0 it begins with the class and what each knob loses."""
+    given = durability_of(knobs, target)
+    lines = [f"{WARNINGS[given]}"] if given > Durability.D0 else []
+    for name, (one, loses) in losses(knobs, target).items():
+        lines.append(f"WARNING: {name} = {knobs[name]} gives up {loses} ({one}).")
+    return "".join(f"# {line}\n" for line in lines) + render_cnf(knobs)

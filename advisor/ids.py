@@ -1,0 +1,23 @@
+"""Ids in addresses: a number that no row can have is an address that is not there."""
+
+from __future__ import annotations
+
+from django.urls import register_converter
+from django.urls.converters import IntConverter
+
+# What a database takes for an id; SQLite's driver fails above it.
+MOST_ID = 2**63 - 1
+
+
+class IdConverter(IntConverter):
+    """`<id:pk>`; Django's own `int` takes any number."""
+
+    def to_python(self, value: str) -> int:
+        """Raises ValueError, which is "no such address", for what no row can have."""
+        number = super().to_python(value)
+        if number > MOST_ID:
+            raise ValueError(value)
+        return number
+
+
+register_converter(IdConverter, "id")

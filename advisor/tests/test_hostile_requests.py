@@ -1,0 +1,131 @@
+"""Requests of absurd size, depth or number: a typed error, never a 500, no megabytes back."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from advisor.tests import factories
+from advisor.tests.test_api import error
+
+pytestmark = pytest.mark.django_db
+
+HUGE = "9" * 24
+TOO_LONG = "#" * 7_000_000
+
+
+@pytest.fixture
+def api(client: Client, admin_user: User) -> Client:
+    client.force_login(admin_user)
+    client.raise_request_exception = False
+    return client
+
+
+def addresses() -> list[str]:
+    study = factories.measured_study(blocks=1)
+    one = f"/api/v1/studies/{study.pk}/"
+    return [
+        "/api/v1/studies/",
+        "/api/v1/configs/check/",
+        f"{one}extend/",
+        f"{one}recommendation/export/",
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[" * 100_000,
+        '{"text":' * 3000,
+        '{"name":' + "[" * 40 + "]" * 40 + "}",
+        '{"durability":"\\ud800"}',
+        '{"\\ud800":1}',
+    ],
+    ids=["lists", "objects", "closed", "half a character", "half a character's name"],
+)
+def test_json_that_cannot_be_handled_is_a_parse_error(api: Client, body: str) -> None:
+    for where in addresses():
+        answer = api.post(where, body, content_type="application/json")
+        assert error(answer, 400)["code"] == "parse_error"
+
+
+def test_a_body_beyond_the_limit_has_the_api_s_error(api: Client) -> None:
+    body = '{"text": "' + "#" * 10_000_000 + '"}'
+    for where in addresses():
+        found = error(api.post(where, body, content_type="application/json"), 400)
+        assert found["code"] == "request_too_large"
+        assert "8 MiB" in found["message"]
+
+
+def test_a_form_beyond_the_limit_says_so(api: Client) -> None:
+    body = "config_text=" + "a" * 10_000_000
+    kind = "application/x-www-form-urlencoded"
+    answer = api.post("/configs/check/", body, content_type=kind)
+    assert answer.status_code == 400
+    assert "8 MiB" in answer.content.decode()
+
+
+def test_what_django_refuses_below_the_api_has_its_error(api: Client) -> None:
+    answer = api.get("/api/v1/studies/", headers={"host": "elsewhere.example"})
+    assert error(answer, 400)["code"] == "bad_request"
+
+
+@pytest.mark.parametrize("number", [HUGE, "9" * 19, "9" * 30, "9" * 5000])
+@pytest.mark.parametrize("name", ["device", "connections"])
+def test_a_number_no_database_takes_is_a_typed_error(api: Client, name: str, number: str) -> None:
+    study = factories.measured_study(blocks=1)
+    where = f"/api/v1/studies/{study.pk}/recommendation/"
+    for rest in ("", "my.cnf"):
+        assert error(api.get(where + rest, {name: number}), 400)["code"] == f"{name}_required"
+
+
+@pytest.mark.parametrize("number", [2**70, 2**63, -(2**70)])
+@pytest.mark.parametrize("name", ["device", "connections"])
+def test_an_export_with_such_a_number_is_too(api: Client, name: str, number: int) -> None:
+    study = factories.measured_study(blocks=1)
+    where = f"/api/v1/studies/{study.pk}/recommendation/export/"
+    found = error(api.post(where, {name: number}, content_type="application/json"), 400)
+    assert found["code"] == "invalid_request"
+    assert list(found["details"]) == [name]
+
+
+@pytest.mark.parametrize("number", [HUGE, "9" * 5000])
+def test_addresses_with_such_a_number_are_not_there(api: Client, number: str) -> None:
+    study = factories.measured_study(blocks=1)
+    for where in (
+        f"/studies/{number}/",
+        f"/studies/{number}/live/",
+        f"/studies/{number}/charts.json",
+        f"/studies/{study.pk}/recommendations/{number}/my.cnf",
+        f"/studies/{number}/recommendations/1/export/",
+        f"/runs/{number}/",
+        f"/runs/{number}/charts.json",
+    ):
+        assert api.get(where).status_code == 404, where
+    for where in (f"/studies/{number}/cancel/", f"/studies/{number}/extend/"):
+        assert api.post(where).status_code == 404, where
+    for rest in ("", "ranking/", "results/", "runs/", "recommendation/"):
+        found = error(api.get(f"/api/v1/studies/{number}/{rest}"), 404)
+        assert found["code"] == "not_found"
+    page = f"/studies/{study.pk}/?device={number}&connections={number}&board={number}"
+    assert api.get(page).status_code == 200
+
+
+def test_a_text_far_too_long_is_not_sent_back(api: Client) -> None:
+    study = factories.measured_study(blocks=1)
+    recommendation = study.recommendations.get()
+    export = f"/studies/{study.pk}/recommendations/{recommendation.pk}/export/"
+    cases: list[tuple[str, dict[str, str]]] = [
+        ("/configs/check/", {"config_text": TOO_LONG}),
+        ("/studies/new/", {"config_name": "mine", "config_text": TOO_LONG}),
+        (export, {"format": "diff", "current": TOO_LONG}),
+    ]
+    for where, fields in cases:
+        answer = api.post(where, fields)
+        assert answer.status_code == 400, where
+        text = answer.content.decode()
+        assert "larger than 256 KiB" in text, where
+        assert len(text) < 200_000, where
+    # The other answers stay.
+    assert '<option value="diff" selected>' in text
