@@ -150,8 +150,12 @@ def import_settings(
     read = [reader.read(setting) for setting in settings]
     last = {r.knob.name: r for r in read if r.knob is not None and r.settled is None}
     redo = translated_redo(last, translate_from, target)
-    settled = [settle(r, translate_from, target, redo) for r in read]
-    knobs, holders = _merge(settled)
+    again = _set_again(read)
+    settled = [
+        settle(r, translate_from, target, redo, counts=place not in again)
+        for place, r in enumerate(read)
+    ]
+    knobs, holders = _merge(settled, again)
 
     refused = {place: what for place, what in enumerate(settled) if isinstance(what, str)}
     for name, reason in too_unsafe(knobs, durability, target):
@@ -167,10 +171,10 @@ def import_settings(
     return ImportReport(
         source=source,
         target=target,
-        lines=_lines(read, settled, refused, holders),
+        lines=_lines(read, settled, refused, holders, again),
         knobs=usable,
         notes=(
-            *_notes(read, settled, target),
+            *_notes(read, settled, target, again),
             *(fitted.notes if fitted else ()),
             *remarks(usable, target, circumstances),
         ),
@@ -188,7 +192,27 @@ def _reads(group: str, target: ServerTraits, origin: Origin | None) -> bool:
     return older_group(group, target)
 
 
-def _merge(settled: list[Settled | str]) -> tuple[dict[str, str], dict[str, int]]:
+def _set_again(read: list[Read]) -> dict[int, int]:
+    """For each setting whose knob is set again, the place of the last one, which counts.
+
+    It counts as well where it is dropped: the server that the file was for had that value.
+    """
+    last = {_name_of(one): place for place, one in enumerate(read)}
+    return {
+        place: last[_name_of(one)]
+        for place, one in enumerate(read)
+        if last[_name_of(one)] != place
+    }
+
+
+def _name_of(one: Read) -> str:
+    """The knob's own name, or that of the setting where it is renamed or not known."""
+    return one.setting.name if one.knob is None or one.settled else one.knob.name
+
+
+def _merge(
+    settled: list[Settled | str], again: Mapping[int, int]
+) -> tuple[dict[str, str], dict[str, int]]:
     """The knobs of the config and the place of the setting that each comes from.
 
     The last line counts, and what is set by its own name counts before what is renamed to it.
@@ -198,6 +222,8 @@ def _merge(settled: list[Settled | str]) -> tuple[dict[str, str], dict[str, int]
     for renamed in (True, False):
         for place, what in enumerate(settled):
             if isinstance(what, str) or (what.action is Action.RENAMED) is not renamed:
+                continue
+            if place in again:
                 continue
             for name, value in what.became:
                 knobs[name] = value
@@ -211,6 +237,7 @@ def _lines(
     settled: list[Settled | str],
     refused: Mapping[int, str],
     holders: Mapping[str, int],
+    again: Mapping[int, int],
 ) -> tuple[ImportedLine, ...]:
     found = []
     for place, (one, what) in enumerate(zip(read, settled, strict=True)):
@@ -220,8 +247,11 @@ def _lines(
             found.append(ImportedLine(line, name, given, Action.REFUSED, (), refused[place]))
         elif isinstance(what, str):
             continue  # refused, so it is there already
-        elif what.became and all(holders[new] != place for new, _ in what.became):
-            other = read[holders[what.became[0][0]]].setting.line
+        elif place in again or (
+            what.became and all(holders[new] != place for new, _ in what.became)
+        ):
+            counts = again[place] if place in again else holders[what.became[0][0]]
+            other = read[counts].setting.line
             detail = f"set again on line {other}, which counts"
             found.append(ImportedLine(line, name, given, Action.DROPPED, (), detail))
         else:
@@ -229,19 +259,26 @@ def _lines(
     return tuple(found)
 
 
-def _notes(read: list[Read], settled: list[Settled | str], target: ServerTraits) -> list[Note]:
+def _notes(
+    read: list[Read],
+    settled: list[Settled | str],
+    target: ServerTraits,
+    again: Mapping[int, int],
+) -> list[Note]:
     """One note per knob that is not simply kept, then what is worth knowing of those that are."""
     changed: dict[str, Note] = {}
     places: dict[str, list[int]] = {}
     names: list[str] = []
-    for one, what in zip(read, settled, strict=True):
+    for place, (one, what) in enumerate(zip(read, settled, strict=True)):
         if isinstance(what, str):
             continue
-        name = one.setting.name if one.knob is None or one.settled else one.knob.name
-        if what.action is not Action.KEPT:
-            changed[name] = Note(shown_name(name), what.action, what.detail)
+        name = _name_of(one)
         if one.settled is None and one.knob is not None:
             places.setdefault(one.knob.name, []).append(one.setting.line)
+        if place in again:
+            continue
+        if what.action is not Action.KEPT:
+            changed[name] = Note(shown_name(name), what.action, what.detail)
         names += [new for new, _ in what.became if new not in names]
     twice = [_duplicate(name, lines) for name, lines in places.items() if len(lines) > 1]
     known = [note for name in names if (note := _remark(name, target)) is not None]

@@ -118,9 +118,18 @@ def translated_redo(
 
 
 def settle(
-    read: Read, origin: Origin | None, target: ServerTraits, redo: Mapping[str, Settled]
+    read: Read,
+    origin: Origin | None,
+    target: ServerTraits,
+    redo: Mapping[str, Settled],
+    *,
+    counts: bool = True,
 ) -> Settled | str:
-    """What becomes of one setting, or why it is refused."""
+    """What becomes of one setting, or why it is refused.
+
+    `counts` is False where the same is set again further down: servers still refuse what is no
+    value there, but nothing else comes of it.
+    """
     if read.refused:
         return read.refused
     if read.settled is not None or read.knob is None:
@@ -135,7 +144,7 @@ def settle(
             found = Settled.kept(knob.name, normalise(knob, read.text, target))
     except BadValue as bad:
         return str(bad) + (_would(read, target, redo) if origin is None else "")
-    fixed = dict(found.became).get(knob.name) if knob.new_data_dir else None
+    fixed = dict(found.became).get(knob.name) if knob.new_data_dir and counts else None
     if fixed is not None and fixed != knob.default(target):
         default = knob.default(target)
         return f"is fixed when the data directory is made; the dataset has {default}"

@@ -21,7 +21,7 @@ from tuning.configs.presets import Preset
 from tuning.configs.redo import translate_redo
 from tuning.configs.refusals import refusal
 from tuning.configs.safety import leaves_out_fsync, loss
-from tuning.configs.settled import ANY_VERSION, Origin, Settled, releases
+from tuning.configs.settled import ANY_VERSION, RELEASES, Origin, Settled, releases
 from tuning.configs.target import ServerTraits
 from tuning.configs.values import BadValue, normalise, paper_number, readable
 
@@ -121,6 +121,7 @@ def carry_over(
         )
         return Settled(Action.ADJUSTED, ((knob.name, "fsync"),), detail)
     if not knob.exists_in(target):
+        _check_where_it_was(knob, text, origin, number or server_number)
         return _absent(knob, text, origin, target)
     if reached(target.version, knob.facts(target).ignored):
         return Settled.dropped(f"{target} accepts it, but without effect")
@@ -186,6 +187,35 @@ def _absent(knob: Knob, text: str | None, origin: Origin, target: ServerTraits) 
     [(name, value)] = moved.became
     remark = _RENAMED_BUT.get(name, "")
     return Settled(Action.RENAMED, moved.became, f"is called {name} there ({value}){remark}")
+
+
+def _check_where_it_was(
+    knob: Knob, text: str | None, origin: Origin, number: Callable[[str], int]
+) -> None:
+    """Raise BadValue for what no server takes, though the target has no such knob.
+
+    Left out in silence it would seem to have been fine. Numbers out of the range pass: servers
+    bring them into it.
+    """
+    if knob.kind is Kind.FLAG or (knob.kind in (Kind.INT, Kind.BYTES) and text is not None):
+        if knob.kind is Kind.FLAG or _figure(text or "", number) is not None:
+            return
+    elif knob.kind is Kind.FLOAT and text and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text):
+        return
+    had = [traits for traits in (*releases(origin), *RELEASES) if knob.exists_in(traits)]
+    reason: BadValue | None = None
+    for traits in had:
+        words = knob.values(traits)
+        if text and text.isascii() and text.isdigit() and len(text) < 4 and int(text) < len(words):
+            return  # the place of a word in the list
+        try:
+            normalise(knob, text, traits)
+        except BadValue as bad:
+            reason = reason or bad
+        else:
+            return
+    if reason is not None:
+        raise reason
 
 
 def _in_range(knob: Knob, text: str, value: float, target: ServerTraits) -> Settled:

@@ -508,3 +508,97 @@ def test_translated_knobs_pass_the_gate_but_for_rules_across_knobs(
             assert any(words in problem.reason for words in across), problem
     else:
         assert passed.knobs == translated.knobs
+
+
+BAD_NUMBERS = [
+    ("1GB", "write 1G instead"),
+    ("-5", "must not be negative"),
+    ("abc", "whole number"),
+    ("1e400", "whole number"),
+    ("NaN", "whole number"),
+    ("", "set to nothing"),
+    ("1.5G", "whole number"),
+    ("0x10", "whole number"),
+    ("../../etc/passwd", "whole number"),
+    ("99999999999999999999", "too large a number"),
+]
+
+
+@pytest.mark.parametrize(("value", "why"), BAD_NUMBERS)
+@pytest.mark.parametrize("origin", [MYSQL57, ANY_VERSION])
+@pytest.mark.parametrize(
+    "name", ["query_cache_size", "innodb_log_file_size", "innodb_log_files_in_group"]
+)
+def test_a_value_that_no_server_takes_is_refused_where_its_knob_is_dropped(
+    name: str, value: str, why: str, origin: Origin
+) -> None:
+    found = report(f"back_log=9\n{name}={value}", MYSQL97, origin)
+    [problem] = found.problems
+    assert (problem.line, problem.name) == (3, name)
+    assert why in problem.reason
+    assert found.lines[1].action is Action.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("lines", "origin", "target", "line"),
+    [
+        ("innodb_log_file_size=1G\ninnodb_log_files_in_group=abc", MYSQL57, MYSQL97, 3),
+        ("innodb_redo_log_capacity=xyz", MYSQL97, ServerTraits(Flavour.MYSQL, (8, 0, 20)), 2),
+        ("query_cache_type=perhaps", MYSQL57, MYSQL97, 2),
+        ("innodb_page_cleaners=many", MYSQL57, MARIADB, 2),
+        ("binlog_group_commit_sync_delay=x", MYSQL80, MARIADB, 2),
+        ("query_cache_size", MYSQL57, MYSQL97, 2),
+        ("innodb_checksums=maybe", MYSQL57, MYSQL97, 2),
+    ],
+)
+def test_nothing_bad_is_dropped_in_silence(
+    lines: str, origin: Origin, target: ServerTraits, line: int
+) -> None:
+    found = report(lines, target, origin)
+    assert [problem.line for problem in found.problems] == [line]
+
+
+@pytest.mark.parametrize(
+    "line", ["query_cache_type=2", "query_cache_type=DEMAND", "query_cache_size=5"]
+)
+def test_what_the_old_server_took_may_be_dropped(line: str) -> None:
+    assert report(line, MYSQL97, MYSQL57).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "origin", "target", "knobs"),
+    [
+        ("thread_handling=no-threads\nthread_handling=pool-of-threads", PERCONA80, MYSQL84, {}),
+        (
+            "innodb_flush_method=fsync\ninnodb_flush_method=ALL_O_DIRECT",
+            ServerTraits(Flavour.PERCONA, (5, 7, 44)),
+            MYSQL97,
+            {},
+        ),
+        ("innodb_doublewrite=0\ninnodb_doublewrite=DETECT_ONLY", MYSQL80, MARIADB, {}),
+        (
+            "thread_handling=pool-of-threads\nthread_handling=no-threads",
+            PERCONA80,
+            MYSQL84,
+            {"thread_handling": "no-threads"},
+        ),
+    ],
+)
+def test_a_last_line_that_is_dropped_takes_the_earlier_one_along(
+    lines: str, origin: Origin, target: ServerTraits, knobs: dict[str, str]
+) -> None:
+    found = report(lines, target, origin, Durability.D2)
+    assert found.problems == ()
+    assert found.knobs == knobs
+    assert found.lines[0].detail == "set again on line 3, which counts"
+    dropped = [note for note in found.notes if note.action is Action.DROPPED]
+    assert bool(dropped) is not bool(knobs)
+
+
+@pytest.mark.parametrize("origin", [None, ANY_VERSION, MYSQL80])
+def test_what_is_fixed_is_looked_at_in_the_line_that_counts(origin: Origin | None) -> None:
+    good = report("innodb_page_size=4k\ninnodb_page_size=16k", MYSQL97, origin)
+    assert good.problems == ()
+    assert good.knobs == {"innodb_page_size": "16384"}
+    bad = report("innodb_page_size=16k\ninnodb_page_size=4k", MYSQL97, origin)
+    assert [problem.line for problem in bad.problems] == [3]
