@@ -43,6 +43,15 @@ _DEFAULT_CHUNK = 128 * _MIB
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
+#: To be said with a resize of the pool; seen on 5.7.42, 8.0.46 and 8.4.10.
+RESIZES = (
+    "The pool is resized in the background, and older servers refuse another change until it is "
+    "done. Wait for that before innodb_adaptive_hash_index is changed again, by the way back as "
+    "well: at its end the index is as it was when the resize began. "
+    "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'."
+)
+
+
 class How(StrEnum):
     """What it takes to change a variable to a value."""
 
@@ -97,6 +106,9 @@ def assign(knob: Knob, value: str, before: str | None, facts: ExportFacts) -> As
     if knob.name == _REDO and server.mariadb and server.version < _REDO_RESIZED_WELL:
         why = "on a running server of that release the change may never end"
         return Assignment(knob, value, How.RESTART, why)
+    if knob.name == "innodb_log_file_buffering" and value == "OFF":
+        # Seen on 10.11.19 and 11.8.6: after ON it stays ON, without a warning.
+        return Assignment(knob, value, How.RESTART, "a running server may leave it ON")
     if knob.name == "innodb_max_purge_lag_wait":
         return Assignment(knob, value, How.FILE, "makes the server wait once and keeps no value")
     if knob.name.startswith("thread_pool_") and not _has_thread_pool(facts):

@@ -8,6 +8,7 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.knobs import render_line
 from tuning.export.assignments import (
+    RESIZES,
     Assignment,
     How,
     assign,
@@ -92,11 +93,7 @@ def _about(line: Line | None, one: Assignment, facts: ExportFacts) -> Iterator[s
     else:
         yield from comment(" ".join([traits(line), *effect_of(line, facts)]), mark=SQL)
     if one.knob.name == "innodb_buffer_pool_size":
-        said = (
-            "It goes on in the background, and older servers refuse another change until it is "
-            "done: SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'."
-        )
-        yield from comment(said, mark=SQL)
+        yield from comment(RESIZES, mark=SQL)
 
 
 def _not_now(

@@ -13,6 +13,7 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.configs.knobs import render_line
 from tuning.configs.safety import losses
 from tuning.export.assignments import (
+    RESIZES,
     Assignment,
     How,
     assign,
@@ -104,6 +105,8 @@ def render_rollback_sql(
             later.append(name)
     if back:
         text += ["", *comment("The values from before, on the running server:", mark=SQL)]
+    if "innodb_buffer_pool_size" in (one.knob.name for one in back):
+        text += comment(RESIZES, mark=SQL)
     now = {one.knob.name: one.value for one in planned}
     for one in in_order(back, now):
         text += comment(unsafe.get(one.knob.name, ""), mark=SQL)

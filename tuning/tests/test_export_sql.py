@@ -267,3 +267,26 @@ def test_the_thread_pool_is_set_only_where_it_runs() -> None:
     assert "was started without thread pool" in flat(text)
     running = {"thread_handling": "pool-of-threads"}
     assert len(sql(server=MARIADB, knobs=knobs, baseline_variables=running)) == 1
+
+
+def test_a_resize_is_to_be_waited_for_both_ways() -> None:
+    """Else the adaptive hash index is as before the resize again (5.7.42, 8.0.46, 8.4.10)."""
+    knobs = {"innodb_buffer_pool_size": f"{1024**3}", "innodb_adaptive_hash_index": "OFF"}
+    given_ = facts(server=MYSQL_8, knobs=knobs)
+    assert [line.split()[2] for line in sql(server=MYSQL_8, knobs=knobs)] == [
+        "innodb_adaptive_hash_index",
+        "innodb_buffer_pool_size",
+    ]
+    said = "Wait for that before innodb_adaptive_hash_index is changed again"
+    for text in (render_set_persist(given_), render_rollback_sql(given_)):
+        assert said in flat(text)
+        assert "Innodb_buffer_pool_resize_status" in flat(text)
+
+
+def test_what_a_running_mariadb_leaves_on_takes_a_restart() -> None:
+    newer = dataclasses.replace(MARIADB, version=(11, 8, 6))
+    turned_on = {"innodb_log_file_buffering": "ON"}
+    assert sql(server=newer, knobs=turned_on) == ["SET GLOBAL innodb_log_file_buffering = ON;"]
+    assert undo(server=newer, knobs=turned_on) == []
+    text = flat(render_rollback_sql(facts(server=newer, knobs=turned_on)))
+    assert "by the old my.cnf and a restart: innodb_log_file_buffering" in text
