@@ -9,6 +9,7 @@ from typing import Any
 from advisor.pages.check_view import MOST_LINES
 from tuning.configs.safety import losses
 from tuning.configs.stages import Stage
+from tuning.configs.target import ServerTraits
 from tuning.models import Candidate
 
 TITLES = {
@@ -47,12 +48,14 @@ class CandidateView:
     log_tail: str
 
 
-def candidate_views(candidates: Sequence[Candidate]) -> list[CandidateView]:
-    """The candidates in their order."""
-    return [_view(candidate, candidates) for candidate in candidates]
+def candidate_views(candidates: Sequence[Candidate], target: ServerTraits) -> list[CandidateView]:
+    """The candidates in their order, as the study's server takes them."""
+    return [_view(candidate, candidates, target) for candidate in candidates]
 
 
-def _view(candidate: Candidate, all_of_study: Sequence[Candidate]) -> CandidateView:
+def _view(
+    candidate: Candidate, all_of_study: Sequence[Candidate], target: ServerTraits
+) -> CandidateView:
     checks = {check["stage"]: check for check in candidate.checks}
     told = {(line["name"], line["detail"]) for line in candidate.lines}
     knobs = candidate.config.knobs
@@ -63,7 +66,7 @@ def _view(candidate: Candidate, all_of_study: Sequence[Candidate]) -> CandidateV
         lines_left=max(0, len(candidate.lines) - MOST_LINES),
         differences=[d for check in checks.values() for d in check["differences"]],
         notes=[note for note in candidate.notes if (note["name"], note["detail"]) not in told],
-        losses=[(name, knobs[name], *lost) for name, lost in losses(knobs).items()],
+        losses=[(name, knobs[name], *lost) for name, lost in losses(knobs, target).items()],
         twins=[other for other in all_of_study if other.merged_into_id == candidate.pk],
         log_tail="\n".join(c["log_tail"] for c in checks.values() if c["log_tail"])
         if candidate.refusal

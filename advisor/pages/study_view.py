@@ -15,6 +15,7 @@ from advisor.pages.extend import ExtendForm
 from advisor.pages.recommendation_view import recommendation_views
 from benchmarks.models import ACTIVE_RUN_STATES, RunState
 from tuning.models import Slot, Study, StudyState
+from tuning.services.evidence import traits_of
 from tuning.services.history import run_history, slots_of
 from tuning.services.progress import StudyProgress, study_progress
 from tuning.services.results import boards
@@ -56,7 +57,7 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     ended = [slot for slot in slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
     candidates = list(study.candidates.select_related("config", "merged_into"))
-    shown = candidate_views(candidates)
+    shown = candidate_views(candidates, traits_of(study.server))
     views = board_views(boards(study), candidates, history, choice)
     return {
         **live_context(study, choice),
