@@ -36,8 +36,12 @@ def current_lines(current: bytes, server: ServerTraits) -> dict[str, CurrentLine
 
     Nothing is refused that a server takes: paths, ports and options nobody knows are the user's.
     """
-    file = parse_cnf(current, SOURCE, server)
-    return {line.knob.name: line for line in _meant(file.settings, server)}
+    return {line.knob.name: line for line in all_lines(current, server)}
+
+
+def all_lines(current: bytes, server: ServerTraits) -> list[CurrentLine]:
+    """The same with every line, where the file sets a knob more than once."""
+    return list(_meant(parse_cnf(current, SOURCE, server).settings, server))
 
 
 def _meant(settings: tuple[Setting, ...], server: ServerTraits) -> Iterator[CurrentLine]:

@@ -12,14 +12,16 @@ from tuning.configs.knobs import render_line, render_value
 from tuning.configs.readback import effective_values
 from tuning.configs.safety import losses
 from tuning.export.comments import CNF, comment, item
-from tuning.export.current import CurrentLine, current_lines
+from tuning.export.current import CurrentLine, all_lines, current_lines
 from tuning.export.facts import ExportFacts
 from tuning.export.header import header, left_behind
 from tuning.export.lines import Line, default_of, lines_of, same
+from tuning.export.merged import merge
 from tuning.export.safety import require_acknowledged
 from tuning.export.words import effect_of, traits
 
 FILE_NAME = "my.cnf"
+_LONGEST_COMMENT = 1000  # characters, of at most 4 bytes
 
 
 def render_diff(
@@ -33,8 +35,20 @@ def render_diff(
     require_acknowledged(facts, acknowledged)
     had = current_lines(current, facts.server)
     old, new = _lines(current.decode()), _lines(_patched(facts, current, had))
-    text = [*header(facts, "Changes to your my.cnf recommended")]
-    if kept := list(_kept(facts, had)):
+    merged = merge(facts, had)
+    own = [
+        f"WARNING: your own {name} = {value}, which stays, gives up {loses} ({given})."
+        for name, (value, given, loses) in merged.unsafe.items()
+    ]
+    text = [*header(facts, "Changes to your my.cnf recommended", own=own)]
+    if merged.refused:
+        text += [CNF, *comment("WARNING: beside your own lines the server settles its own way:")]
+        text += [line for reason in merged.refused for line in item(reason)]
+    if merged.out:
+        text += [CNF, *comment("Taken out of your file, because of the recommended lines:")]
+        for name, reason in merged.out.items():
+            text += item(f"{name} ({reason})")
+    if kept := list(_kept(facts, {n: one for n, one in had.items() if n not in merged.out})):
         text += [CNF, *comment("Left as it is in your file, though it was measured otherwise:")]
         text += [line for note in kept for line in item(note)]
     if left := left_behind(facts):
@@ -76,6 +90,12 @@ def _patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) ->
             edits.changed[place] = [*said, _rewritten(lines[place], found, line)]
         elif found is None and line.written:
             edits.added += [*comment(_about(line, facts)), render_line(line.name, line.value)]
+    out = merge(facts, had).out
+    for found in all_lines(current, facts.server):
+        if found.knob.name in out:
+            place = found.setting.line - 1
+            why = comment(f"Taken out. {out[found.knob.name]}.")
+            edits.changed[place] = [*why, _commented(lines[place])]
     return "".join(_applied(lines, edits, facts))
 
 
@@ -126,6 +146,11 @@ def _rewritten(old: str, found: CurrentLine, line: Line) -> str:
     name, _, behind = body.partition("=")
     gap = behind[: len(behind) - len(behind.lstrip())] if behind.strip() else " "
     return f"{name}={gap}{value}{tail if behind.strip() else rest}"
+
+
+def _commented(line: str) -> str:
+    """The line as a comment, with nothing behind 4 KiB that the server would read as an option."""
+    return f"# {line.rstrip()}"[:_LONGEST_COMMENT]
 
 
 def _kept(facts: ExportFacts, had: dict[str, CurrentLine]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tuning.configs.notes import Action, Note
 from tuning.export.comments import CNF, comment, item, labelled
@@ -13,12 +13,20 @@ from tuning.export.words import TPMP, measured, not_tested
 
 
 def header(
-    facts: ExportFacts, title: str, *, mark: str = CNF, undo: bool = False
+    facts: ExportFacts,
+    title: str,
+    *,
+    mark: str = CNF,
+    undo: bool = False,
+    own: Sequence[str] = (),
 ) -> Iterator[str]:
-    """The lines of the head, all of them comments; `undo` for a file without the new values."""
+    """The lines of the head, all of them comments; `undo` for a file without the new values.
+
+    `own` are warnings of what the user's own file has below D0, which stays there.
+    """
     yield from comment(f"{title} by the MySQL OLTP tuning advisor", mark=mark)
     yield mark
-    for warning in () if undo else warnings(facts):
+    for warning in own if undo else (*warnings(facts), *own):
         yield from comment(warning, mark=mark)
     if facts.translated_from is not None:
         yield from comment(
@@ -44,7 +52,9 @@ def header(
         yield from labelled("Verdict", facts.verdict, mark=mark)
     if undo:
         return
-    yield from labelled("Durability", WARNINGS[durability_of_export(facts)], mark=mark)
+    given = durability_of_export(facts)
+    said = f"{given} for the recommended lines; your file keeps lines that are less safe"
+    yield from labelled("Durability", f"{said}." if own else WARNINGS[given], mark=mark)
     yield mark
     yield from comment(TPMP, mark=mark)
     yield mark

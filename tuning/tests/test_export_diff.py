@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuning.configs.cnf import parse_cnf
+from tuning.configs.rules import broken_rules
 from tuning.errors import InvalidConfig, TuningError
 from tuning.export import ExportRequest, export, patched_cnf, render_diff
-from tuning.tests.export_cases import FACTS, MARIADB, MYSQL, facts, flat
+from tuning.tests.export_cases import FACTS, MARIADB, MYSQL, MYSQL_8, facts, flat
 
 PRODUCTION = b"""# our server
 [client]
@@ -182,3 +183,69 @@ def test_patch_takes_no_orders_from_texts(text: str, tmp_path: Path) -> None:
     given_ = facts(study=text, date=text, verdict=text, device=text, not_tested=[text])
     diff = render_diff(given_, PRODUCTION)
     assert patched_by_patch(PRODUCTION, diff, tmp_path) == patched_cnf(given_, PRODUCTION)
+
+
+REDO = f"{2 * 1024**3}"
+SUPERSEDED = {
+    "capacity beside size": (
+        {"innodb_log_file_size": REDO, "innodb_log_files_in_group": "3"},
+        b"[mysqld]\nport=1\ninnodb-redo-log-capacity=1G\n",
+        {"innodb_redo_log_capacity"},
+    ),
+    "sizes beside capacity, one of them twice": (
+        {"innodb_redo_log_capacity": REDO},
+        b"[mysqld]\ninnodb_log_file_size=1G # x\nport=1\ninnodb_log_files_in_group=4\n"
+        b"innodb_log_file_size=48M\n",
+        {"innodb_log_file_size", "innodb_log_files_in_group"},
+    ),
+    "ceiling": (
+        {"innodb_io_capacity": "8000"},
+        b"[mysqld]\nport=1\ninnodb_io_capacity_max = 4000\n",
+        {"innodb_io_capacity_max"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("knobs", "current", "out"), SUPERSEDED.values(), ids=SUPERSEDED)
+def test_what_would_overrule_the_recommendation_is_taken_out(
+    knobs: dict[str, str], current: bytes, out: set[str], tmp_path: Path
+) -> None:
+    given_ = facts(server=MYSQL_8, knobs=knobs)
+    diff = render_diff(given_, current)
+    new = patched_by_patch(current, diff, tmp_path)
+    found = settings_of(new, MYSQL_8)
+    assert found == {"port": "1", **knobs}
+    assert out.isdisjoint(found)
+    assert broken_rules(knobs, MYSQL_8) == []
+    assert "Taken out of your file" in flat(diff)
+    assert "Left as it is" not in flat(diff)
+    for name in out:
+        assert f"# {name}".encode() in new.replace(b"-", b"_")
+    assert render_diff(given_, new).endswith("nothing to change.\n")
+
+
+def test_a_long_line_that_is_taken_out_leaves_no_option_behind() -> None:
+    current = b"[mysqld]\ninnodb_io_capacity_max=4000 #" + b"x" * 4050 + b"port=7\n"
+    new = patched_cnf(facts(knobs={"innodb_io_capacity": "8000"}), current)
+    assert max(map(len, new.splitlines())) < 4095
+
+
+def test_what_the_users_file_breaks_by_itself_is_the_users() -> None:
+    current = b"[mysqld]\ninnodb_redo_log_capacity=1G\ninnodb_log_file_size=48M\n"
+    new = patched_cnf(facts(knobs={"innodb_io_capacity": "8000"}), current)
+    assert new.startswith(current)
+
+
+def test_the_merged_file_is_no_d0_with_lines_of_the_user_that_are_not() -> None:
+    current = b"[mysqld]\nskip-innodb-doublewrite\nsync_binlog=0\n"
+    text = flat(render_diff(FACTS, current))
+    top, _, rest = text.partition("Study:")
+    assert "WARNING: your own innodb_doublewrite = OFF, which stays, gives up" in top
+    assert "WARNING: your own sync_binlog = 0, which stays, gives up" in top
+    assert "D0: nothing in this file" not in text
+    assert "D0 for the recommended lines; your file keeps lines that are less safe" in rest
+    assert "D0: nothing in this file" in flat(render_diff(FACTS, PRODUCTION))
+    dedicated = b"[mysqld]\ninnodb_dedicated_server=ON\n"
+    given_ = facts(server=MYSQL_8, knobs={"innodb_io_capacity": "8000"})
+    top, _, _ = flat(render_diff(given_, dedicated)).partition("Study:")
+    assert "your own innodb_dedicated_server = ON, which stays, gives up" in top
