@@ -133,6 +133,16 @@ def _direct_io(expected: Expected) -> Remarks:
         )
 
 
+def _isolation(expected: Expected) -> Remarks:
+    name = "transaction_isolation"
+    if expected.knobs.get(name) == "READ-UNCOMMITTED":
+        yield (
+            name,
+            "READ-UNCOMMITTED gives up isolation for speed: transactions read what others have "
+            "not committed and may roll back; nothing durable is lost",
+        )
+
+
 def _idle(expected: Expected) -> Remarks:
     """Settings that depend on another that is off."""
     handling = expected.text("thread_handling")
@@ -157,6 +167,7 @@ _REMARKS: tuple[Callable[[Expected], Remarks], ...] = (
     _backlog,
     _log_buffer,
     _direct_io,
+    _isolation,
     _idle,
 )
 

@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 
 from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
+from tuning.configs.redo import CAPACITY, FILES, SIZE, has_capacity
 from tuning.configs.safety import losses
 from tuning.configs.target import ServerTraits
 
@@ -69,18 +70,52 @@ def effective_losses(
     return losses(effective_values(names, variables, target))
 
 
-def signature(variables: Mapping[str, str], target: ServerTraits) -> str:
+def signature(
+    variables: Mapping[str, str],
+    target: ServerTraits,
+    knobs: Mapping[str, str] | None = None,
+) -> str:
     """SHA-256 (hex) of all that a config can influence, as the server runs it.
 
     Two configs with the same signature on one server are the same config, whatever they ask for.
     `variables` is SHOW GLOBAL VARIABLES with lower-case names. Paths, binary logging and other
     things that the advisor or the study sets are no part of it, nor is anything that differs from
-    one start to the next.
+    one start to the next. `knobs` is what was asked for: it tells a size of the redo log that is
+    asked for by its old name but is the default one.
     """
     names = {knob.name: "" for knob in load_catalogue().tunable(target)}
     effective = effective_values(names, variables, target)
+    if has_capacity(target):
+        _put_redo(effective, variables, target, knobs or {})
     plain = sorted((name, _plain(value)) for name, value in effective.items())
     return hashlib.sha256(json.dumps(plain, separators=(",", ":")).encode()).hexdigest()
+
+
+def _put_redo(
+    effective: dict[str, str],
+    variables: Mapping[str, str],
+    target: ServerTraits,
+    knobs: Mapping[str, str],
+) -> None:
+    """Put the size of the redo log that the server has in the place of its three variables.
+
+    MySQL from 8.0.30 on takes the old pair where the capacity is not set, and goes on to show the
+    default capacity; only its status has the figure (MySQL Reference Manual 8.0, "Redo Log").
+    """
+    catalogue = load_catalogue()
+    asked = CAPACITY not in knobs and any(name in knobs for name in (SIZE, FILES))
+    pair: list[int] = []
+    for name in (SIZE, FILES):
+        effective.pop(name, None)
+        shown, default = variables.get(name), catalogue.knobs[name].default(target)
+        if shown is None or not isinstance(default, str):
+            continue
+        pair.append(int(shown))
+        asked = asked or (CAPACITY not in knobs and shown != default)
+    if len(pair) < 2 or not asked:
+        return
+    if effective.get(CAPACITY) == catalogue.knobs[CAPACITY].default(target):
+        effective[CAPACITY] = f"{pair[0] * pair[1]}"
 
 
 def _plain(value: str) -> str:

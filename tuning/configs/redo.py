@@ -68,7 +68,14 @@ def _translate(
     if has_capacity(target):
         return _to_capacity(given, size, files)
     if target.mariadb:
-        return _to_one_file(given, size, files, target, one_file)
+        return _to_one_file(
+            given,
+            size,
+            files,
+            target,
+            one_file,
+            None if isinstance(origin, ServerTraits) else origin,
+        )
     if one_file:
         half = size // _OLD_FILES
         detail = f"one file of {readable(size)} becomes {_OLD_FILES} of {readable(half)}"
@@ -126,9 +133,20 @@ def _to_capacity(given: Mapping[str, int], size: int, files: int) -> dict[str, S
 
 
 def _to_one_file(
-    given: Mapping[str, int], size: int, files: int, target: ServerTraits, one_file: bool
+    given: Mapping[str, int],
+    size: int,
+    files: int,
+    target: ServerTraits,
+    one_file: bool,
+    origin: Origin | None = None,
 ) -> dict[str, Settled]:
     found: dict[str, Settled] = {}
+    if origin is not None and SIZE in given and one_file:
+        detail = (
+            f"taken as the whole log of a MariaDB; if a MySQL wrote it, it had {_OLD_FILES} files "
+            f"of it: write {readable(size * _OLD_FILES)}"
+        )
+        return {SIZE: Settled(Action.KEPT, ((SIZE, f"{size}"),), detail)}
     total = size * files
     detail = f"{_said(given, files)} of {readable(size)} become one of {readable(total)}"
     if SIZE in given and not one_file and files > 1:

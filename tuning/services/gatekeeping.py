@@ -75,7 +75,8 @@ def try_candidates(
         trial = gate.try_one(candidate, should_stop)
         if trial is None:
             continue
-        twin = first_with.setdefault(signature(trial.variables, gate.target), candidate)
+        same = signature(trial.variables, gate.target, candidate.config.knobs)
+        twin = first_with.setdefault(same, candidate)
         if twin is not candidate and not study.keeps_duplicates:
             _merge(candidate, twin)
     _check_what_is_left(study)

@@ -390,3 +390,13 @@ def test_letters_and_digits_that_only_look_right_are_refused(value: str) -> None
             assert import_cnf(data, "x", MYSQL97, translate_from=origin).problems
     with pytest.raises(ValueError, match="not a number"):
         paper_number(value)
+
+
+def test_the_largest_log_buffer_is_that_of_the_version() -> None:
+    """Seen on 10.11.7, which takes 3G, and on 10.11.19, which makes it 2 GiB - 4K."""
+    old = ServerTraits(Flavour.MARIADB, (10, 11, 7))
+    assert gate("innodb_log_buffer_size = 3G", old).knobs == {
+        "innodb_log_buffer_size": f"{3 << 30}"
+    }
+    for target in (MARIADB, MARIADB11):
+        assert "must be 2M to" in reason("innodb_log_buffer_size = 3G", target)

@@ -602,3 +602,11 @@ def test_what_is_fixed_is_looked_at_in_the_line_that_counts(origin: Origin | Non
     assert good.knobs == {"innodb_page_size": "16384"}
     bad = report("innodb_page_size=16k\ninnodb_page_size=4k", MYSQL97, origin)
     assert [problem.line for problem in bad.problems] == [3]
+
+
+def test_one_redo_file_or_two_is_said_where_nobody_knows() -> None:
+    [line] = report("innodb_log_file_size=1G", MARIADB, ANY_VERSION).lines
+    assert line.became == (("innodb_log_file_size", f"{GIB}"),)
+    assert "if a MySQL wrote it, it had 2 files of it: write 2G" in line.detail
+    [known] = report("innodb_log_file_size=1G", MARIADB, MARIADB).lines
+    assert known.detail == ""

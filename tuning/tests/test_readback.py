@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.servers.binary import Flavour
-from tuning.configs.readback import Difference, differences, effective_values
+from tuning.configs.readback import Difference, differences, effective_values, signature
 from tuning.configs.target import ServerTraits
 
 MYSQL = ServerTraits(Flavour.MYSQL, (8, 4, 13))
@@ -60,3 +60,35 @@ def test_mysql_57_shows_its_default_flush_method_as_nothing() -> None:
     assert differences({"innodb_flush_method": "fsync"}, shown, old) == []
     [found] = differences({"innodb_flush_method": "O_DIRECT"}, shown, old)
     assert found.effective == "fsync"
+
+
+def redo_signature(knobs: dict[str, int], size: int = 48 << 20, files: int = 2) -> str:
+    shown = {
+        "innodb_log_file_size": f"{size}",
+        "innodb_log_files_in_group": f"{files}",
+        "innodb_redo_log_capacity": f"{knobs.get('innodb_redo_log_capacity', 100 << 20)}",
+    }
+    target = ServerTraits(Flavour.MYSQL, (8, 0, 46))
+    return signature(shown, target, {name: f"{value}" for name, value in knobs.items()})
+
+
+def test_the_redo_log_counts_by_its_real_size() -> None:
+    """From 8.0.30 on the default capacity is shown where the old pair sizes the log."""
+    default = redo_signature({})
+    half = 512 << 20
+    pair = redo_signature(
+        {"innodb_log_file_size": half, "innodb_log_files_in_group": 2}, size=half
+    )
+    whole = redo_signature({"innodb_redo_log_capacity": 2 * half})
+    assert pair == whole != default
+    # 2 x 48M is not the default capacity of 100M, though every variable is as by default
+    assert redo_signature({"innodb_log_file_size": 48 << 20}) != default
+    # a capacity that is set leaves the pair without effect
+    assert redo_signature({"innodb_redo_log_capacity": 100 << 20}) == default
+
+
+def test_on_57_the_pair_itself_counts() -> None:
+    target = ServerTraits(Flavour.MYSQL, (5, 7, 42))
+    shown = {"innodb_log_file_size": f"{1 << 30}", "innodb_log_files_in_group": "2"}
+    other = shown | {"innodb_log_files_in_group": "3"}
+    assert signature(shown, target) != signature(other, target)

@@ -268,3 +268,9 @@ def test_gtids_that_are_on_by_default_need_their_consistency() -> None:
     assert broken("enforce_gtid_consistency=OFF", MYSQL80) == {}
     assert list(broken("enforce_gtid_consistency=WARN gtid_mode=ON")) == ["gtid_mode"]
     assert broken("back_log=5", MARIADB) == {}
+
+
+def test_reading_uncommitted_rows_is_said_to_give_up_isolation() -> None:
+    found = said("transaction_isolation=READ-UNCOMMITTED")
+    assert "gives up isolation" in found["transaction_isolation"]
+    assert said("transaction_isolation=READ-COMMITTED") == {}
