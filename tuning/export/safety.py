@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.readback import effective_losses
-from tuning.errors import TuningError
+from tuning.configs.rules import broken_rules
+from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of, lines_of
 
@@ -52,7 +53,12 @@ def _unset(facts: ExportFacts) -> Iterator[Line]:
 
 
 def require_acknowledged(facts: ExportFacts, acknowledged: Durability) -> None:
-    """Raise TuningError (durability_not_acknowledged), naming what loses what."""
+    """Raise TuningError (durability_not_acknowledged), naming what loses what.
+
+    Before that InvalidConfig, for knobs that the server would refuse or settle its own way.
+    """
+    if broken := broken_rules(facts.knobs, facts.server):
+        raise InvalidConfig([Problem(facts.candidate, None, *found) for found in broken])
     given = durability_of_export(facts)
     if given > acknowledged:
         costs = "; ".join(

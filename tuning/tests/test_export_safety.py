@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tuning.catalogue.knob import Durability
-from tuning.errors import TuningError
+from tuning.errors import InvalidConfig, TuningError
 from tuning.export import FORMATS, ExportRequest, export, render_my_cnf
-from tuning.tests.export_cases import MARIADB, MYSQL_8, facts, flat, knobs_in
+from tuning.tests.export_cases import MARIADB, MYSQL, MYSQL_8, facts, flat, knobs_in
 
 UNSAFE = [
     ({"sync_binlog": "0"}, Durability.D1, "binary log events", "the last commits can be lost"),
@@ -117,3 +117,16 @@ def test_a_dedicated_server_of_8_0_chose_what_may_lose_writes() -> None:
     )
     with pytest.raises(TuningError, match="class D2"):
         export(given, ExportRequest())
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("mode", [{}, {"gtid_mode": "ON"}], ids=["default", "set"])
+def test_what_the_server_refuses_is_in_no_file(format: str, mode: dict[str, str]) -> None:
+    """9.7 has gtid_mode = ON by default, and does not start without the consistency."""
+    knobs = {**mode, "enforce_gtid_consistency": "OFF"}
+    with pytest.raises(InvalidConfig, match="does not start"):
+        export(facts(knobs=knobs), ExportRequest(format, current=CURRENT))
+    there = facts(server=MYSQL_8, knobs={"enforce_gtid_consistency": "OFF"})
+    text = export(there, ExportRequest("cnf", MYSQL)).text
+    assert "enforce_gtid_consistency" not in knobs_in(text)
+    assert "enforce_gtid_consistency (held)" in flat(text)
