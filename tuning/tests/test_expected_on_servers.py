@@ -129,6 +129,19 @@ def test_equal_effects_have_equal_signatures(server: Server) -> None:
     assert signature(one, target) != signature(other, target)
 
 
+def test_a_redo_log_of_the_old_variables_is_no_default_one(server: Server) -> None:
+    """8.0.30 to 8.4 show the default capacity beside the old pair, which sizes the log."""
+    target = server.target
+    if target.mariadb or not (8, 0, 30) <= target.version < (9, 0, 0):
+        return  # one of the two is not there
+    half = 64 * MIB
+    old = {"innodb_log_file_size": f"{half}", "innodb_log_files_in_group": "2"}
+    new = {"innodb_redo_log_capacity": f"{2 * half}"}
+    said = [signature(server.attempt(asked).variables, target, asked) for asked in (old, new, {})]
+    assert said[0] != said[2]
+    assert said[0] == said[1]
+
+
 OLD = """\
 [mysqld]
 innodb_buffer_pool_size = 64M
