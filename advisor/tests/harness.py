@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -56,6 +57,7 @@ class Home:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=_listen_to_ctrl_c,
         )
 
     def run(
@@ -107,6 +109,11 @@ class Home:
         registry = self.path / "run" / "instances"
         entries = [str(path) for path in registry.glob("*.json")]
         return [" ".join(_command(p)) for p in self.processes()] + folders + entries
+
+
+def _listen_to_ctrl_c() -> None:
+    """A shell that starts the tests in the background has SIGINT ignored, also for children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _command(process: psutil.Process) -> Sequence[str]:

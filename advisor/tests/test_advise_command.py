@@ -52,7 +52,7 @@ def test_a_study_ends_in_a_ranking_and_a_file_the_server_accepts(
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert set(document) == {"study", "ranking", "recommendation", "candidates"}
+    assert set(document) >= {"study", "ranking", "recommendation", "candidates", "boards"}
     rows = {row["config"]: row for row in document["ranking"]}
     assert set(rows) == {"server-default", "mine"}
     for row in rows.values():

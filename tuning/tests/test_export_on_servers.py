@@ -164,6 +164,8 @@ def test_scripts_of_presets_set_the_values_and_restore_them(server: ServerInstan
 # Not beyond its ceiling, not beyond the pool; what 5.7 accepts, but never changes; and what
 # MariaDB switches on, but off again on some file systems only.
 CHOSEN = {
+    "transaction_isolation": "READ-COMMITTED",
+    "binlog_format": "ROW",
     "innodb_max_dirty_pages_pct_lwm": "5",
     "innodb_buffer_pool_size_auto_min": f"{64 * 1024**2}",
     "innodb_support_xa": None,
