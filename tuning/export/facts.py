@@ -14,8 +14,8 @@ from tuning.ranking import Interval
 class Effect:
     """What was measured with one workload; None is "no figure".
 
-    `ratio` is the median of tpmP / the baseline's tpmP over `blocks` blocks, `workload` text for
-    people.
+    `ratio` is that of tpmP to the baseline's, from `fresh_pairs` pairs that confirmed it or, where
+    that is 0, from `blocks` blocks; `workload` is text for people.
     """
 
     workload: str
@@ -28,6 +28,7 @@ class Effect:
     baseline_tpmP: float | None = None
     baseline_p95_ms: float | None = None
     interval: Interval | None = None
+    fresh_pairs: int = 0
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,15 @@ def measured(effect: Effect, facts: ExportFacts) -> str:
         spread = f"{effect.interval.confidence:.0%} interval {low:.3f} to {high:.3f}"
     before = _figures(effect.baseline_tpmP, effect.baseline_p95_ms)
     return (
-        f"{ratio} {facts.baseline} (median over {effect.blocks} block{_s(effect.blocks)}; "
+        f"{ratio} {facts.baseline} ({_seen_in(effect)}; "
         f"{spread}); {now} against {before}; {figures}"
     )
+
+
+def _seen_in(effect: Effect) -> str:
+    if effect.fresh_pairs:
+        return f"in {effect.fresh_pairs} fresh pairs"
+    return f"over {effect.blocks} block{_s(effect.blocks)}"
 
 
 def not_tested(facts: ExportFacts) -> Iterator[str]:

@@ -16,6 +16,7 @@ from tuning.export import Effect, ExportFacts
 from tuning.models import Candidate, Recommendation, Study
 from tuning.ranking import Interval, Ranked
 from tuning.services.results import Board, boards
+from tuning.statistics.confirmation import ConfirmationState
 
 CONFIDENCE = 0.95
 
@@ -81,6 +82,9 @@ def _effect(board: Board, recommendation: Recommendation, baseline: Candidate) -
         baseline_tpmP=default.tpmP,
         baseline_p95_ms=default.p95_ms,
         interval=Interval(low, high, CONFIDENCE) if low is not None and high is not None else None,
+        fresh_pairs=len(board.pairs_of(recommendation.candidate))
+        if recommendation.confirmation == ConfirmationState.CONFIRMED
+        else 0,
     )
 
 

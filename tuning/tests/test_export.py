@@ -53,7 +53,7 @@ def test_the_header_has_the_evidence() -> None:
         "/srv/data (nvme, nvme0n1, ext4)",
         "MySQL 9.7.4, binary log ON",
         "tpcc-mysql, 10 warehouses, 8 connections",
-        "1.424 times the tpmP of server-default (median over 3 blocks; no interval was computed)",
+        "1.424 times the tpmP of server-default (over 3 blocks; no interval was computed)",
         "12346 tpmP, p95 7.8 ms against 8700 tpmP, p95 12.5 ms; 3 OK runs, 1 failed",
         "It won.",
         "D0: nothing in this file loses committed data.",

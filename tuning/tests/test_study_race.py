@@ -14,6 +14,7 @@ from benchmarks.models import Run
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
+from tuning.services.exports import my_cnf_of
 from tuning.services.progress import study_progress
 from tuning.services.requests import BadRequest, StudyRequest
 from tuning.services.results import boards
@@ -91,6 +92,9 @@ def test_who_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_pairs() -> No
     assert found.low < 1.2 < found.high
     assert 1.15 < found.ratio_to_baseline < 1.25
     assert "Confirmed: fast" in found.verdict
+    assert f"(in {len(pairs) // 2} fresh pairs; 95% interval" in " ".join(
+        my_cnf_of(found).replace("#", "").split()
+    )
     blocks = study.slots.filter(purpose=SlotPurpose.BLOCK)
     assert blocks.filter(candidate__name="slow").count() == 3
     assert blocks.filter(candidate__is_baseline=True, twin=1).count() >= 5
