@@ -32,15 +32,18 @@ def confirmations_of(board: Board) -> list[Confirming]:
     return [_confirming(board, board.candidates[name]) for name in names]
 
 
+def judge_pairs(board: Board, candidate: Candidate) -> Confirmation:
+    """What the fresh pairs of that candidate and the baseline say, by the noise of the blocks."""
+    return confirm(
+        [(pair.winner, pair.baseline) for pair in board.pairs_of(candidate)],
+        candidate.name,
+        board.baseline.name,
+        run_noise=board.for_advice.analysis.run_noise,
+    )
+
+
 def _confirming(board: Board, candidate: Candidate) -> Confirming:
     pairs = board.pairs_of(candidate)
     done = sum(pair.is_finished for pair in pairs)
-    found = None
-    if done == len(pairs):
-        found = confirm(
-            [(pair.winner, pair.baseline) for pair in pairs],
-            candidate.name,
-            board.baseline.name,
-            run_noise=board.for_advice.analysis.run_noise,
-        )
+    found = judge_pairs(board, candidate) if done == len(pairs) else None
     return Confirming(candidate, done, len(pairs), found)

@@ -50,18 +50,20 @@ def _continue(study: Study, arena: Arena) -> bool:
     if not found:
         _queue_block(study, arena, measurable(study), 1)
         return True
-    steps = {board.durability: _step(study, arena, board) for board in found}
+    left = _budget(study, arena)
+    live = measurable(study)
+    steps = {board.durability: _step(study, board, live, left) for board in found}
     for board in found:
         _eliminate(study, board, steps[board.durability])
     names = {name for step in steps.values() for name in step.run}
-    if len(names) > 1 and _budget(study, arena).allows(len(names) + 1):
-        there = [candidate for candidate in measurable(study) if candidate.name in names]
+    if len(names) > 1 and left.allows(len(names) + 1):
+        there = [candidate for candidate in live if candidate.name in names]
         _queue_block(study, arena, there, _last_block(found) + 1)
         return True
     return any(_confirm(study, arena, board, found) for board in found)
 
 
-def _step(study: Study, arena: Arena, board: Board) -> Step:
+def _step(study: Study, board: Board, live: Sequence[Candidate], left: Budget) -> Step:
     out = {name: one.reason for name, one in board.eliminations.items()}
     if study.races:
         return next_block(
@@ -69,13 +71,12 @@ def _step(study: Study, arena: Arena, board: Board) -> Step:
             board.baseline.name,
             list(board.candidates),
             out,
-            _budget(study, arena),
+            left,
         )
     done = len({slot.block for slot in board.slots})
-    live = [c for c in measurable(study) if c.name in board.candidates]
     if done >= study.blocks:
         return Step(stop=StopReason.BUDGET)
-    return Step(run=tuple(candidate.name for candidate in live))
+    return Step(run=tuple(one.name for one in live if one.name in board.candidates))
 
 
 def _budget(study: Study, arena: Arena) -> Budget:

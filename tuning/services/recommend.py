@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from tuning.errors import TuningError
 from tuning.models import Candidate, Recommendation, Study
 from tuning.ranking import Interval
+from tuning.services.confirmations import judge_pairs
 from tuning.services.results import Board, boards
 from tuning.services.trust import baseline_is_disturbed, trust_of
-from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm
+from tuning.statistics.confirmation import Confirmation, ConfirmationState
 
 UNCONFIRMED = "Its lead was not measured afresh, so it is likely too high."
 
@@ -92,12 +93,7 @@ def _advise(study: Study, board: Board) -> _Advice:
         return keep
     if not study.confirms:
         return _Advice(winner, standing.ratio, standing.interval, standing.ratio, None)
-    confirmation = confirm(
-        [(pair.winner, pair.baseline) for pair in board.pairs_of(winner)],
-        winner.name,
-        board.baseline.name,
-        run_noise=analysis.run_noise,
-    )
+    confirmation = judge_pairs(board, winner)
     if confirmation.state is ConfirmationState.CONFIRMED and confirmation.ratio is not None:
         return _Advice(
             winner, confirmation.ratio, confirmation.interval, standing.ratio, confirmation
