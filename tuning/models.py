@@ -143,12 +143,8 @@ class Candidate(models.Model):
 
 # What a run read back, as seen from its slot: some 20 KB per run that rankings and progress do
 # not need, and these are read every second or so while a run is being measured on this host.
-BULKY_OF_A_RUN = (
-    "run__variables",
-    "run__fingerprint",
-    "run__conditions",
-    "run__step_seconds",
-)
+BULKY_COLUMNS = ("variables", "fingerprint", "conditions", "step_seconds")
+BULKY_OF_A_RUN = tuple(f"run__{name}" for name in BULKY_COLUMNS)
 
 
 class SlotPurpose(models.TextChoices):

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.models import Run
-from tuning.models import Slot, Study
+from tuning.models import BULKY_COLUMNS, Slot, Study
 
 # What a list of runs has no use for: some 25 KB per run.
-BULKY = ("variables", "fingerprint", "step_seconds", "conditions", "log_tail")
+BULKY = (*BULKY_COLUMNS, "log_tail")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.models import Device, Run, RunState
 from tuning.models import Study
+from tuning.services.history import run_history, slots_of
 
 NAMES = {
     "steal": "CPU time kept by the hypervisor",
@@ -79,12 +80,9 @@ def disturbed_runs(study: Study) -> list[Run]:
     """Every disturbed run of the study, in the order of their ends: the newest of each slot and
     those that it took the place of.
     """
-    found: dict[int, Run] = {}
-    chain = Run.objects.filter(slot__study=study)
-    while runs := list(chain.only("state", "finished_at", "reason", "disturbances", "retry_of")):
-        found.update({run.pk: run for run in runs if run.state == RunState.DISTURBED})
-        chain = Run.objects.filter(pk__in=[run.retry_of_id for run in runs if run.retry_of_id])
-    return [found[pk] for pk in sorted(found)]
+    lines = run_history(slots_of(study))
+    found = [line.run for line in lines if line.run.state == RunState.DISTURBED]
+    return sorted(found, key=lambda run: run.pk)
 
 
 def baseline_is_disturbed(study: Study, device: Device) -> str:
