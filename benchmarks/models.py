@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
+from django.conf import settings
 from django.db import models
 
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.layout import DeviceLayout
 from benchmarks.outcomes import Outcome
+from benchmarks.probe.result import ProbeResult
+from benchmarks.storage.identity import DeviceIdentity
 
 
 class Host(models.Model):
@@ -24,29 +30,83 @@ class Host(models.Model):
 
 
 class Device(models.Model):
-    """Where the data goes on a host."""
+    """Where the data goes on a host: a directory, perhaps one more for the redo logs, and limits.
+
+    A row stands for the same device for good. An emulated one never changes; where another disk is
+    found behind the directory of a real one its row retires, and the disk gets a row of its own.
+    """
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="devices")
-    kind = models.CharField(max_length=16)
+    kind = models.CharField(max_length=16, help_text="the one that counts")
+    discovered_kind = models.CharField(max_length=16, blank=True)
+    kind_correction = models.CharField(max_length=16, blank=True, help_text="the user's word")
     data_dir = models.CharField(max_length=1024)
-    log_dir = models.CharField(max_length=1024, blank=True)
+    log_dir = models.CharField(
+        max_length=1024, blank=True, help_text="for redo logs; empty: they are with the data"
+    )
     block_device = models.CharField(max_length=64, blank=True)
     log_block_device = models.CharField(max_length=64, blank=True)
     model = models.CharField(max_length=255, blank=True)
     file_system = models.CharField(max_length=32, blank=True)
     scheduler = models.CharField(max_length=32, blank=True)
+    identity = models.JSONField(
+        default=dict, blank=True, help_text="benchmarks.storage.identity.DeviceIdentity"
+    )
+    log_identity = models.JSONField(default=dict, blank=True, help_text="that of log_dir")
+    emulation = models.JSONField(
+        null=True, blank=True, help_text="benchmarks.emulation.profile.EmulationProfile"
+    )
+    emulation_label = models.CharField(
+        max_length=200, blank=True, help_text="the limits in words; empty: the device as it is"
+    )
+    retired_at = models.DateTimeField(
+        null=True, blank=True, help_text="when another device was found in its place"
+    )
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["host", "data_dir", "log_dir"], name="one_device_per_directories"
+                fields=["host", "data_dir", "log_dir", "emulation_label"],
+                condition=models.Q(retired_at=None),
+                name="one_device_per_place_and_limits",
             )
         ]
 
     def __str__(self) -> str:
+        logs = f" with redo logs at {self.log_dir}" if self.log_dir else ""
+        return f"{self._what()} at {self.data_dir}{logs}"
+
+    def _what(self) -> str:
+        if profile := self.profile:
+            memory = profile.memory_bytes
+            limit = f" with {memory / 1e6:.0f} MB of memory" if memory is not None else ""
+            return f"emulated {profile.name}{limit}"
         # A virtual disk's kind is "other"; what it calls itself says more.
-        what = self.model if self.kind == "other" and self.model else self.kind
-        return f"{what} at {self.data_dir}"
+        return self.model if self.kind == "other" and self.model else self.kind
+
+    @property
+    def profile(self) -> EmulationProfile | None:
+        """The limits of an emulated device; None for a device as it is."""
+        return EmulationProfile.from_dict(self.emulation) if self.emulation else None
+
+    @property
+    def found(self) -> DeviceIdentity | None:
+        """What stores the data, as it was found last; None for a row older than such findings."""
+        return _identity(self.identity)
+
+    @property
+    def found_for_logs(self) -> DeviceIdentity | None:
+        """What stores the redo logs, where they have a directory of their own."""
+        return _identity(self.log_identity)
+
+    @property
+    def layout(self) -> DeviceLayout:
+        """Our folders on it."""
+        return DeviceLayout(Path(self.data_dir), Path(self.log_dir) if self.log_dir else None)
+
+
+def _identity(document: dict[str, Any]) -> DeviceIdentity | None:
+    return DeviceIdentity.from_json(document) if document else None
 
 
 class Server(models.Model):
@@ -143,6 +203,9 @@ class Run(models.Model):
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="retries"
     )
     seed = models.BigIntegerField()
+    logs_with_data = models.BooleanField(
+        default=False, help_text="leaves the redo log with the data although there is a log_dir"
+    )
 
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
     step = models.CharField(max_length=32, blank=True, help_text="what it is doing while running")
@@ -264,3 +327,72 @@ class Sample(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.run_id} second {self.second}"
+
+
+class ProbeState(models.TextChoices):
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    OK = "ok", "OK"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+    LOST = "lost", "Lost"
+
+
+ACTIVE_PROBE_STATES = (ProbeState.QUEUED, ProbeState.RUNNING)
+
+
+class Probe(models.Model):
+    """One look at what a device can do, with fio. The row is the job, as with runs."""
+
+    device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="probes")
+    seconds = models.FloatField(help_text="how long it is to take")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+
+    state = models.CharField(max_length=16, choices=ProbeState, default=ProbeState.QUEUED)
+    fraction = models.FloatField(default=0.0, help_text="0 to 1 of its time")
+    step = models.CharField(max_length=64, blank=True, help_text="what it measures at the moment")
+    claimed_by = models.CharField(max_length=255, blank=True)
+    stop_request = models.CharField(max_length=32, blank=True)
+    queued_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    reason_code = models.CharField(max_length=64, blank=True)
+    reason = models.TextField(blank=True)
+
+    random_read_iops = models.FloatField(null=True, blank=True)
+    random_write_iops = models.FloatField(null=True, blank=True)
+    read_mb_s = models.FloatField(null=True, blank=True)
+    write_mb_s = models.FloatField(null=True, blank=True)
+    commit_p50_us = models.FloatField(null=True, blank=True)
+    commit_p99_us = models.FloatField(null=True, blank=True)
+    io_capacity_low = models.PositiveIntegerField(null=True, blank=True)
+    io_capacity_high = models.PositiveIntegerField(null=True, blank=True)
+    code_commit = models.CharField(max_length=64, blank=True)
+    result = models.JSONField(
+        null=True, blank=True, help_text="benchmarks.probe.result.ProbeResult"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["device"],
+                condition=models.Q(state__in=("queued", "running")),
+                name="one_unfinished_probe_per_device",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"probe {self.pk} ({self.get_state_display()})"
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in ACTIVE_PROBE_STATES
+
+    @property
+    def found(self) -> ProbeResult | None:
+        """All that it measured; None unless it ended well."""
+        return ProbeResult.from_json(self.result) if self.result else None

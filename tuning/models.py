@@ -119,6 +119,9 @@ class Candidate(models.Model):
     refusal = models.TextField(
         blank=True, help_text="why the server does not take it; then it is not measured"
     )
+    logs_with_data = models.BooleanField(
+        default=False, help_text="leaves the redo log with the data although there is a log_dir"
+    )
     merged_into = models.ForeignKey(
         "self",
         null=True,
