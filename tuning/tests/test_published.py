@@ -33,7 +33,8 @@ def test_the_ratios_of_table_1_follow_from_its_figures(
         )
         assert (found is None) == (expected is None)
         if found and expected:
-            assert round(found.value, 2) == expected
+            # With 150 connections HDD->SATA is 53.334, printed as 53.34: its figures were rounded.
+            assert found.value == pytest.approx(expected, abs=0.0065)
 
 
 def test_what_could_not_run_has_no_figure() -> None:
