@@ -1,0 +1,227 @@
+"""Which runs are compared across devices, and what stands for each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from advisor.tests import factories
+from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
+from benchmarks.models import Device, Run, RunState
+from tuning.models import Candidate, DurabilityClass, Recommendation, Study
+from tuning.services.comparison import Comparison, compare
+from tuning.services.families import chosen_family, families, labels
+
+pytestmark = pytest.mark.django_db
+
+
+def the_comparison(choice: str = "best") -> Comparison:
+    [family] = families()
+    return compare(family, choice)
+
+
+def runs_of(device: Device, **values: Any) -> Any:
+    return Run.objects.filter(device=device, **values)
+
+
+def cell(comparison: Comparison, device: Device, connections: int = 8) -> Any:
+    found = comparison.cell(device, connections)
+    assert found is not None
+    return found
+
+
+def recommend(device: Device, name: str, connections: int = 8, **values: Any) -> None:
+    study = Study.objects.get(devices=device)
+    Recommendation.objects.create(
+        study=study,
+        device=device,
+        workload=study.workloads.get(connections=connections),
+        candidate=study.candidates.get(name=name),
+        ratio_to_baseline=1.1,
+        verdict="It is faster.",
+        **values,
+    )
+
+
+def test_devices_stand_from_slow_to_fast_with_the_ratios_of_table_1() -> None:
+    nvme, hdd, sata = (measured_on(place) for place in (NVME, HDD, SATA))
+    comparison = the_comparison()
+    assert comparison.devices == [hdd, sata, nvme]
+    assert comparison.pairs == [(hdd, sata), (sata, nvme), (hdd, nvme)]
+    assert comparison.connections == [4, 8, 16]
+    assert comparison.usual_connections == 8
+    for number in comparison.connections:
+        first, second, both = comparison.ratios(number)
+        assert first is not None
+        assert second is not None
+        assert both is not None
+        assert first.value == pytest.approx(0.9 / 0.021, rel=0.1)
+        assert both.value == pytest.approx(first.value * second.value)
+        assert both.low < both.value < both.high
+
+
+def test_a_cell_has_the_median_and_the_range_of_its_runs() -> None:
+    device = measured_on(SATA, blocks=3)
+    runs = runs_of(device, workload__connections=8, slot__candidate__name="whitepaper-a")
+    for run, tpmp in zip(runs, (9000.0, 9600.0, 8100.0), strict=True):
+        Run.objects.filter(pk=run.pk).update(
+            tpmP=tpmp, cpu_user_pct=60.0, cpu_sys_pct=15.5, data_read_iops=10.0
+        )
+    runs.filter(tpmP=9600.0).update(log_read_iops=5.0)
+    found = cell(the_comparison(), device)
+    assert found.config == "whitepaper-a"
+    assert (found.tpmP.median, found.tpmP.low, found.tpmP.high) == (9000, 8100, 9600)
+    assert found.tpmP.runs == 3
+    assert found.busy_pct.median == 75.5
+    assert (found.read_iops.low, found.read_iops.high) == (10, 15), "with a log device's own"
+    assert found.middle_run == runs.get(tpmP=9000.0).pk
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"state": RunState.DISTURBED},
+        {"state": RunState.CUT_SHORT},
+        {"state": RunState.CRASHED},
+        {"tpmP": None},
+        {"driver_version": "tpcc-mysql of another day"},
+    ],
+)
+def test_runs_that_do_not_count_are_nowhere(values: dict[str, Any]) -> None:
+    device = measured_on(SATA, connections=[8])
+    best = runs_of(device, slot__candidate__name="whitepaper-a")
+    assert cell(the_comparison(), device).config == "whitepaper-a"
+    best.update(**values)
+    family = max(families(), key=lambda family: family.run_count)
+    assert cell(compare(family), device).config == "server-default"
+
+
+def test_what_a_study_recommends_goes_before_what_was_merely_fastest() -> None:
+    device = measured_on(SATA)
+    found = cell(the_comparison(), device)
+    assert (found.config, found.is_recommended) == ("whitepaper-a", False)
+    recommend(device, "server-default")
+    comparison = the_comparison()
+    found = cell(comparison, device)
+    assert (found.config, found.is_recommended) == ("server-default", True)
+    assert cell(comparison, device, 16).config == "whitepaper-a", "only where it was found"
+
+
+def test_a_config_that_failed_once_is_not_the_best() -> None:
+    device = measured_on(SATA)
+    runs_of(
+        device, workload__connections=8, slot__candidate__name="whitepaper-a", slot__block=1
+    ).update(state=RunState.CRASHED)
+    comparison = the_comparison()
+    assert cell(comparison, device, 8).config == "server-default"
+    assert cell(comparison, device, 16).config == "whitepaper-a"
+
+
+def test_only_durability_d0_can_be_best() -> None:
+    device = measured_on(SATA)
+    Candidate.objects.filter(name="whitepaper-a").update(durability=DurabilityClass.D1)
+    recommend(device, "whitepaper-a", durability=DurabilityClass.D1)
+    assert cell(the_comparison(), device).config == "server-default"
+    Candidate.objects.update(durability=DurabilityClass.D1)
+    assert the_comparison().cells == {}
+
+
+def test_one_config_stands_for_all_devices_when_it_is_named() -> None:
+    sata = measured_on(SATA)
+    nvme = measured_on(NVME, names=["server-default", "whitepaper-1", "whitepaper-a"])
+    comparison = the_comparison()
+    assert {cell(comparison, device).config for device in (sata, nvme)} == {"whitepaper-a"}
+    # The factories give every place in a study other knobs, so these are two configs.
+    choices = [(one.name, one.devices) for one in comparison.choices]
+    assert choices == [("server-default", 2), ("whitepaper-1", 2), ("whitepaper-a", 1)]
+    by_name = {one.name: one for one in comparison.choices}
+    comparison = the_comparison(by_name["server-default"].token)
+    assert comparison.choice == by_name["server-default"]
+    assert {cell(comparison, device).config for device in (sata, nvme)} == {"server-default"}
+    assert the_comparison(by_name["whitepaper-a"].token).devices == [nvme]
+    assert the_comparison("no such config").choice is None
+
+
+def test_of_a_device_that_was_set_up_anew_only_one_set_up_counts() -> None:
+    device = measured_on(SATA, blocks=3)
+    again = runs_of(device, workload__connections=16)
+    fingerprint = factories.FINGERPRINT | {"data_scheduler": "none"}
+    again.update(comparability_key="b2" * 32, fingerprint=fingerprint)
+    comparison = the_comparison()
+    assert comparison.connections == [4, 8]
+    assert comparison.left_out == again.count() > 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fingerprint": factories.FINGERPRINT | {"kernel": "6.12.1"}},
+        {"variables": {"log_bin": "ON"}},
+        {"variables": {"innodb_page_size": "4096"}},
+        {"driver_version": "another"},
+    ],
+)
+def test_runs_of_another_host_or_binary_log_are_another_family(change: dict[str, Any]) -> None:
+    sata, nvme = measured_on(SATA), measured_on(NVME)
+    [family] = families()
+    assert family.device_ids == {sata.pk, nvme.pk}
+    runs_of(nvme).update(comparability_key="c3" * 32, **change)
+    newest, oldest = families()
+    assert (newest.device_ids, oldest.device_ids) == ({nvme.pk}, {sata.pk})
+    told = labels([newest, oldest])
+    assert told[newest.key] != told[oldest.key]
+
+
+def test_a_device_with_limits_or_another_disk_is_in_the_same_family() -> None:
+    sata, slow = measured_on(SATA), measured_on(HDD, emulation=EMULATED)
+    runs_of(slow).update(
+        comparability_key="c3" * 32,
+        fingerprint=factories.FINGERPRINT
+        | {
+            "data_model": "Seagate",
+            "log_kind": "nvme",
+            "emulation": "emulated hdd",
+            "emulation_memory_bytes": "420000000",
+        },
+    )
+    comparison = the_comparison()
+    assert comparison.devices == [slow, sata]
+    assert comparison.left_out == 0
+    assert comparison.names[slow.pk].startswith("emulated hdd")
+
+
+def test_times_and_sizes_tell_families_apart_and_the_default_has_two_devices() -> None:
+    both = {measured_on(SATA).pk, measured_on(NVME).pk}
+    alone = factories.make_device(kind="hdd", data_dir="/srv/alone")
+    workload = factories.make_workload(connections=8, measure_s=600)
+    factories.measured_study(device=alone, workloads=[workload], recommended=False, blocks=1)
+    newest, older = families()
+    assert newest.device_ids == {alone.pk}
+    assert "600 s measured" in labels([newest, older])[newest.key]
+    assert older.device_ids == both
+    assert chosen_family([newest, older], "") is older
+    assert chosen_family([newest, older], newest.key) is newest
+    assert chosen_family([newest], "unknown") is newest
+    assert chosen_family([], "") is None
+
+
+def test_devices_of_one_kind_are_told_apart_by_their_directories() -> None:
+    first = measured_on(SATA)
+    second = measured_on(("sata-ssd", "/srv/other", 1.2))
+    names = the_comparison().names
+    assert names == {first.pk: "sata-ssd at /srv/sata", second.pk: "sata-ssd at /srv/other"}
+
+
+def test_without_a_common_number_of_connections_the_kind_decides() -> None:
+    nvme = measured_on(NVME, connections=[4])
+    hdd = measured_on(HDD, connections=[8])
+    comparison = the_comparison()
+    assert comparison.devices == [hdd, nvme]
+    assert comparison.ratios(4) == [None]
+    assert comparison.usual_connections == 4
+
+
+def test_without_runs_there_is_no_family() -> None:
+    factories.make_study()
+    assert families() == []
