@@ -32,7 +32,8 @@ class PlannedCandidate:
 
     `notes` has every knob that is not simply kept; `source` is text for people; `report` tells
     of a file line by line, None for a preset. `left_out` says why a template's candidate cannot
-    be had on this server: then it has no knobs and is not measured.
+    be had on this server: then it has no knobs and is not measured. `logs_with_data` is part of
+    what it is: the same knobs with the redo log elsewhere are another candidate.
     """
 
     name: str
@@ -42,6 +43,7 @@ class PlannedCandidate:
     notes: tuple[Note, ...]
     report: ImportReport | None = None
     left_out: str = ""
+    logs_with_data: bool = False
 
 
 def plan_candidates(
@@ -172,7 +174,7 @@ def plan_variant(
         source = f"{preset.title}. {preset.source}"
         planned = PlannedCandidate(variant.name, {}, is_baseline, source, ())
         lost = "; ".join(map(str, refused.problems))
-    planned = replace(planned, is_baseline=is_baseline)
+    planned = replace(planned, is_baseline=is_baseline, logs_with_data=variant.logs_with_data)
     if not lost:
         return planned
     return replace(planned, knobs={}, left_out=f"{target} cannot have it ({lost})")

@@ -22,13 +22,15 @@ SCHEMA_FILE = HERE / "template.schema.json"
 class TemplateVariant:
     """A candidate that a template makes itself: the preset `base` with other values for `knobs`.
 
-    A knob of the base is replaced; `title` is a few words for people.
+    A knob of the base is replaced; `title` is a few words for people. With `logs_with_data` the
+    redo log stays beside the data although the device has a directory of its own for it.
     """
 
     name: str
     title: str
     base: str
     knobs: Mapping[str, Amount]
+    logs_with_data: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class StudyTemplate:
     Either `connections` or `connections_per_core` is empty. `races` and `confirms` as in
     `tuning.models.Study`. `copies_of_baseline` are further names of the same config, measured
     apart: what they differ by is noise. `durability` is the least safe class of its own
-    candidates. `repeats` names the figure that it repeats, `claims` what was found there.
+    candidates. `needs_log_device` says that it asks about a log directory of the device's, and
+    tells nothing where there is none. `repeats` names the figure that it repeats, `claims` what
+    was found there.
     """
 
     name: str
@@ -56,6 +60,7 @@ class StudyTemplate:
     connections_per_core: tuple[float, ...] = ()
     variants: Mapping[str, TemplateVariant] = field(default_factory=dict)
     durability: Durability = Durability.D0
+    needs_log_device: bool = False
     repeats: str = ""
     claims: tuple[Claim, ...] = ()
 
@@ -108,10 +113,12 @@ def read_template(path: Path) -> StudyTemplate:
         confirms=content.get("confirms", True),
         copies_of_baseline=content.get("copies_of_baseline", 0),
         durability=Durability(content.get("durability", Durability.D0)),
+        needs_log_device=content.get("needs_log_device", False),
         repeats=content.get("repeats", "").strip(),
         claims=tuple(map(read_claim, content.get("claims", ()))),
     )
     _check_names(template, path.name)
+    _check_logs(template, path.name)
     return template
 
 
@@ -123,8 +130,9 @@ def _variants(content: Mapping[str, Any]) -> Mapping[str, TemplateVariant]:
                 title=part["title"],
                 base=part.get("base", "server-default"),
                 knobs=MappingProxyType(
-                    {knob: read_amount(value) for knob, value in part["knobs"].items()}
+                    {knob: read_amount(value) for knob, value in part.get("knobs", {}).items()}
                 ),
+                logs_with_data=part.get("logs_with_data", False),
             )
             for name, part in content.items()
         }
@@ -142,3 +150,11 @@ def _check_names(template: StudyTemplate, source: str) -> None:
             raise InvalidDataFile(
                 f"{source}: a claim is about {', '.join(unknown)}, which is no candidate"
             )
+
+
+def _check_logs(template: StudyTemplate, source: str) -> None:
+    """Without a log directory such a variant is its base under another name."""
+    with_data = [one.name for one in template.variants.values() if one.logs_with_data]
+    if with_data and not template.needs_log_device:
+        names = ", ".join(with_data)
+        raise InvalidDataFile(f"{source}: needs_log_device is missing, and {names} needs one")

@@ -67,7 +67,8 @@ def test_every_template_plans_on_every_server(name: str, target: ServerTraits) -
     assert [one.name for one in planned if one.left_out] == []
     if not template.copies_of_baseline:
         assert [one.name for one in planned] == list(template.candidates)
-        assert len({config_hash(one.knobs) for one in planned}) == len(planned)
+        distinct = {(config_hash(one.knobs), one.logs_with_data) for one in planned}
+        assert len(distinct) == len(planned)
     for one in planned:
         assert durability_of(one.knobs) <= template.durability
         variant = template.variants.get(one.name)
@@ -120,6 +121,28 @@ def test_values_may_be_shares_of_what_the_host_has(tmp_path: Path) -> None:
     assert cores.knobs == {**base.knobs, "innodb_read_io_threads": "3"}
     assert cores.source.startswith("Per core. ")
     assert "Table 6" in cores.source
+
+
+def test_a_redo_log_elsewhere_makes_another_candidate_of_the_same_knobs() -> None:
+    template = load_template("log-device")
+    assert template.needs_log_device
+    planned = {one.name: one for one in plan(template)}
+    for pair in ("default", "whitepaper-a"):
+        apart, with_data = planned[f"{pair}-apart"], planned[f"{pair}-with-data"]
+        assert apart.knobs == with_data.knobs
+        assert (apart.logs_with_data, with_data.logs_with_data) == (False, True)
+    assert planned["default-with-data"].is_baseline
+    others = [name for name in template_names() if name != "log-device"]
+    assert not any(load_template(name).needs_log_device for name in others)
+    assert not any(one.logs_with_data for one in plan(load_template("quick")))
+
+
+def test_a_variant_that_cannot_be_had_keeps_where_its_log_is(tmp_path: Path) -> None:
+    text = VARIANTS.replace("25 % of memory}", "400 % of memory}, logs_with_data: true")
+    template = template_with(tmp_path, f"needs_log_device: true\n{text}")
+    memory = plan(template, circumstances=Circumstances(memory_budget_bytes=8 << 30))[1]
+    assert memory.left_out
+    assert memory.logs_with_data
 
 
 def test_the_other_notes_of_the_base_are_kept(tmp_path: Path) -> None:
@@ -220,6 +243,8 @@ def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
             "claims/0",
         ),
         ("\nvariants", "\ndurability: D9\nvariants", "durability"),
+        ("title: As it", "logs_with_data: true, title: As it", "needs_log_device is missing"),
+        ("title: As it", "logs_with_data: 1, title: As it", "logs_with_data"),
     ],
 )
 def test_a_broken_template_is_refused(old: str, new: str, reason: str, tmp_path: Path) -> None:
