@@ -9,7 +9,23 @@ from typing import Any
 
 from django.utils import timezone
 
-from benchmarks.models import Config, Device, Host, Run, RunState, Sample, Server, Workload
+from advisor.tests.probes import identity, probe_result
+from benchmarks.models import (
+    Config,
+    Device,
+    Host,
+    Probe,
+    ProbeState,
+    Run,
+    RunState,
+    Sample,
+    Server,
+    Workload,
+)
+from benchmarks.probe.advice import suggested_io_capacity
+from benchmarks.probe.jobs import Pattern
+from benchmarks.probe.result import ProbeResult
+from benchmarks.storage.identity import DeviceIdentity
 from tuning.configs.knobs import config_hash
 from tuning.models import (
     Candidate,
@@ -97,6 +113,55 @@ def make_device(**values: Any) -> Device:
         "scheduler": "mq-deadline",
     }
     return Device.objects.create(host=make_host(), **(defaults | values))
+
+
+def found_device(found: DeviceIdentity | None = None, **values: Any) -> Device:
+    """A device with the identity that is stored with it."""
+    found = found or identity()
+    facts: dict[str, Any] = {
+        "kind": found.kind.value,
+        "discovered_kind": found.kind.value,
+        "data_dir": str(found.path),
+        "block_device": found.block_device or "",
+        "model": found.model,
+        "file_system": found.file_system,
+        "scheduler": found.scheduler,
+        "identity": found.as_json(),
+    }
+    return make_device(**(facts | values))
+
+
+def probed(device: Device, result: ProbeResult | None = None, **values: Any) -> Probe:
+    """A probe of the device that ended well, with the columns that the service fills in."""
+    result = result or probe_result(device.found)
+    writes, commit = result.best_iops(Pattern.RANDOM_WRITE), result.commit()
+    low, high = suggested_io_capacity(result) if writes else (None, None)
+    facts: dict[str, Any] = {
+        "seconds": 50,
+        "state": ProbeState.OK,
+        "fraction": 1.0,
+        "started_at": result.date,
+        "finished_at": result.date + timedelta(seconds=result.seconds),
+        "random_read_iops": result.best_iops(Pattern.RANDOM_READ),
+        "random_write_iops": writes,
+        "read_mb_s": result.best_mb_s(Pattern.SEQUENTIAL_READ),
+        "write_mb_s": result.best_mb_s(Pattern.SEQUENTIAL_WRITE),
+        "commit_p50_us": commit.flush.p50 if commit and commit.flush else None,
+        "commit_p99_us": commit.flush.p99 if commit and commit.flush else None,
+        "io_capacity_low": low,
+        "io_capacity_high": high,
+        "result": result.as_json(),
+    }
+    return Probe.objects.create(device=device, **(facts | values))
+
+
+def probed_device(
+    found: DeviceIdentity | None = None, *, result: ProbeResult | None = None, **values: Any
+) -> Device:
+    """A device as discovery stores it, with one good probe."""
+    device = found_device(found, **values)
+    probed(device, result)
+    return device
 
 
 def make_server(**values: Any) -> Server:
@@ -433,7 +498,7 @@ def recommend(study: Study, board: Board | None = None) -> Recommendation:
     assert ratio is not None
     return Recommendation.objects.create(
         study=study,
-        device=study.devices.get(),
+        device=board.device,
         workload=board.workload,
         durability=board.durability,
         kind="winner",

@@ -1,0 +1,257 @@
+"""What a probe measured: IOPS and latency by queue depth, where the time goes, commit latency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import Any
+
+import plotly.graph_objects as go
+
+from advisor.charts.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, faded
+from benchmarks.probe.jobs import Pattern
+from benchmarks.probe.result import JobResult, Latency, ProbeResult
+
+HEIGHT = 300
+_FEW_DECADES = 3
+WORDS = {
+    Pattern.RANDOM_READ: "Random read",
+    Pattern.RANDOM_WRITE: "Random write",
+    Pattern.SEQUENTIAL_READ: "Sequential read",
+    Pattern.SEQUENTIAL_WRITE: "Sequential write",
+}
+_COLOURS = {Pattern.RANDOM_READ: BLUE, Pattern.RANDOM_WRITE: ORANGE}
+_PERCENTILES = (("p50", GREEN, "circle"), ("p95", BLUE, "square"), ("p99", ORANGE, "diamond"))
+# Part of a latency, its colour and the field of LatencySplit that holds it.
+_PARTS = (
+    ("user (the program)", GREEN, "user_us"),
+    ("kernel", BLUE, "kernel_us"),
+    ("queue (block layer)", PURPLE, "queue_us"),
+    ("device", ORANGE, "device_us"),
+)
+
+
+@dataclass(frozen=True)
+class DepthLine:
+    """Values by queue depth, shallow first; dashed where memory stands between."""
+
+    name: str
+    colour: str
+    depths: list[int]
+    values: list[float]
+    dashed: bool = False
+    symbol: str = "circle"
+
+
+@dataclass(frozen=True)
+class SplitBar:
+    """Mean microseconds of one request by part; a part that is not told apart is missing."""
+
+    name: str
+    parts: dict[str, float]
+    source: str
+
+
+def iops_series(found: ProbeResult) -> list[DepthLine]:
+    """Random reads and writes of 16 KB by queue depth, IOPS: direct, and buffered where it is
+    another set.
+    """
+    lines = []
+    for direct in (True, False):
+        for pattern, colour in _COLOURS.items():
+            jobs = found.by_depth(pattern, direct=direct)
+            way = "direct" if direct else "buffered"
+            lines.append(
+                _line(f"{WORDS[pattern]}, {way}", colour, jobs, [job.iops for job in jobs], direct)
+            )
+    return [line for line in lines if line.values]
+
+
+def latency_series(found: ProbeResult, pattern: Pattern) -> list[DepthLine]:
+    """p50, p95 and p99 of 16 KB requests by queue depth, microseconds; direct if possible."""
+    jobs = found.by_depth(pattern)
+    if not jobs:
+        return []
+    return [
+        DepthLine(
+            name,
+            colour,
+            [job.job.queue_depth for job in jobs],
+            [getattr(job.latency, name) for job in jobs],
+            symbol=symbol,
+        )
+        for name, colour, symbol in _PERCENTILES
+    ]
+
+
+def split_jobs(found: ProbeResult) -> list[tuple[str, JobResult]]:
+    """What the split is shown of: single requests at low load, and one after the other."""
+    jobs = []
+    for pattern in _COLOURS:
+        low = found.low_load(pattern)
+        if low is not None:
+            jobs.append((f"{WORDS[pattern]}, low load", low))
+        jobs += [
+            (f"{WORDS[pattern]}, depth 1", job)
+            for job in found.by_depth(pattern)
+            if job.job.queue_depth == 1
+        ]
+    return jobs
+
+
+def split_series(found: ProbeResult) -> list[SplitBar]:
+    """The bars there are figures for; why others are missing stands with `split_missing`."""
+    bars = []
+    for name, job in split_jobs(found):
+        if job.split is not None:
+            values = {part: getattr(job.split, field) for part, _, field in _PARTS}
+            known = {part: value for part, value in values.items() if value is not None}
+            bars.append(SplitBar(name, known, job.split.source))
+    return bars
+
+
+def commit_series(found: ProbeResult) -> dict[str, Latency]:
+    """The time of one flush after a write of 4 KB, by the call that flushes; microseconds."""
+    flushes = {}
+    for sync in ("fsync", "fdatasync"):
+        job = found.commit(sync)
+        if job is not None and job.flush is not None:
+            flushes[sync] = job.flush
+    return flushes
+
+
+def probe_figures(found: ProbeResult) -> dict[str, go.Figure]:
+    """The charts by key; those that have nothing to show are left out."""
+    figures = {}
+    iops = iops_series(found)
+    if iops:
+        figures["iops"] = depth_figure(iops, "IOPS", "IOPS (log scale)")
+    for key, pattern in (
+        ("read-latency", Pattern.RANDOM_READ),
+        ("write-latency", Pattern.RANDOM_WRITE),
+    ):
+        lines = latency_series(found, pattern)
+        if lines:
+            figures[key] = depth_figure(lines, "µs", "latency, µs (log scale)")
+    bars = split_series(found)
+    if bars:
+        figures["split"] = split_figure(bars)
+    flushes = commit_series(found)
+    if flushes:
+        figures["commit"] = commit_figure(flushes)
+    return figures
+
+
+def depth_figure(lines: Iterable[DepthLine], unit: str, title: str) -> go.Figure:
+    """Lines over the queue depth, both axes logarithmic: depths quadruple, devices differ."""
+    lines = list(lines)
+    figure = go.Figure()
+    for line in lines:
+        figure.add_scatter(
+            x=line.depths,
+            y=line.values,
+            name=line.name,
+            mode="lines+markers",
+            line={"color": line.colour, "width": 2, "dash": "dot" if line.dashed else "solid"},
+            marker={"size": 8, "symbol": "circle-open" if line.dashed else line.symbol},
+            hovertemplate=f"depth %{{x}}: %{{y:,.4~g}} {unit}<extra>{line.name}</extra>",
+        )
+    depths = sorted({depth for line in lines for depth in line.depths})
+    figure.update_xaxes(
+        title_text="queue depth",
+        type="log",
+        tickvals=depths,
+        ticktext=[str(depth) for depth in depths],
+        automargin=True,
+    )
+    figure.update_yaxes(title_text=title, type="log", **_ticks(lines), automargin=True)
+    return _laid_out(figure, legend=len(lines) > 1)
+
+
+def split_figure(bars: list[SplitBar]) -> go.Figure:
+    """One lying bar per kind of request, its parts in the order a request goes through them."""
+    figure = go.Figure()
+    names = [bar.name for bar in bars]
+    # The disk's counters start before the block layer's queue: then the device's part holds it.
+    queue_told = any(bar.source == "tracepoints" for bar in bars)
+    for part, colour, _ in _PARTS:
+        if any(part in bar.parts for bar in bars):
+            label = "device with its queue" if part == "device" and not queue_told else part
+            figure.add_bar(
+                orientation="h",
+                y=names,
+                x=[bar.parts.get(part) for bar in bars],
+                name=label,
+                marker={"color": faded(colour, 0.75), "line": {"color": colour, "width": 1}},
+                customdata=[bar.source for bar in bars],
+                hovertemplate=f"%{{y}}<br>%{{x:,.4~g}} µs (%{{customdata}})<extra>{label}</extra>",
+            )
+    figure.update_xaxes(title_text="mean latency of one request, µs", automargin=True)
+    figure.update_yaxes(autorange="reversed", automargin=True, showgrid=False)
+    figure.update_layout(barmode="stack", bargap=0.35)
+    return _laid_out(figure)
+
+
+def commit_figure(flushes: dict[str, Latency]) -> go.Figure:
+    """p50, p95 and p99 of a flush, side by side."""
+    figure = go.Figure()
+    colours = {"fsync": BLUE, "fdatasync": GREEN}
+    for sync, latency in flushes.items():
+        values = [getattr(latency, name) for name, *_ in _PERCENTILES]
+        colour = colours.get(sync, GREY)
+        figure.add_bar(
+            x=[name for name, *_ in _PERCENTILES],
+            y=values,
+            name=sync,
+            text=[f"{value:,.0f}" for value in values],
+            textposition="outside",
+            cliponaxis=False,
+            marker={"color": faded(colour, 0.6), "line": {"color": colour, "width": 1}},
+            hovertemplate=f"%{{x}}: %{{y:,.4~g}} µs<extra>{sync}</extra>",
+        )
+    figure.update_xaxes(showgrid=False, automargin=True)
+    figure.update_yaxes(title_text="time of one flush, µs", rangemode="tozero", automargin=True)
+    figure.update_layout(barmode="group", bargap=0.3)
+    return _laid_out(figure)
+
+
+def _line(
+    name: str, colour: str, jobs: list[JobResult], values: list[float], direct: bool
+) -> DepthLine:
+    depths = [job.job.queue_depth for job in jobs]
+    return DepthLine(name, colour, depths, values, dashed=not direct)
+
+
+def _ticks(lines: list[DepthLine]) -> dict[str, Any]:
+    """1, 2 and 5 of each decade while they are few, else whole decades: plotly's own labels of
+    such axes leave out the zeros.
+    """
+    values = [value for line in lines for value in line.values if value > 0]
+    if not values:
+        return {}
+    low, high = floor(log10(min(values))), ceil(log10(max(values)))
+    steps = (1, 2, 5) if high - low <= _FEW_DECADES else (1,)
+    ticks = [step * 10.0**power for power in range(low, high + 1) for step in steps]
+    return {
+        "tickvals": ticks,
+        "ticktext": [f"{tick:,.0f}" if tick >= 1 else f"{tick:g}" for tick in ticks],
+    }
+
+
+def _laid_out(figure: go.Figure, *, legend: bool = True) -> go.Figure:
+    figure.update_layout(
+        showlegend=legend,
+        legend={
+            "orientation": "h",
+            "yanchor": "bottom",
+            "y": 1.02,
+            "xanchor": "left",
+            "x": 0,
+            "traceorder": "normal",
+        },
+        margin={"l": 8, "r": 16, "t": 36, "b": 8},
+        hovermode="closest",
+        height=HEIGHT,
+    )
+    return figure

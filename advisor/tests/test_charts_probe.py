@@ -1,0 +1,117 @@
+"""The charts of a probe: what the series hold, in which unit, and what is left out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from advisor.charts.payload import charts_payload
+from advisor.charts.probe import (
+    commit_series,
+    iops_series,
+    latency_series,
+    probe_figures,
+    split_series,
+)
+from advisor.tests.probes import probe_result
+from benchmarks.probe.jobs import Pattern, Purpose
+from benchmarks.probe.result import ProbeResult
+
+MISSING = "tmpfs does not take O_DIRECT"
+
+
+def without(found: ProbeResult, *purposes: Purpose) -> ProbeResult:
+    return replace(found, jobs=tuple(j for j in found.jobs if j.job.purpose not in purposes))
+
+
+def test_iops_are_by_depth_direct_and_buffered() -> None:
+    found = probe_result(reads=48_000, writes=120_000)
+    lines = {line.name: line for line in iops_series(found)}
+    assert list(lines) == [
+        "Random read, direct",
+        "Random write, direct",
+        "Random read, buffered",
+        "Random write, buffered",
+    ]
+    direct = lines["Random write, direct"]
+    assert direct.depths == [1, 4, 16, 64]
+    assert direct.values == [j.iops for j in found.by_depth(Pattern.RANDOM_WRITE)]
+    assert direct.values[-1] == pytest.approx(120_000 * 64 / 68)
+    assert lines["Random read, buffered"].depths == [1, 16]
+    assert [line.dashed for line in lines.values()] == [False, False, True, True]
+
+
+def test_without_direct_io_there_is_one_buffered_set() -> None:
+    found = probe_result(direct_missing=MISSING)
+    assert [line.name for line in iops_series(found)] == [
+        "Random read, buffered",
+        "Random write, buffered",
+    ]
+    assert latency_series(found, Pattern.RANDOM_READ)[0].depths == [1, 4, 16, 64]
+    assert split_series(found) == []
+    assert "split" not in probe_figures(found)
+
+
+def test_latency_is_three_percentiles_in_microseconds() -> None:
+    found = probe_result()
+    lines = latency_series(found, Pattern.RANDOM_READ)
+    assert [line.name for line in lines] == ["p50", "p95", "p99"]
+    deepest = found.by_depth(Pattern.RANDOM_READ)[-1].latency
+    assert [line.values[-1] for line in lines] == [deepest.p50, deepest.p95, deepest.p99]
+    axis = probe_figures(found)["read-latency"].layout.yaxis
+    assert "µs" in axis.title.text
+    assert axis.type == "log"
+
+
+def test_the_split_tells_the_queue_only_where_tracepoints_were_read() -> None:
+    counted = split_series(probe_result())
+    assert [bar.name for bar in counted] == [
+        "Random read, low load",
+        "Random read, depth 1",
+        "Random write, low load",
+        "Random write, depth 1",
+    ]
+    assert set(counted[0].parts) == {"user (the program)", "kernel", "device"}
+    names = [trace.name for trace in probe_figures(probe_result())["split"].data]
+    assert names == ["user (the program)", "kernel", "device with its queue"]
+
+    traced = probe_result(tracing_missing="")
+    [low, loaded, *_] = split_series(traced)
+    assert low.source == "tracepoints"
+    split = traced.low_load(Pattern.RANDOM_READ)
+    assert split is not None
+    assert split.split is not None
+    assert sum(low.parts.values()) == pytest.approx(split.split.total_us)
+    assert "queue (block layer)" not in loaded.parts
+    names = [trace.name for trace in probe_figures(traced)["split"].data]
+    assert names[2:] == ["queue (block layer)", "device"]
+
+
+def test_a_flush_counts_not_the_write_before_it() -> None:
+    flushes = commit_series(probe_result(flush_us=10_000))
+    assert list(flushes) == ["fsync", "fdatasync"]
+    assert flushes["fsync"].p50 == pytest.approx(9_700)
+    bars = probe_figures(probe_result(flush_us=10_000))["commit"].data
+    assert [list(bar.x) for bar in bars] == [["p50", "p95", "p99"]] * 2
+    assert bars[0].y[2] == pytest.approx(19_000)
+
+
+def test_the_axis_names_whole_figures() -> None:
+    axis = probe_figures(probe_result())["iops"].layout.yaxis
+    assert "20,000" in axis.ticktext
+    slow = probe_result(reads=2, writes=1_000_000)
+    assert set(probe_figures(slow)["iops"].layout.yaxis.ticktext) >= {"1", "1,000,000"}
+
+
+def test_what_was_not_measured_has_no_chart() -> None:
+    found = without(probe_result(), Purpose.COMMIT, Purpose.LOW_LOAD)
+    assert set(probe_figures(found)) == {"iops", "read-latency", "write-latency", "split"}
+    assert probe_figures(without(probe_result(), *Purpose)) == {}
+
+
+def test_the_charts_are_plain_json() -> None:
+    charts = charts_payload(probe_figures(probe_result(tracing_missing="")))["charts"]
+    assert set(charts) == {"iops", "read-latency", "write-latency", "split", "commit"}
+    assert "bdata" not in json.dumps(charts)
