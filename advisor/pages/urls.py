@@ -4,7 +4,7 @@ from django.contrib.auth import views as auth
 from django.urls import path, reverse_lazy
 
 from advisor import ids  # noqa: F401  # registers <id:...>
-from advisor.pages import account, check, exports, new_study, runs, studies
+from advisor.pages import account, check, comparison, exports, new_study, runs, studies
 
 urlpatterns = [
     path("", studies.study_list, name="study-list"),
@@ -27,6 +27,12 @@ urlpatterns = [
     path("configs/check/", check.check_config, name="config-check"),
     path("runs/<id:pk>/", runs.run_detail, name="run-detail"),
     path("runs/<id:pk>/charts.json", runs.run_charts, name="run-charts"),
+    path("devices/compare/", comparison.device_comparison, name="device-comparison"),
+    path(
+        "devices/compare/charts.json",
+        comparison.device_comparison_charts,
+        name="device-comparison-charts",
+    ),
     path("account/token/", account.token, name="account-token"),
     path(
         "account/password/",

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from advisor.tests import factories
+from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from benchmarks.servers.binary import Flavour
 from tuning.configs.target import ServerTraits
 from tuning.models import Study, StudyState
@@ -210,6 +211,27 @@ def test_the_other_pages_fit_into_every_window(visitor: Visitor) -> None:
         assert set(visitor.overflow().values()) == {0}
         visitor.open(reverse("api-docs"))
         expect(visitor.page.locator(".opblock")).to_have_count(11)
+        assert set(visitor.overflow().values()) == {0}
+
+    in_browser(look)
+
+
+def test_devices_are_compared_with_and_without_the_published_layer(visitor: Visitor) -> None:
+    for place in (HDD, SATA, NVME):
+        measured_on(place, connections=[4, 8, 32], samples=True)
+
+    def look() -> None:
+        page = visitor.page
+        visitor.open(reverse("device-comparison"))
+        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(7)
+        throughput = page.locator("[data-chart='throughput']")
+        expect(throughput.locator(".points path.point")).to_have_count(9)
+        assert set(visitor.overflow().values()) == {0}
+        page.get_by_label("Show the published figures").check()
+        page.get_by_role("button", name="Show", exact=True).click()
+        # Four devices with four numbers of connections, but for one run that failed.
+        expect(throughput.locator(".points path.point")).to_have_count(9 + 15)
+        expect(throughput).to_contain_text("published, whitepaper 2016: NVMe")
         assert set(visitor.overflow().values()) == {0}
 
     in_browser(look)

@@ -83,6 +83,7 @@ class Statement:
 class Publications:
     """Everything. `cpu_hz` and `logical_cpus` are those of the host of Tables 1 to 3."""
 
+    sources: tuple[Source, ...]
     tables: Mapping[str, PublishedTable]
     statements: Mapping[int, Statement]
     cpu_hz: float
@@ -108,6 +109,7 @@ def publications() -> Publications:
     said = [Statement(**part) for part in content["statements"]]
     host = content["quad_socket"]
     return Publications(
+        sources=tuple(sources.values()),
         tables=MappingProxyType({one.name: one for one in found}),
         statements=MappingProxyType({one.figure: one for one in said}),
         cpu_hz=float(host["cpu_hz"]),

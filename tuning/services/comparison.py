@@ -225,10 +225,16 @@ def _kind_rank(device: Device) -> int:
     return _KINDS.index(device.kind) if device.kind in _KINDS else len(_KINDS)
 
 
+def _what(device: Device) -> str:
+    if profile := device.profile:
+        return f"emulated {profile.name}"
+    return device.model if device.kind == "other" and device.model else device.kind
+
+
 def _names(devices: Iterable[Device]) -> dict[int, str]:
     """Short names; devices that would be called alike are told apart by their directories."""
     devices = list(devices)
-    short = {device.pk: str(device).partition(" at ")[0] for device in devices}
+    short = {device.pk: _what(device) for device in devices}
     long = {device.pk: str(device) for device in devices}
     names = {}
     for pk, name in short.items():

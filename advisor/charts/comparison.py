@@ -1,0 +1,212 @@
+"""The whitepaper's Figures 10 and 12 to 19 for the user's own devices.
+
+What others published is a layer of its own: grey, dashed and named "published", never among the
+lines of what was measured here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from math import isclose
+
+import plotly.graph_objects as go
+
+from advisor.charts.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from tuning.ratios import Spread
+
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED)
+DASHES = ("dot", "dashdot", "dash", "longdash")
+SYMBOLS = ("triangle-up-open", "square-open", "diamond-open", "x-thin-open")
+PUBLISHED = "published, whitepaper 2016"
+# Slow and fast devices in one picture: above this factor an axis is logarithmic.
+MOST_LINEAR = 20.0
+# Ticks closer than this factor would write over each other.
+LEAST_APART = 1.18
+# More points than a chart is wide tell no more.
+MOST_POINTS = 300
+
+
+@dataclass(frozen=True)
+class DeviceLine:
+    """What was measured on one device, by number of connections."""
+
+    name: str
+    colour: str
+    is_emulated: bool
+    points: Mapping[int, Spread]
+
+
+@dataclass(frozen=True)
+class ByConnections:
+    """`scale` is what figures are multiplied by for the axis; `published` is by device."""
+
+    axis: str
+    unit: str
+    lines: Sequence[DeviceLine]
+    published: Mapping[str, Mapping[int, float | None]]
+    published_note: str = ""
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class SecondsLine:
+    """One run, a figure per measured second (None where nothing was counted)."""
+
+    name: str
+    colour: str
+    values: Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class OverSeconds:
+    axis: str
+    unit: str
+    lines: Sequence[SecondsLine]
+
+
+def device_colour(place: int) -> str:
+    """The same in every chart, by the device's place among those compared."""
+    return COLOURS[place % len(COLOURS)]
+
+
+def by_connections_figure(series: ByConnections) -> go.Figure:
+    """Medians as lines with the range of the runs; the published layer behind them."""
+    figure = go.Figure()
+    _add_published(figure, series)
+    for line in series.lines:
+        points = sorted(line.points.items())
+        medians = [found.median * series.scale for _, found in points]
+        figure.add_scatter(
+            x=[connections for connections, _ in points],
+            y=medians,
+            name=line.name,
+            mode="lines+markers",
+            line={"color": line.colour, "width": 2},
+            marker={"size": 8, "symbol": "circle-open" if line.is_emulated else "circle"},
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": [(found.high - found.median) * series.scale for _, found in points],
+                "arrayminus": [(found.median - found.low) * series.scale for _, found in points],
+                "thickness": 1.4,
+                "width": 5,
+            },
+            customdata=[_told(found, series) for _, found in points],
+            hovertemplate=f"{line.name}, %{{x}} connections<br>%{{customdata}}<extra></extra>",
+        )
+    numbers = {number for line in series.lines for number in line.points}
+    if series.published:
+        numbers |= {number for line in series.published.values() for number in line}
+    figure.update_xaxes(
+        title_text="connections",
+        type="log",
+        tickvals=_apart(numbers),
+        ticktext=[str(number) for number in _apart(numbers)],
+        zeroline=False,
+        automargin=True,
+    )
+    drawn = [
+        value for trace in figure.data for value in trace.y if value is not None and value > 0
+    ]
+    _style(figure, series.axis, drawn, len(series.published))
+    return figure
+
+
+def over_seconds_figure(series: OverSeconds) -> go.Figure:
+    """One line per device: the run nearest to its median; long runs as means of a few seconds."""
+    figure = go.Figure()
+    longest = max((len(line.values) for line in series.lines), default=0)
+    width = -(-longest // MOST_POINTS) or 1
+    for line in series.lines:
+        values = _means(line.values, width)
+        figure.add_scatter(
+            x=[place * width for place in range(len(values))],
+            y=values,
+            name=line.name,
+            mode="lines",
+            line={"color": line.colour, "width": 1.6},
+            hovertemplate=f"%{{y:,.4~g}} {series.unit}<extra>{line.name}</extra>",
+        )
+    figure.update_xaxes(
+        title_text="seconds since measuring began"
+        + (f", means of {width} s" if width > 1 else ""),
+        zeroline=False,
+        automargin=True,
+    )
+    # A second without a single one is told too, so medians decide whether the axis is logarithmic.
+    typical = [sorted(there)[len(there) // 2] for line in figure.data if (there := _there(line.y))]
+    _style(figure, series.axis, [value for value in typical if value > 0], 0)
+    figure.update_layout(hovermode="x unified")
+    return figure
+
+
+def _add_published(figure: go.Figure, series: ByConnections) -> None:
+    for (device, points), dash, symbol in zip(
+        series.published.items(), cycle(DASHES), cycle(SYMBOLS)
+    ):
+        there = [(number, value) for number, value in points.items() if value is not None]
+        name = f"{PUBLISHED}{series.published_note}: {device}"
+        figure.add_scatter(
+            x=[number for number, _ in there],
+            y=[value * series.scale for _, value in there],
+            name=name,
+            mode="lines+markers",
+            legendrank=2000,
+            line={"color": GREY, "width": 1.5, "dash": dash},
+            marker={"color": GREY, "size": 7, "symbol": symbol},
+            hovertemplate=(
+                f"{name}<br>%{{x}} connections, %{{y:,.4~g}} {series.unit}"
+                "<br>not measured here<extra></extra>"
+            ),
+        )
+
+
+def _style(figure: go.Figure, axis: str, drawn: Sequence[float], published: int) -> None:
+    is_wide = bool(drawn) and max(drawn) / min(drawn) > MOST_LINEAR
+    figure.update_yaxes(
+        title_text=f"{axis}<br>(logarithmic)" if is_wide else axis,
+        type="log" if is_wide else "linear",
+        zeroline=False,
+        automargin=True,
+    )
+    if is_wide:
+        figure.update_yaxes(dtick=1, tickformat=",~g")
+    else:
+        figure.update_yaxes(rangemode="tozero")
+    figure.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0},
+        margin={"l": 8, "r": 8, "t": 30, "b": 8},
+        hovermode="closest",
+        height=340 + 30 * published,
+    )
+
+
+def _told(found: Spread, series: ByConnections) -> str:
+    scaled = [value * series.scale for value in (found.median, found.low, found.high)]
+    median, low, high = (f"{v:,.0f}" if v >= 1000 else f"{v:.4g}" for v in scaled)
+    if found.runs == 1:
+        return f"{median} {series.unit}, one run"
+    return f"{median} {series.unit}, {found.runs} runs from {low} to {high}"
+
+
+def _apart(numbers: Iterable[int]) -> list[int]:
+    """Those that have room on a logarithmic axis beside the one before."""
+    shown: list[int] = []
+    for number in sorted(numbers):
+        if not shown or number / shown[-1] >= LEAST_APART or isclose(number, shown[-1]):
+            shown.append(number)
+    return shown
+
+
+def _means(values: Sequence[float | None], width: int) -> list[float | None]:
+    if width == 1:
+        return list(values)
+    parts = [_there(values[start : start + width]) for start in range(0, len(values), width)]
+    return [sum(part) / len(part) if part else None for part in parts]
+
+
+def _there(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]

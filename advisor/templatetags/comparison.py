@@ -1,0 +1,17 @@
+"""What the tables of the device comparison need beside `readable`."""
+
+from __future__ import annotations
+
+from django.template import Library
+
+from tuning.ratios import Spread
+from tuning.services.comparison import Cell
+
+register = Library()
+
+
+@register.filter
+def middle(cell: Cell | None, name: str) -> float | None:
+    """The median of one of a cell's figures; None where it was not measured."""
+    found: Spread | None = getattr(cell, name) if cell else None
+    return found.median if found else None

@@ -1,0 +1,211 @@
+"""The page that compares devices: tables, charts, the published layer beside them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from advisor.pages.comparison_charts import CHARTS
+from advisor.tests import factories
+from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
+from benchmarks.models import Run
+from tuning.models import Candidate
+from tuning.services.families import families
+
+pytestmark = pytest.mark.django_db
+
+LABEL = "emulated hdd (200 IOPS read, 200 IOPS write, 420 MB memory)"
+
+
+def page(client: Client, query: str = "") -> str:
+    answer = client.get(f"{reverse('device-comparison')}{query}")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def figures(client: Client, query: str = "") -> dict[str, Any]:
+    answer = client.get(f"{reverse('device-comparison-charts')}{query}")
+    found: dict[str, Any] = answer.json()["charts"]
+    return found
+
+
+def plain(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+@pytest.fixture
+def three() -> None:
+    measured_on(HDD, emulation=EMULATED, emulation_label=LABEL, samples=True)
+    measured_on(SATA, samples=True)
+    measured_on(NVME, samples=True)
+
+
+def test_tables_have_devices_ratios_and_the_page_of_a_run(
+    admin_client: Client, three: None
+) -> None:
+    html = page(admin_client)
+    text = plain(html)
+    for pair in ("emulated hdd → sata-ssd", "sata-ssd → nvme", "emulated hdd → nvme"):
+        assert pair in text
+    assert text.count("42.86") == 3, "the factor of the rows, with 4, 8 and 16 connections"
+    assert LABEL in text
+    assert "its best config so far" in text
+    runs = Run.objects.filter(device__kind="nvme", slot__candidate__name="whitepaper-a")
+    addresses = {reverse("run-detail", args=[run.pk]) for run in runs}
+    assert len(addresses & set(re.findall(r'href="([^"]+)"', html))) == 3
+    assert "published, whitepaper" not in text
+    assert "2016 whitepaper" in text, "but it can be switched on"
+
+
+def test_every_figure_of_the_paper_is_there_or_said_to_be_missing(
+    admin_client: Client, three: None
+) -> None:
+    html = page(admin_client)
+    numbers = {number for words in CHARTS for number in words.figures}
+    assert numbers | {15} == {10, *range(12, 20)}
+    assert "as Figure 15" in html
+    found = figures(admin_client)
+    assert set(found) == {words.key for words in CHARTS}
+    for words in CHARTS:
+        assert f'data-chart="{words.key}"' in html
+        drawn = found[words.key]
+        assert [line["name"] for line in drawn["data"]] == ["emulated hdd", "sata-ssd", "nvme"]
+        assert words.unit.split("/")[0].split()[0] in drawn["layout"]["yaxis"]["title"]["text"]
+
+
+def test_slow_and_fast_devices_share_a_logarithmic_axis(admin_client: Client) -> None:
+    measured_on(SATA)
+    measured_on(NVME)
+    assert figures(admin_client)["throughput"]["layout"]["yaxis"]["type"] == "linear"
+    measured_on(HDD)
+    axis = figures(admin_client)["throughput"]["layout"]["yaxis"]
+    assert axis["type"] == "log"
+    assert "logarithmic" in axis["title"]["text"]
+
+
+def test_the_published_layer_is_switched_on_and_stays_apart(
+    admin_client: Client, three: None
+) -> None:
+    own = figures(admin_client)
+    both = figures(admin_client, "?published=1")
+    assert len(own["throughput"]["data"]) == 3
+    layer = [line for line in both["throughput"]["data"] if line["name"].startswith("published")]
+    assert [line["name"] for line in layer] == [
+        f"published, whitepaper 2016: {device}"
+        for device in ("SAS-HDD", "SATA-SSD", "SAS-SSD", "NVMe")
+    ]
+    assert {line["line"]["color"] for line in layer} == {"#8a94a0"}
+    assert all(line["line"]["dash"] != "solid" for line in layer)
+    assert layer[0]["x"] == [50, 100, 150], "the run with 200 could not be completed"
+    mine = [line for line in both["throughput"]["data"] if line not in layer]
+    assert [line["y"] for line in mine] == [line["y"] for line in own["throughput"]["data"]]
+    computed = [
+        line["name"] for line in both["path-length"]["data"] if "(computed)" in line["name"]
+    ]
+    assert len(computed) == 4
+    assert both["p95"] == own["p95"], "printed as a picture: nothing to draw"
+
+    before, after = page(admin_client), page(admin_client, "?published=1")
+    assert 'class="published"' not in before
+    for value in ("110,357", "32.17", "180.35", "NA"):
+        assert value in after
+    # Outside of its boxes the layer changes nothing: same rows, same ratios.
+    rows = re.compile(r'<table class="compared">.*?</table>', re.S)
+    outside = [table for table in rows.findall(after) if "Not measured here" not in table]
+    assert outside == rows.findall(before)
+
+
+def test_one_config_can_stand_for_all_devices(admin_client: Client, three: None) -> None:
+    text = page(admin_client)
+    token = re.findall(r'<option value="([0-9a-f]{12})"[^>]*>server-default', text)
+    assert len(token) == 1
+    text = plain(page(admin_client, f"?config={token[0]}"))
+    assert "Every device is shown with the config server-default" in text
+    assert "recommended" not in text
+
+
+def test_another_family_is_chosen_by_its_key(admin_client: Client, three: None) -> None:
+    device = factories.make_device(kind="tmpfs", data_dir="/dev/shm")
+    workload = factories.make_workload(connections=8, measure_s=600)
+    factories.measured_study(device=device, workloads=[workload], blocks=1)
+    usual = page(admin_client)
+    assert "12 s measured, on" in plain(usual), "it has something to compare"
+    newest = families()[0].key
+    assert f'value="{newest}"' in usual
+    text = plain(page(admin_client, f"?family={newest}"))
+    assert "600 s measured, on" in text
+    assert "Only one device was measured like this." in text
+    assert "manage.py advise --template connections" in text
+    assert "one run" in text
+
+
+def test_charts_over_time_are_of_the_number_of_connections_that_is_chosen(
+    admin_client: Client, three: None
+) -> None:
+    assert "New-Orders over time, 8 connections" in plain(page(admin_client))
+    assert "New-Orders over time, 16 connections" in plain(page(admin_client, "?connections=16"))
+    eight, sixteen = (figures(admin_client, f"?connections={n}")["new-orders"] for n in (8, 16))
+    assert eight != sixteen
+    assert len(eight["data"][0]["y"]) == 12, "the measured seconds, without the warm-up"
+
+
+def test_without_samples_nothing_is_drawn_over_time(admin_client: Client) -> None:
+    measured_on(SATA)
+    assert set(figures(admin_client)) == {"throughput", "p95", "max", "path-length"}
+
+
+def test_an_empty_page_says_what_to_do(admin_client: Client) -> None:
+    text = page(admin_client)
+    assert "Nothing to compare yet" in text
+    assert "manage.py advise --template connections --device" in text
+    assert figures(admin_client) == {}
+    assert "110,357" in page(admin_client, "?published=1")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "?connections=x",
+        "?connections=99999999999999999999",
+        "?connections=٨",
+        "?config=%00&family=%00",
+        "?published=yes",
+    ],
+)
+def test_what_cannot_be_read_is_the_usual_choice(
+    admin_client: Client, three: None, query: str
+) -> None:
+    assert "New-Orders over time, 8 connections" in plain(page(admin_client, query))
+    assert figures(admin_client, query) == figures(admin_client)
+
+
+def test_runs_of_another_setup_are_said_to_be_left_out(admin_client: Client, three: None) -> None:
+    Run.objects.filter(device__kind="nvme", workload__connections=16).update(
+        comparability_key="b2" * 32,
+        fingerprint=factories.FINGERPRINT | {"data_scheduler": "none"},
+    )
+    assert "6 runs left out" in plain(page(admin_client))
+
+
+def test_no_config_of_d0_is_said(admin_client: Client) -> None:
+    measured_on(SATA)
+    Candidate.objects.update(durability="D2")
+    text = plain(page(admin_client))
+    assert "No config of durability class D0 ran here" in text
+    assert "server-default [D2]" in text
+
+
+@pytest.mark.parametrize("name", ["device-comparison", "device-comparison-charts"])
+def test_only_who_is_logged_in_reads_it(client: Client, name: str) -> None:
+    answer = client.get(reverse(name))
+    assert answer.status_code == 302
+    assert answer["Location"].startswith(reverse("login"))
+
+
+@pytest.mark.parametrize("name", ["device-comparison", "device-comparison-charts"])
+def test_it_is_only_read(admin_client: Client, name: str) -> None:
+    assert admin_client.post(reverse(name)).status_code == 405
