@@ -181,8 +181,8 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
-        "DurabilityEnum": "advisor.api.serializers.CLASSES",
-        "FormatEnum": "advisor.api.serializers.FORMAT_NAMES",
+        "DurabilityEnum": "advisor.api.serializers.common.CLASSES",
+        "FormatEnum": "advisor.api.serializers.common.FORMAT_NAMES",
     },
     "PATH_CONVERTER_OVERRIDES": {"id": int},
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -10,11 +10,9 @@ from rest_framework.views import APIView
 from advisor.api.documents import checked_document
 from advisor.api.errors import refusal
 from advisor.api.parsers import JSONParser
-from advisor.api.serializers import (
-    CheckedConfigSerializer,
-    CheckRequestSerializer,
-    ErrorSerializer,
-)
+from advisor.api.serializers.common import ErrorSerializer
+from advisor.api.serializers.configs import CheckedConfigSerializer
+from advisor.api.serializers.requests import CheckRequestSerializer
 from advisor.api.views import UNAUTHORISED
 from benchmarks.errors import BenchmarkError
 from tuning.catalogue.knob import Durability

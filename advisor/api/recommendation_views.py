@@ -17,12 +17,9 @@ from rest_framework.views import APIView
 from advisor.api.documents import recommendation_document
 from advisor.api.errors import ApiError, refusal
 from advisor.api.parsers import JSONParser
-from advisor.api.serializers import (
-    CLASSES,
-    ErrorSerializer,
-    ExportRequestSerializer,
-    RecommendationSerializer,
-)
+from advisor.api.serializers.common import CLASSES, ErrorSerializer
+from advisor.api.serializers.recommendations import RecommendationSerializer
+from advisor.api.serializers.requests import ExportRequestSerializer
 from advisor.api.views import UNAUTHORISED, studies
 from advisor.ids import MOST_ID
 from advisor.pages.downloads import download

@@ -17,16 +17,11 @@ from advisor.api.documents import ranking_rows, study_state, study_summary
 from advisor.api.errors import ApiError, refusal
 from advisor.api.parsers import JSONParser
 from advisor.api.results import results_document, run_documents
-from advisor.api.serializers import (
-    ErrorSerializer,
-    ExtendRequestSerializer,
-    RankingRowSerializer,
-    ResultsSerializer,
-    RunSerializer,
-    StudyPageSerializer,
-    StudyRequestSerializer,
-    StudyStateSerializer,
-)
+from advisor.api.serializers.common import ErrorSerializer
+from advisor.api.serializers.rankings import RankingRowSerializer
+from advisor.api.serializers.requests import ExtendRequestSerializer, StudyRequestSerializer
+from advisor.api.serializers.results import ResultsSerializer, RunSerializer
+from advisor.api.serializers.studies import StudyPageSerializer, StudyStateSerializer
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import Study

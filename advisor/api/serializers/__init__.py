@@ -1,0 +1,1 @@
+"""What the API takes (checked) and answers (documented; built in `advisor.api.documents`)."""

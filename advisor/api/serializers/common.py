@@ -1,0 +1,51 @@
+"""What requests and answers have in common, and the shape of an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from tuning.catalogue.knob import Durability
+from tuning.configs.target import parse_traits
+from tuning.export import FORMATS
+
+CLASSES = [one.value for one in Durability]
+FORMAT_NAMES = list(FORMATS)
+ORIGIN_HELP = (
+    'What the files were written for: "" takes them as they are, "older" is an older version '
+    'that is not known, else a server such as "mysql 5.7".'
+)
+TARGET_HELP = 'A server such as "mysql 8.4" or "mariadb 10.11.8".'
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """Refuses fields it does not know: a mistyped key would be an answer to something else."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        unknown = set(data) - set(self.fields) if isinstance(data, dict) else set()
+        if unknown:
+            raise serializers.ValidationError(
+                {name: ["There is no such field."] for name in sorted(unknown)}
+            )
+        return super().to_internal_value(data)
+
+
+class TargetField(serializers.CharField):
+    """A server's flavour and version, as `ServerTraits`."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return parse_traits(super().to_internal_value(data))
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from None
+
+
+class ErrorDetailSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField(help_text="A stable word for programs.")
+    message = serializers.CharField(help_text="One line for people.")
+    details = serializers.JSONField(required=False, help_text="Fields or lines, where there are.")
+
+
+class ErrorSerializer(serializers.Serializer[Any]):
+    error = ErrorDetailSerializer()

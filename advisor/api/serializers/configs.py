@@ -1,0 +1,82 @@
+"""Configs in answers: what became of their lines, and how they were checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from advisor.api.serializers.common import CLASSES
+from tuning.configs.notes import Action
+from tuning.configs.stages import Stage
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    line = serializers.IntegerField(allow_null=True)
+    option = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class NoteSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    action = serializers.ChoiceField(choices=list(Action))
+    detail = serializers.CharField()
+
+
+class LineSerializer(serializers.Serializer[Any]):
+    line = serializers.IntegerField(help_text="Counted from 1.")
+    name = serializers.CharField()
+    given = serializers.CharField(allow_null=True, help_text="Null: an option without a value.")
+    action = serializers.ChoiceField(choices=list(Action))
+    became = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
+        help_text="What the line sets: pairs of name and value.",
+    )
+    detail = serializers.CharField(help_text="Why, for people.")
+
+
+class DifferenceSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    requested = serializers.CharField()
+    effective = serializers.CharField(allow_null=True, help_text="Null: the server shows none.")
+
+
+class StageSerializer(serializers.Serializer[Any]):
+    stage = serializers.ChoiceField(choices=list(Stage))
+    reached = serializers.BooleanField(help_text="False: an earlier stage kept it from it.")
+    passed = serializers.BooleanField()
+    seconds = serializers.FloatField(allow_null=True, help_text="Of the trial start.")
+    problems = ProblemSerializer(many=True)
+    differences = DifferenceSerializer(many=True)
+    log_tail = serializers.CharField()
+
+
+class CandidateSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    is_baseline = serializers.BooleanField()
+    durability = serializers.ChoiceField(choices=CLASSES)
+    source = serializers.CharField()
+    knobs = serializers.DictField(child=serializers.CharField())
+    notes = NoteSerializer(many=True)
+    lines = LineSerializer(many=True, help_text="Of a file of yours; empty for a preset.")
+    checks = StageSerializer(many=True, help_text="Empty until they were made.")
+    refusal = serializers.CharField(help_text="Why the server does not take it; else empty.")
+    merged_into = serializers.CharField(
+        allow_null=True, help_text="The candidate that was measured for both."
+    )
+
+
+class CheckedConfigSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    target = serializers.CharField()
+    is_fine = serializers.BooleanField(help_text="Whether a study would take it.")
+    summary = serializers.CharField(help_text="One sentence for people.")
+    durability = serializers.ChoiceField(choices=CLASSES, help_text="Of what it comes to.")
+    lines = LineSerializer(many=True)
+    problems = ProblemSerializer(many=True)
+    notes = NoteSerializer(many=True)
+    knobs = serializers.DictField(child=serializers.CharField())
+    my_cnf = serializers.CharField(
+        allow_null=True,
+        help_text="What it comes to, below D0 with a warning at its top; null when it is refused.",
+    )

@@ -1,0 +1,80 @@
+"""Rows of a ranking in answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from advisor.api.serializers.common import CLASSES
+from benchmarks.models import RunState
+
+
+class MetricRankSerializer(serializers.Serializer[Any]):
+    """A candidate in the ranking by one metric; for times and path lengths less is better."""
+
+    rank = serializers.IntegerField(allow_null=True)
+    ratio_to_baseline = serializers.FloatField(allow_null=True)
+    interval_low = serializers.FloatField(allow_null=True)
+    interval_high = serializers.FloatField(allow_null=True)
+    tied_with = serializers.ListField(child=serializers.CharField())
+    better = serializers.BooleanField()
+    worse = serializers.BooleanField()
+
+
+class MetricRanksSerializer(serializers.Serializer[Any]):
+    tpmP = MetricRankSerializer()
+    p95_ms = MetricRankSerializer()
+    server_path_length = MetricRankSerializer()
+
+
+class RankingRowSerializer(serializers.Serializer[Any]):
+    rank = serializers.IntegerField(allow_null=True, help_text="Null: no run ended well.")
+    config = serializers.CharField(help_text="The candidate's name.")
+    outcome = serializers.CharField(
+        help_text=f"One of {', '.join(RunState.values)}; empty: not run yet."
+    )
+    tpmP = serializers.FloatField(
+        allow_null=True, help_text="Median over the blocks; New-Orders per minute, not tpmC."
+    )
+    ratio_to_baseline = serializers.FloatField(
+        allow_null=True, help_text="Of tpmP, within blocks; 1.1 is 10 % more."
+    )
+    p95_ms = serializers.FloatField(allow_null=True)
+    p99_ms = serializers.FloatField(allow_null=True)
+    max_ms = serializers.FloatField(allow_null=True)
+    server_path_length = serializers.FloatField(
+        allow_null=True, help_text="CPU cycles of mysqld per New-Order."
+    )
+    host_path_length = serializers.FloatField(
+        allow_null=True, help_text="CPU cycles of the whole host per New-Order."
+    )
+    runs = serializers.IntegerField(help_text="Runs that ended well.")
+    connections = serializers.IntegerField()
+    device = serializers.CharField(help_text="The device's data directory.")
+    durability = serializers.ChoiceField(
+        choices=CLASSES, help_text="Of the board; the baseline is on every one."
+    )
+    interval_low = serializers.FloatField(
+        allow_null=True, help_text="Of `ratio_to_baseline`: 95 %, for all rows of a board at once."
+    )
+    interval_high = serializers.FloatField(allow_null=True, help_text="Null also: no upper end.")
+    tied_with = serializers.ListField(
+        child=serializers.CharField(), help_text="Who shares its rank: they cannot be told apart."
+    )
+    better = serializers.BooleanField(help_text="Measurably better than the baseline.")
+    worse = serializers.BooleanField(help_text="Measurably worse than the baseline.")
+    at_most = serializers.FloatField(
+        allow_null=True, help_text="Bound of the ratio of a candidate that was cut short."
+    )
+    cut_short = serializers.IntegerField(help_text="Runs that were ended as hopeless.")
+    failures = serializers.IntegerField()
+    left_after_block = serializers.IntegerField(
+        allow_null=True, help_text="When it left the race; null: it did not."
+    )
+    left_reason = serializers.CharField(help_text="Why it left the race; else empty.")
+    on_pareto_front = serializers.BooleanField(
+        help_text="No candidate beats it in all three rankings."
+    )
+    by = MetricRanksSerializer(help_text="Its place in each of the three rankings.")
+    device_id = serializers.IntegerField()

@@ -1,0 +1,173 @@
+"""What the API takes: every body is checked here before a service sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rest_framework import serializers
+
+from advisor.api.serializers.common import (
+    CLASSES,
+    FORMAT_NAMES,
+    ORIGIN_HELP,
+    TARGET_HELP,
+    StrictSerializer,
+    TargetField,
+)
+from advisor.ids import MOST_ID
+from advisor.pages.config_texts import MOST_CONFIGS
+from tuning.catalogue.knob import Durability
+from tuning.configs.candidates import LONGEST_NAME
+from tuning.configs.cnf import MOST_CONFIG_BYTES
+from tuning.configs.target import ServerTraits
+from tuning.export import ExportRequest
+from tuning.services.requests import LARGEST, MOST_MINUTES, StudyRequest
+
+
+class ConfigTextSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=LONGEST_NAME)
+    text = serializers.CharField(
+        max_length=MOST_CONFIG_BYTES,
+        trim_whitespace=False,
+        help_text="The contents of a my.cnf; only tuning variables of [mysqld] are taken.",
+    )
+
+
+class StudyRequestSerializer(StrictSerializer):
+    """Asks for a study. Every field may be left out: the template's or the host's value holds."""
+
+    template = serializers.CharField(max_length=64, default="quick")
+    name = serializers.CharField(max_length=200, default="", allow_blank=True)
+    device = serializers.CharField(
+        max_length=1024, required=False, allow_null=True, help_text="A directory on the device."
+    )
+    server = serializers.CharField(
+        max_length=1024, required=False, allow_null=True, help_text="Path of a mysqld."
+    )
+    driver = serializers.ChoiceField(choices=["auto", "tpcc-mysql", "sysbench"], default="auto")
+    configs = ConfigTextSerializer(many=True, required=False, max_length=MOST_CONFIGS)
+    warehouses = serializers.IntegerField(min_value=1, required=False, allow_null=True)
+    connections = serializers.ListField(
+        child=serializers.IntegerField(min_value=1),
+        min_length=1,
+        required=False,
+        allow_null=True,
+    )
+    warmup_s = serializers.IntegerField(min_value=0, required=False, allow_null=True)
+    measure_s = serializers.IntegerField(min_value=1, required=False, allow_null=True)
+    blocks = serializers.IntegerField(min_value=1, required=False, allow_null=True)
+    seed = serializers.IntegerField(min_value=0, max_value=2**62, required=False, allow_null=True)
+
+    durability = serializers.ChoiceField(
+        choices=CLASSES,
+        default=Durability.D0.value,
+        help_text="The least safe class that candidates may have.",
+    )
+    translate_from = serializers.CharField(
+        max_length=64, default="", allow_blank=True, help_text=ORIGIN_HELP
+    )
+    keeps_duplicates = serializers.BooleanField(
+        default=False, help_text="Measures configs with the same effective values apart."
+    )
+    races = serializers.BooleanField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Drops candidates that are measurably behind. Null: as the template has it.",
+    )
+    confirms = serializers.BooleanField(
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Measures the winner afresh in pairs. Null: as the template has it.",
+    )
+    budget_minutes = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_MINUTES,
+        required=False,
+        allow_null=True,
+        help_text="Ends the blocks by time in place of their number.",
+    )
+
+    def study_request(self) -> StudyRequest:
+        values = dict(self.validated_data)
+        values["durability"] = Durability(values["durability"])
+        for name in ("device", "server"):
+            values[name] = Path(values[name]) if values.get(name) else None
+        values["configs"] = [
+            (config["name"], config["text"].encode()) for config in values.get("configs") or []
+        ]
+        return StudyRequest(**values)
+
+
+class ExtendRequestSerializer(StrictSerializer):
+    """Asks for more blocks of a study that has ended."""
+
+    blocks = serializers.IntegerField(min_value=1, max_value=LARGEST["blocks"])
+
+
+class CheckRequestSerializer(StrictSerializer):
+    """A my.cnf to be checked. Nothing is stored, and no server is started."""
+
+    text = serializers.CharField(max_length=MOST_CONFIG_BYTES, trim_whitespace=False)
+    name = serializers.CharField(max_length=LONGEST_NAME, default="my.cnf")
+    target = TargetField(
+        required=False,
+        allow_null=True,
+        help_text=f"{TARGET_HELP} Left out: the server of this host, under this host's rules.",
+    )
+    translate_from = serializers.CharField(
+        max_length=64, default="", allow_blank=True, help_text=ORIGIN_HELP
+    )
+    durability = serializers.ChoiceField(choices=CLASSES, default=Durability.D0.value)
+    connections = serializers.IntegerField(
+        min_value=1, max_value=LARGEST["connections"], required=False, allow_null=True
+    )
+
+
+class ExportRequestSerializer(StrictSerializer):
+    """Asks for a recommendation as a file."""
+
+    format = serializers.ChoiceField(choices=FORMAT_NAMES, default="cnf")
+    target = TargetField(required=False, allow_null=True, help_text=TARGET_HELP)
+    acknowledge = serializers.ChoiceField(
+        choices=CLASSES,
+        default=Durability.D0.value,
+        help_text="The least safe durability class that you accept.",
+    )
+    current = serializers.CharField(
+        max_length=MOST_CONFIG_BYTES,
+        required=False,
+        allow_null=True,
+        trim_whitespace=False,
+        help_text="Your my.cnf as it is now: needed for `diff`, used by the ways back.",
+    )
+    device = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_ID,
+        required=False,
+        allow_null=True,
+        help_text="Needed when there are several devices.",
+    )
+    connections = serializers.IntegerField(
+        min_value=1,
+        max_value=LARGEST["connections"],
+        required=False,
+        allow_null=True,
+        help_text="Needed when there are several workloads.",
+    )
+    durability = serializers.ChoiceField(
+        choices=CLASSES, required=False, allow_null=True, help_text="Of the board that it won."
+    )
+
+    def export_request(self) -> ExportRequest:
+        values = self.validated_data
+        target: ServerTraits | None = values.get("target")
+        current: str | None = values.get("current")
+        return ExportRequest(
+            format=values["format"],
+            target=target,
+            acknowledged=Durability(values["acknowledge"]),
+            current=None if current is None else current.encode(),
+        )

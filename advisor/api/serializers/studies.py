@@ -1,0 +1,80 @@
+"""A study in answers: what it is and how far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from advisor.api.serializers.configs import CandidateSerializer
+from tuning.models import StudyState
+
+
+class ServerSerializer(serializers.Serializer[Any]):
+    flavour = serializers.CharField()
+    version = serializers.CharField()
+    path = serializers.CharField()
+
+
+class DeviceSerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField()
+    kind = serializers.CharField()
+    data_dir = serializers.CharField()
+
+
+class WorkloadSerializer(serializers.Serializer[Any]):
+    driver = serializers.CharField()
+    warehouses = serializers.IntegerField()
+    connections = serializers.IntegerField()
+    warmup_s = serializers.IntegerField()
+    measure_s = serializers.IntegerField()
+
+
+class StudySerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    template = serializers.CharField()
+    state = serializers.ChoiceField(choices=StudyState.values)
+    reason_code = serializers.CharField(help_text="Why it failed, for programs; else empty.")
+    reason = serializers.CharField(help_text="Why it failed, for people; else empty.")
+    host = serializers.CharField()
+    server = ServerSerializer()
+    devices = DeviceSerializer(many=True)
+    workloads = WorkloadSerializer(many=True)
+    blocks = serializers.IntegerField()
+    seed = serializers.IntegerField()
+    durability = serializers.CharField()
+    races = serializers.BooleanField(help_text="Drops candidates that are measurably behind.")
+    confirms = serializers.BooleanField(help_text="Measures the winner afresh, in pairs.")
+    budget_minutes = serializers.IntegerField(allow_null=True)
+    keeps_duplicates = serializers.BooleanField()
+    conclusions = serializers.IntegerField(help_text="1, and one more with every extension.")
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class StudyPageSerializer(serializers.Serializer[Any]):
+    count = serializers.IntegerField(help_text="Of all studies, on all pages.")
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    results = StudySerializer(many=True)
+
+
+class ProgressSerializer(serializers.Serializer[Any]):
+    fraction = serializers.FloatField(help_text="0 to 1.")
+    text = serializers.CharField()
+    candidate = serializers.CharField(help_text="What is being measured; empty between runs.")
+    block = serializers.IntegerField()
+    blocks = serializers.IntegerField()
+    step = serializers.CharField()
+    runs_done = serializers.IntegerField()
+    runs_total = serializers.IntegerField()
+    eta_s = serializers.FloatField(allow_null=True, help_text="Seconds left; null: not known.")
+    pair = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
+    pairs = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
+
+
+class StudyStateSerializer(StudySerializer):
+    progress = ProgressSerializer()
+    candidates = CandidateSerializer(many=True)
