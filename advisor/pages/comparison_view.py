@@ -7,7 +7,7 @@ from typing import Any
 
 from advisor.pages.comparison_charts import CHARTS, ChartWords, connections_of
 from advisor.pages.comparison_choice import ComparisonChoice
-from advisor.pages.formatting import ABSENT
+from advisor.pages.formatting import ABSENT, decimals
 from benchmarks.models import Device
 from tuning import published
 from tuning.ratios import Ratio, ladder, ratio, spread
@@ -28,10 +28,10 @@ class Line:
 
 @dataclass(frozen=True)
 class PublishedLine:
-    """So many connections as the source prints them; the ratios follow from its figures."""
+    """So many connections, figures as the source prints them; the ratios follow from these."""
 
     connections: int
-    figures: list[float | None]
+    figures: list[str]
     ratios: list[Ratio | None]
 
 
@@ -41,6 +41,7 @@ class PublishedFigures:
 
     table: published.PublishedTable
     place: str
+    title: str
     devices: list[str]
     pairs: list[tuple[str, str]]
     lines: list[PublishedLine]
@@ -120,9 +121,15 @@ def _published() -> dict[str, Any]:
     cpu = published.table("cpu_by_connections")
     shown = {throughput.name, cpu.name}
     return {
-        "published_throughput": _figures(throughput, "Table 1", "tpmP", with_ratios=True),
-        "published_busy": _figures(cpu, "Table 2", "cpu_user_sys_pct"),
-        "published_iowait": _figures(cpu, "Table 3", "cpu_iowait_pct"),
+        "published_throughput": _figures(
+            throughput, "Table 1", "tpmP, New-Orders per minute", "tpmP", with_ratios=True
+        ),
+        "published_busy": _figures(
+            cpu, "Table 2", "CPU user + sys, % of all CPUs", "cpu_user_sys_pct", places=1
+        ),
+        "published_iowait": _figures(
+            cpu, "Table 3", "CPU I/O wait, % of all CPUs", "cpu_iowait_pct", places=1
+        ),
         "published_others": [
             (one, _rows(one)) for one in published.tables() if one.name not in shown
         ],
@@ -144,8 +151,21 @@ def _text(value: str | float | None) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
+def _as_printed(value: float | None, places: int | None) -> str:
+    """With so many places, or as many as it has; "NA" for a run that could not be completed."""
+    if value is None:
+        return "NA"
+    return _text(value) if places is None else decimals(value, places)
+
+
 def _figures(
-    table: published.PublishedTable, place: str, figure: str, *, with_ratios: bool = False
+    table: published.PublishedTable,
+    place: str,
+    title: str,
+    figure: str,
+    *,
+    places: int | None = None,
+    with_ratios: bool = False,
 ) -> PublishedFigures:
     figures = table.by_device(figure)
     devices = list(figures)
@@ -154,7 +174,7 @@ def _figures(
     lines = [
         PublishedLine(
             number,
-            [figures[device].get(number) for device in devices],
+            [_as_printed(figures[device].get(number), places) for device in devices],
             [
                 ratio(*(spread([figures[devices[place]].get(number)]) for place in step))
                 for step in steps
@@ -163,5 +183,5 @@ def _figures(
         for number in numbers
     ]
     return PublishedFigures(
-        table, place, devices, [(devices[a], devices[b]) for a, b in steps], lines
+        table, place, title, devices, [(devices[a], devices[b]) for a, b in steps], lines
     )
