@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,13 +56,10 @@ class Family:
     run_count: int
     newest_run: int
 
-    def all_runs(self) -> QuerySet[Run]:
-        """Its runs, also those without a figure."""
-        return Run.objects.filter(**self.shared)
-
     def ok_runs(self) -> QuerySet[Run]:
-        """Its runs that ended well."""
-        return self.all_runs().filter(
+        """Its runs: those that ended well, and are no older try of a place in a study."""
+        return Run.objects.filter(
+            **self.shared,
             state=RunState.OK,
             tpmP__gt=0,
             comparability_key__in=self.comparability_keys,
@@ -78,19 +75,18 @@ def families() -> list[Family]:
         .annotate(count=Count("pk"), newest=Max("pk"))
         .order_by()
     )
-    examples = {
-        run.pk: run
-        for run in Run.objects.filter(pk__in=[group["newest"] for group in groups])
-        .select_related("host", "server")
-        .only("fingerprint", "variables", "host", "server")
-    }
+    facts = _facts_by_key(groups)
     together = defaultdict(list)
     for group in groups:
-        shared = {name: group[name] for name in _SHARED}
-        facts = _facts(examples[group["newest"]])
-        text = json.dumps([list(shared.values()), facts], sort_keys=True)
+        shared = [group[name] for name in _SHARED]
+        text = json.dumps([shared, facts[group["comparability_key"]]], sort_keys=True)
         together[hashlib.sha256(text.encode()).hexdigest()[:12]].append(group)
-    found = [_family(key, parts, examples) for key, parts in together.items()]
+    newest = (
+        Run.objects.select_related("host", "server")
+        .only("host", "server")
+        .in_bulk([max(group["newest"] for group in parts) for parts in together.values()])
+    )
+    found = [_family(key, parts, newest, facts) for key, parts in together.items()]
     return sorted(found, key=lambda family: family.newest_run, reverse=True)
 
 
@@ -127,19 +123,24 @@ def _text(family: Family) -> str:
     return ", ".join(parts)
 
 
-def _family(key: str, groups: list[dict[str, Any]], examples: Mapping[int, Run]) -> Family:
-    newest = max(groups, key=lambda group: group["newest"])
-    run = examples[newest["newest"]]
+def _family(
+    key: str,
+    groups: list[dict[str, Any]],
+    newest: Mapping[int, Run],
+    facts: Mapping[str, Mapping[str, str]],
+) -> Family:
+    last = max(groups, key=lambda group: group["newest"])
+    run = newest[last["newest"]]
     return Family(
         key=key,
         host=run.host,
         server=run.server,
-        driver=newest["workload__driver"],
-        warehouses=newest["workload__warehouses"],
-        warmup_s=newest["workload__warmup_s"],
-        measure_s=newest["workload__measure_s"],
-        facts=_facts(run),
-        shared={name: newest[name] for name in _SHARED},
+        driver=last["workload__driver"],
+        warehouses=last["workload__warehouses"],
+        warmup_s=last["workload__warmup_s"],
+        measure_s=last["workload__measure_s"],
+        facts={**facts[last["comparability_key"]], "driver_version": last["driver_version"]},
+        shared={name: last[name] for name in _SHARED},
         comparability_keys=frozenset(group["comparability_key"] for group in groups),
         device_ids=frozenset(group["device_id"] for group in groups),
         run_count=sum(group["count"] for group in groups),
@@ -147,15 +148,23 @@ def _family(key: str, groups: list[dict[str, Any]], examples: Mapping[int, Run])
     )
 
 
-def _facts(run: Run) -> dict[str, str]:
-    """What must agree beside server, driver and sizes; the driver's version among it."""
+def _facts_by_key(groups: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """By comparability key what runs of that key share beside their device; one run tells."""
+    examples = {group["comparability_key"]: group["newest"] for group in groups}
+    return {
+        key: _facts(fingerprint, variables)
+        for key, fingerprint, variables in Run.objects.filter(
+            pk__in=examples.values()
+        ).values_list("comparability_key", "fingerprint", "variables")
+    }
+
+
+def _facts(fingerprint: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
     of_the_host = {
         name: value
-        for name, value in comparable_facts(run.fingerprint).items()
+        for name, value in comparable_facts(fingerprint).items()
         if not name.startswith(OF_THE_DEVICE)
     }
     return of_the_host | {
-        "driver_version": run.driver_version,
-        "log_bin": run.variables.get("log_bin", "unknown"),
-        "innodb_page_size": run.variables.get("innodb_page_size", "unknown"),
+        name: variables.get(name, "unknown") for name in ("log_bin", "innodb_page_size")
     }
