@@ -18,6 +18,8 @@ from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, Dataset, ensure_dataset
 from benchmarks.devices import DeviceIdentity, check_usable, identify_device
 from benchmarks.drivers.protocol import Driver, DriverResult, Load, Phase, Target
+from benchmarks.emulation.device import emulated_device
+from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import RunFailed
 from benchmarks.fingerprint import comparability_key, comparable_facts, host_fingerprint
 from benchmarks.layout import DeviceLayout
@@ -50,7 +52,9 @@ SampleRow = dict[str, float | int | None]
 @dataclass(frozen=True)
 class Plan:
     """All that one run needs to know. `options` are the candidate's knobs, `limits` what the run
-    may meet before it is void, and `cut_rule` says when it is not worth finishing.
+    may meet before it is void, and `cut_rule` says when it is not worth finishing. `emulation`
+    holds the server back to what a slower device does. `logs_with_data` leaves the redo log with
+    the data although the layout has a place for it, whose device is watched all the same.
     """
 
     name: str
@@ -62,6 +66,18 @@ class Plan:
     registry: Path
     limits: Limits = field(default_factory=Limits)
     cut_rule: CutRule | None = None
+    emulation: EmulationProfile | None = None
+    logs_with_data: bool = False
+
+    @property
+    def log_dir(self) -> Path | None:
+        """The run's own folder for its redo log; None where that is with the data."""
+        return None if self.logs_with_data else self.layout.run_log_dir(self.name)
+
+    def fingerprint(self, data: DeviceIdentity, log: DeviceIdentity | None) -> dict[str, str]:
+        """The host's, with the limits of the run's device."""
+        limits = self.emulation.facts() if self.emulation else {}
+        return host_fingerprint(data, log) | limits
 
 
 @dataclass(frozen=True)
@@ -157,6 +173,8 @@ def measure(
         clone(dataset, run_dir / "data", log_dir=log_dir, should_stop=should_stop)
         steps.enter("starting the server")
         with ExitStack() as stack:
+            places = [place for place in (run_dir, log_dir) if place]
+            cage = stack.enter_context(emulated_device(plan.emulation, places, run=plan.name))
             server = stack.enter_context(
                 running_server(
                     plan.binary,
@@ -166,14 +184,15 @@ def measure(
                     log_dir=log_dir,
                     options=plan.options,
                     should_stop=should_stop,
+                    confinement=cage,
                 )
             )
             stack.callback(steps.enter, "stopping the server")
             variables = server.variables()
-            before = host_fingerprint(data, log)
+            before = plan.fingerprint(data, log)
             sampler = Sampler.of(server.pid, data, log)
             driven = _drive(plan, server, sampler, run_dir, steps, should_stop)
-            fingerprint = host_fingerprint(data, log)
+            fingerprint = plan.fingerprint(data, log)
             log_tail = server.error_log_tail()
     conditions, disturbances = _look_for_disturbances(plan, sampler, driven)
     if changed := host_changed(comparable_facts(before), comparable_facts(fingerprint)):
@@ -209,7 +228,7 @@ def _devices(layout: DeviceLayout) -> tuple[DeviceIdentity, DeviceIdentity | Non
 def _run_dirs(plan: Plan, steps: Steps) -> Iterator[tuple[Path, Path | None]]:
     """The run's own folders; whatever is in them is deleted at the end."""
     run_dir = plan.layout.run_dir(plan.name)
-    log_dir = plan.layout.run_log_dir(plan.name)
+    log_dir = plan.log_dir
     folders = [run_dir] if log_dir is None else [run_dir, log_dir]
     try:
         for folder in folders:

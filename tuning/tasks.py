@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from benchmarks.models import Run
+from benchmarks.models import Probe, Run
+from benchmarks.services.probes import execute_probe
 from benchmarks.services.runs import execute_run
 from tuning.models import Study
 from tuning.services.cutting import cut_rule_of
-from tuning.services.dispatch import EXECUTE, PREPARE, advance_host
+from tuning.services.dispatch import EXECUTE, PREPARE, PROBE, advance_host
 from tuning.services.prepare import prepare_study
 
 
@@ -22,3 +23,9 @@ def execute(run_id: int) -> None:
 def prepare(study_id: int) -> None:
     prepare_study(study_id)
     advance_host(Study.objects.values_list("host_id", flat=True).get(pk=study_id))
+
+
+@shared_task(name=PROBE)
+def probe(probe_id: int) -> None:
+    if execute_probe(probe_id):
+        advance_host(Probe.objects.values_list("device__host_id", flat=True).get(pk=probe_id))

@@ -10,6 +10,7 @@ from django import forms
 from advisor.pages.config_texts import ConfigText
 from advisor.pages.words import STUDY_MAY_HAVE, origin_choices, target_choices
 from benchmarks.errors import BenchmarkError
+from benchmarks.services.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.configs.target import ServerTraits, parse_traits
 from tuning.errors import TuningError
@@ -182,6 +183,11 @@ class NewStudyForm(ConfigFields):
         """The directory on the device that was named."""
         return Path(self.cleaned_data["device"]) if self.cleaned_data["device"] else None
 
+    def devices(self) -> list[DeviceRequest]:
+        """What was asked for; empty for the host's usual device."""
+        path = self.device_path()
+        return [DeviceRequest(path)] if path else []
+
     def server_path(self) -> Path | None:
         """The server program that was named."""
         return Path(self.cleaned_data["server"]) if self.cleaned_data["server"] else None
@@ -192,7 +198,7 @@ class NewStudyForm(ConfigFields):
         return StudyRequest(
             template=data["template"],
             name=data["name"],
-            device=self.device_path(),
+            devices=self.devices(),
             server=self.server_path(),
             driver=data["driver"],
             configs=[(config.name, config.data) for config in configs],

@@ -14,6 +14,7 @@ from rest_framework.authtoken.models import Token
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.services.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.errors import InvalidConfig, Problem
 from tuning.models import Recommendation, Study, StudyState
@@ -181,7 +182,7 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
     assert service.request == StudyRequest(
         template="compare",
         name="Nightly",
-        device=Path("/srv/nvme"),
+        devices=[DeviceRequest(Path("/srv/nvme"))],
         server=Path("/opt/mysql/bin/mysqld"),
         driver="sysbench",
         configs=[("prod", b"[mysqld]\nsync_binlog = 1\n")],

@@ -15,6 +15,7 @@ from django.urls import reverse
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
 from benchmarks.servers.binary import Flavour
+from benchmarks.services.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.configs.target import ServerTraits
 from tuning.errors import InvalidConfig, Problem, TuningError
@@ -116,7 +117,8 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
     request = service.request
     assert request is not None
     assert (request.name, request.driver) == ("Mine", "sysbench")
-    assert (request.device, request.server) == (Path("/srv/nvme"), Path("/opt/mysql/bin/mysqld"))
+    assert request.devices == [DeviceRequest(Path("/srv/nvme"))]
+    assert request.server == Path("/opt/mysql/bin/mysqld")
     assert (request.warehouses, request.connections) == (20, [8, 32])
     assert (request.durability, request.translate_from) == (Durability.D1, "mysql 5.7")
     assert request.keeps_duplicates

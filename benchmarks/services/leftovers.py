@@ -32,14 +32,14 @@ def clear_leftovers(host_id: int) -> list[str]:
     done += sweep_cgroups()
     running = Run.objects.filter(host_id=host_id, state=RunState.RUNNING)
     alive = {f"{RUN_PREFIX}{run.pk}" for run in running if not is_dead(run.claimed_by)}
-    for device in Device.objects.filter(host_id=host_id):
-        for place in (device.data_dir, device.log_dir):
-            if place:
-                done += [f"deleted {path}" for path in _sweep_loads(Path(place))]
-                layout = DeviceLayout(Path(place))
-                done += _clear_runs(layout.run_dir(""), alive)
-                done += [f"deleted {path}" for path in sweep_trials(layout.trials_dir)]
-                done += [f"deleted {path}" for path in sweep_probes(layout.root)]
+    devices = Device.objects.filter(host_id=host_id)
+    places = {place for pair in devices.values_list("data_dir", "log_dir") for place in pair}
+    for place in sorted(places - {""}):
+        done += [f"deleted {path}" for path in _sweep_loads(Path(place))]
+        layout = DeviceLayout(Path(place))
+        done += _clear_runs(layout.run_dir(""), alive)
+        done += [f"deleted {path}" for path in sweep_trials(layout.trials_dir)]
+        done += [f"deleted {path}" for path in sweep_probes(layout.root)]
     return done
 
 

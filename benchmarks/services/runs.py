@@ -17,7 +17,6 @@ from benchmarks.datasets.golden import FULL
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError, RunFailed
-from benchmarks.layout import DeviceLayout
 from benchmarks.measure import (
     CutShort,
     Disturbed,
@@ -147,10 +146,9 @@ def plan_for(run: Run) -> Plan:
             seed=run.seed,
         ),
         options=dict(run.config.knobs),
-        layout=DeviceLayout(
-            data_dir=Path(device.data_dir),
-            log_dir=Path(device.log_dir) if device.log_dir else None,
-        ),
+        layout=device.layout,
+        emulation=device.profile,
+        logs_with_data=run.logs_with_data,
         registry=settings.INSTANCE_REGISTRY,
         limits=Limits(
             steal_pct=settings.STEAL_LIMIT_PCT,

@@ -75,7 +75,7 @@ def check_text(
     origin = origin_of(translate_from)
     if target is None:
         target = server_here(server)
-        circumstances = circumstances_here(device or settings.DEFAULT_DEVICE, connections)
+        circumstances = circumstances_here({device or settings.DEFAULT_DEVICE}, connections)
     else:
         circumstances = Circumstances(connections=connections) if connections else UNKNOWN
     report = import_cnf(

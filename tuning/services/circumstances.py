@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from benchmarks.datasets.rules import estimated_bytes
@@ -13,25 +14,43 @@ from tuning.configs.circumstances import Circumstances
 from tuning.configs.resources import HostResources
 
 
-def circumstances_here(device: Path | None, connections: int | None) -> Circumstances:
-    """This host, a directory on the device and a workload that opens so many connections."""
+def circumstances_here(
+    devices: Collection[Path], connections: int | None, memory_limit: int | None = None
+) -> Circumstances:
+    """This host, a directory on each device and a workload that opens so many connections.
+
+    `memory_limit` is that of the device that leaves the server the least.
+    """
     return Circumstances(
-        memory_budget_bytes=memory_budget(),
+        memory_budget_bytes=_at_most(memory_limit),
         connections=connections,
-        direct_io=supports_direct_io(device) if device else None,
+        direct_io=_takes_direct_io(devices),
         logical_cpus=logical_cpus(),
         host_memory_bytes=host_memory(),
         open_files=open_files(),
     )
 
 
-def resources_here(warehouses: int) -> HostResources:
+def resources_here(warehouses: int, memory_limit: int | None = None) -> HostResources:
     """This host's memory and processors, and the size of so many warehouses of data."""
     return HostResources(
-        memory_bytes=memory_budget(),
+        memory_bytes=_at_most(memory_limit),
         logical_cpus=logical_cpus(),
         data_bytes=estimated_bytes(warehouses),
     )
+
+
+def _takes_direct_io(devices: Collection[Path]) -> bool | None:
+    """Whether all do; None where nobody knows."""
+    answers = [supports_direct_io(device) for device in devices]
+    if False in answers:
+        return False
+    return True if answers and None not in answers else None
+
+
+def _at_most(limit: int | None) -> int:
+    budget = memory_budget()
+    return budget if limit is None else min(budget, limit)
 
 
 def logical_cpus() -> int:

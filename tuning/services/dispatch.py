@@ -13,7 +13,7 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from benchmarks.models import Host, Run, RunState
+from benchmarks.models import Host, Probe, ProbeState, Run, RunState
 from benchmarks.services import heartbeat
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.services.continuation import continue_study
@@ -24,13 +24,33 @@ logger = logging.getLogger(__name__)
 
 EXECUTE = "tuning.execute"
 PREPARE = "tuning.prepare"
+PROBE = "benchmarks.probe"
 
 
 def advance_host(host_id: int) -> None:
-    """Take the next step of the host's oldest unfinished study; the others wait their turn."""
+    """Take the next step of the host's oldest unfinished study; the others wait their turn.
+
+    A probe goes before a study that has not begun, and waits for one that has: what it does to a
+    device's caches would be seen in the next run.
+    """
     while study := _oldest_active(host_id):
+        if study.state == StudyState.QUEUED and _send_probe(host_id):
+            return
         if not _advance(study):
             return
+    _send_probe(host_id)
+
+
+def _send_probe(host_id: int) -> bool:
+    """Wake the worker for the host's oldest probe; True while there is one."""
+    there = Probe.objects.filter(device__host_id=host_id).select_related("device__host")
+    if there.filter(state=ProbeState.RUNNING).exists():
+        return True
+    probe = there.filter(state=ProbeState.QUEUED).order_by("pk").first()
+    if probe is None:
+        return False
+    _send(PROBE, probe.pk, probe.device.host)
+    return True
 
 
 def _oldest_active(host_id: int) -> Study | None:

@@ -63,8 +63,10 @@ def _date(study: Study) -> str:
 
 
 def _device_text(device: Device) -> str:
-    parts = [device.kind, device.model, device.block_device, device.file_system]
-    return f"{', '.join(part for part in parts if part)}: {device.data_dir}"
+    limits = device.emulation_label
+    parts = [limits or device.kind, device.model, device.block_device, device.file_system]
+    logs = f", redo logs in {device.log_dir}" if device.log_dir else ""
+    return f"{', '.join(part for part in parts if part)}: {device.data_dir}{logs}"
 
 
 def _effect(board: Board, recommendation: Recommendation, baseline: Candidate) -> Effect:

@@ -7,9 +7,9 @@ end up with the same effective values one is measured for all.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
+from math import inf
 from typing import Any
 
 from django.conf import settings
@@ -17,9 +17,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchmarks.datasets.pristine import ensure_pristine
+from benchmarks.emulation.device import emulated_device
+from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import RunFailed
-from benchmarks.layout import DeviceLayout
-from benchmarks.models import Run, RunState
+from benchmarks.models import Device, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial, try_config
@@ -62,24 +63,44 @@ def try_candidates(
     Raises NothingToCompare, with the baseline's log where the server refuses that one, and
     RunFailed or another BenchmarkError for what is not a config's fault.
     """
-    device = Path(study.devices.order_by("pk")[0].data_dir)
+    devices = list(study.devices.order_by("pk"))
     most = max(workload.connections for workload in study.workloads.all())
-    gate = _Gate(study, binary, circumstances_here(device, most), DeviceLayout(device))
+    tightest = _tightest(devices)
+    limit = tightest.profile.memory_bytes if tightest.profile else None
+    paths = {device.layout.data_dir for device in devices}
+    gate = _Gate(study, binary, circumstances_here(paths, most, limit), tightest)
     report("preparing trial starts")
     gate.prepare(should_stop)
     waiting = study.candidates.filter(refusal="", merged_into=None).select_related("config")
     candidates = sorted(waiting, key=lambda candidate: not candidate.is_baseline)
-    first_with: dict[str, Candidate] = {}
+    first_with: dict[tuple[str, bool], Candidate] = {}
     for number, candidate in enumerate(candidates, start=1):
         report(f"trying {candidate.name} on the server ({number} of {len(candidates)})")
         trial = gate.try_one(candidate, should_stop)
         if trial is None:
             continue
         same = signature(trial.variables, gate.target, candidate.config.knobs)
-        twin = first_with.setdefault(same, candidate)
+        twin = first_with.setdefault((same, candidate.logs_with_data), candidate)
         if twin is not candidate and not study.keeps_duplicates:
             _merge(candidate, twin)
     _check_what_is_left(study)
+
+
+def _tightest(devices: Sequence[Device]) -> Device:
+    """The one that leaves a server the least memory; of equals the first."""
+
+    def memory(device: Device) -> float:
+        limit = device.profile.memory_bytes if device.profile else None
+        return inf if limit is None else limit
+
+    return min(devices, key=memory)
+
+
+def _only_memory(profile: EmulationProfile | None) -> EmulationProfile | None:
+    """The limit that decides whether a server starts at all, without those that only slow it."""
+    if profile is None or profile.memory_bytes is None:
+        return None
+    return EmulationProfile(profile.name, profile.kind, memory_bytes=profile.memory_bytes)
 
 
 class _Gate:
@@ -90,14 +111,15 @@ class _Gate:
         study: Study,
         binary: ServerBinary,
         circumstances: Circumstances,
-        layout: DeviceLayout,
+        device: Device,
     ) -> None:
         self.target = ServerTraits.of(binary)
         self._study = study
         self._binary = binary
         self._circumstances = circumstances
-        self._layout = layout
-        self._pristine = layout.root
+        self._layout = device.layout
+        self._memory = _only_memory(device.profile)
+        self._pristine = self._layout.root
 
     def prepare(self, should_stop: Callable[[], bool]) -> None:
         self._pristine = ensure_pristine(
@@ -108,16 +130,19 @@ class _Gate:
         """Start the candidate and store what came of it; None when the server refuses it."""
         knobs = candidate.config.knobs
         redo = Expected(knobs, self.target, self._circumstances).redo() or 0
+        name = f"trial-{candidate.pk}"
         try:
-            trial = try_config(
-                self._binary,
-                knobs,
-                pristine=self._pristine,
-                work_dir=self._layout.trials_dir,
-                registry=settings.INSTANCE_REGISTRY,
-                redo_bytes=redo,
-                should_stop=should_stop,
-            )
+            with emulated_device(self._memory, [self._layout.root], run=name) as cage:
+                trial = try_config(
+                    self._binary,
+                    knobs,
+                    pristine=self._pristine,
+                    work_dir=self._layout.trials_dir,
+                    registry=settings.INSTANCE_REGISTRY,
+                    redo_bytes=redo,
+                    should_stop=should_stop,
+                    confinement=cage,
+                )
         except RunFailed as failure:
             full = failure.outcome is Outcome.DISK_FULL and redo <= USUAL_REDO_BYTES
             if full or failure.outcome is Outcome.CANCELLED:

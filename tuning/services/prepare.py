@@ -90,8 +90,9 @@ def _prepare_claimed(study: Study) -> None:
 def _load_all(
     study: Study, binary: ServerBinary, progress: ProgressCallback, pulse: Heartbeat
 ) -> None:
-    for device in study.devices.all():
-        layout = DeviceLayout(data_dir=Path(device.data_dir))
+    # Emulated devices share the dataset of the real one that they are made of.
+    for place in sorted(set(study.devices.values_list("data_dir", flat=True))):
+        layout = DeviceLayout(data_dir=Path(place))
         for warehouses in {workload.warehouses for workload in study.workloads.all()}:
             ensure_dataset(
                 binary,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.services.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.configs.settled import ANY_VERSION, Origin
 from tuning.configs.target import parse_traits
@@ -34,6 +35,8 @@ class BadRequest(TuningError):
 class StudyRequest:
     """What a user asks for; None means the template's or the host's own value.
 
+    Without `devices` it is the host's usual one.
+
     `durability` is the least safe class that files may have; the template's own candidates may
     have that of the template. `translate_from` is the server
     that the files were written for ("mysql 5.7"), "older" when nobody knows, "" to take them as
@@ -44,7 +47,7 @@ class StudyRequest:
 
     template: str = "quick"
     name: str = ""
-    device: Path | None = None
+    devices: list[DeviceRequest] = field(default_factory=list)
     server: Path | None = None
     driver: str = "auto"
     configs: list[tuple[str, bytes]] = field(default_factory=list)

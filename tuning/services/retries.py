@@ -70,6 +70,7 @@ def _retry(slot: Slot) -> None:
             workload=old.workload,
             config=old.config,
             seed=old.seed,
+            logs_with_data=old.logs_with_data,
             retry_of=old,
         )
         # Only one of two that do this at once wins, and none after the study was cancelled.

@@ -15,13 +15,14 @@ from django.utils import timezone
 
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
 from benchmarks.datasets.rules import estimated_directory_bytes
-from benchmarks.devices import DeviceIdentity, check_usable, identify_device
+from benchmarks.devices import check_usable
 from benchmarks.drivers.select import find_driver
 from benchmarks.layout import DeviceLayout
 from benchmarks.models import Host, Run, RunState
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
 from benchmarks.services import heartbeat
+from benchmarks.services.devices import FoundDevice, device_row
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.circumstances import Circumstances
 from tuning.configs.expected import Expected
@@ -32,6 +33,7 @@ from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.services.circumstances import circumstances_here, logical_cpus, resources_here
 from tuning.services.continuation import continue_study, queue_more_blocks
+from tuning.services.devices import find_devices, least_memory, room_for_pool
 from tuning.services.dispatch import advance_host
 from tuning.services.forecast import ASSUMED_OVERHEAD_S
 from tuning.services.requests import (
@@ -44,12 +46,11 @@ from tuning.services.requests import (
 )
 from tuning.services.study_rows import (
     candidate_row,
-    device_row,
     server_row,
     workload_row,
 )
 from tuning.statistics.budget import plan
-from tuning.study_templates import load_template
+from tuning.study_templates import StudyTemplate, load_template
 
 # Room for the golden copy, the clone of the run at hand, and what a run adds to it.
 COPIES_ON_DEVICE = 2.2
@@ -66,25 +67,28 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     sizes = sizes_of(request, template, logical_cpus())
     driver = find_driver(request.driver)
     binary = find_server(request.server, settings.BROUGHT_SERVERS_DIR)
-    identity = _usable_device(request.device)
-    needed = _needed_bytes(binary, identity.path, sizes.warehouses)
-    check_usable(identity.path, needed)
+    devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
+    _check_log_device(template, devices)
+    room = _check_room(binary, devices, sizes.warehouses)
+    limit = least_memory(devices)
     origin = origin_of(request.translate_from)
     target = ServerTraits.of(binary)
-    circumstances = circumstances_here(identity.path, max(sizes.connections))
+    paths = {device.data.path for device in devices}
+    circumstances = circumstances_here(paths, max(sizes.connections), limit)
     planned = plan_candidates(
         template,
         request.configs,
         target,
-        resources=resources_here(sizes.warehouses),
+        resources=resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour)),
         durability=request.durability,
         circumstances=circumstances,
         translate=origin is ANY_VERSION or origin or False,
     )
     measured = [plan for plan in planned if not plan.left_out]
     _check_candidates(template.name, measured, planned)
-    _check_budget(request, sizes, candidates=len(measured) - 1)
-    _check_redo(measured, target, circumstances, free=identity.free_bytes - needed)
+    arenas = len(devices) * len(sizes.connections)
+    _check_budget(request, sizes, candidates=len(measured) - 1, arenas=arenas)
+    _check_redo(measured, target, circumstances, free=room)
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(
@@ -101,8 +105,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             budget_minutes=request.budget_minutes,
             created_by=user,
         )
-        device = device_row(host, identity)
-        study.devices.add(device)
+        study.devices.add(*(device_row(host, device) for device in devices))
         workloads = [
             workload_row(driver.name, sizes, connections) for connections in sizes.connections
         ]
@@ -190,29 +193,37 @@ def _check_redo(
         raise InvalidConfig(problems)
 
 
-def _check_budget(request: StudyRequest, sizes: Sizes, candidates: int) -> None:
+def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, arenas: int) -> None:
     """Refuse minutes that hold too few blocks to tell a difference from noise."""
     if request.budget_minutes is None:
         return
     run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
-    places = len(sizes.connections)
-    fits = plan(request.budget_minutes / places, candidates, run_s)
+    fits = plan(request.budget_minutes / arenas, candidates, run_s)
     if not fits.is_enough:
         needed = fits.least_blocks * (candidates + 2) * run_s + fits.pairs_s
         raise BadRequest(
             f"budget_minutes of {request.budget_minutes} holds {fits.blocks} blocks, and a study "
-            f"of this size needs {fits.least_blocks}: about {ceil(places * needed / 60)} minutes"
+            f"of this size needs {fits.least_blocks}: about {ceil(arenas * needed / 60)} minutes"
         )
 
 
-def _usable_device(named: Path | None) -> DeviceIdentity:
-    if named is None:
-        named = settings.DEFAULT_DEVICE
-        named.mkdir(parents=True, exist_ok=True)
-        named.chmod(0o755)  # whatever the umask: the server's user has to pass through
-    path = named.expanduser().absolute()
-    check_usable(path, 0)
-    return identify_device(path)
+def _check_log_device(template: StudyTemplate, devices: Sequence[FoundDevice]) -> None:
+    """Refuse a question about redo logs of their own device where they have none."""
+    if template.needs_log_device and any(device.log is None for device in devices):
+        raise BadRequest(
+            f"template {template.name!r} needs a directory for redo logs on a device of its own"
+        )
+
+
+def _check_room(binary: ServerBinary, devices: Sequence[FoundDevice], warehouses: int) -> int:
+    """Bytes that are left beside the data on the fullest device. Raises DeviceUnusable."""
+    left = []
+    for device in devices:
+        needed = _needed_bytes(binary, device.data.path, warehouses)
+        check_usable(device.data.path, needed)
+        on_logs = (device.log or device.data).free_bytes - (0 if device.log else needed)
+        left.append(on_logs)
+    return min(left)
 
 
 def _needed_bytes(binary: ServerBinary, device: Path, warehouses: int) -> int:

@@ -7,7 +7,6 @@ from dataclasses import asdict
 
 from django.db.models import Max
 
-from benchmarks.devices import DeviceIdentity
 from benchmarks.models import Config, Device, Host, Run, Server, Workload
 from benchmarks.servers.binary import ServerBinary
 from tuning.configs.candidates import PlannedCandidate
@@ -16,23 +15,6 @@ from tuning.configs.knobs import config_hash
 from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study
 from tuning.services.evidence import traits_of
 from tuning.services.requests import Sizes
-
-
-def device_row(host: Host, identity: DeviceIdentity) -> Device:
-    """The row of the device, as it is found now."""
-    device, _ = Device.objects.update_or_create(
-        host=host,
-        data_dir=str(identity.path),
-        log_dir="",
-        defaults={
-            "kind": identity.kind,
-            "block_device": identity.block_device or "",
-            "model": identity.model,
-            "file_system": identity.file_system,
-            "scheduler": identity.scheduler,
-        },
-    )
-    return device
 
 
 def server_row(host: Host, binary: ServerBinary) -> Server:
@@ -77,6 +59,7 @@ def candidate_row(study: Study, position: int, plan: PlannedCandidate) -> Candid
         ],
         lines=[asdict(line) for line in plan.report.lines] if plan.report else [],
         refusal=plan.left_out,
+        logs_with_data=plan.logs_with_data,
     )
 
 
@@ -111,5 +94,6 @@ def add_slots(
                 workload=workload,
                 config=candidate.config,
                 seed=study.seed + place,
+                logs_with_data=candidate.logs_with_data,
             ),
         )

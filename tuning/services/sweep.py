@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from benchmarks.models import Host, Run, RunState
+from benchmarks.models import Host, Probe, ProbeState, Run, RunState
 from benchmarks.services import heartbeat
 from benchmarks.services.claims import is_dead
 from tuning.models import Study, StudyState
@@ -30,6 +30,10 @@ def sweep_host(host_id: int) -> None:
     ):
         if _is_abandoned(study.claimed_by, study.heartbeat_at):
             _release(study)
+    probes = Probe.objects.filter(device__host_id=host_id, state=ProbeState.RUNNING)
+    for probe in probes.defer("result"):
+        if _is_abandoned(probe.claimed_by, probe.heartbeat_at):
+            _lose_probe(probe)
     advance_host(host_id)
 
 
@@ -41,6 +45,9 @@ def request_stop(host_id: int) -> None:
     )
     Study.objects.filter(host_id=host_id, state=StudyState.PREPARING, stop_request="").exclude(
         claimed_by=""
+    ).update(stop_request=stop)
+    Probe.objects.filter(
+        device__host_id=host_id, state=ProbeState.RUNNING, stop_request=""
     ).update(stop_request=stop)
 
 
@@ -58,6 +65,14 @@ def _lose(run: Run) -> None:
     )
     if lost:
         logger.warning("run %s is lost: its worker died", run.pk)
+
+
+def _lose_probe(probe: Probe) -> None:
+    lost = Probe.objects.filter(pk=probe.pk, state=ProbeState.RUNNING).update(
+        state=ProbeState.LOST, finished_at=timezone.now(), step="", reason="the worker died"
+    )
+    if lost:
+        logger.warning("probe %s is lost: its worker died", probe.pk)
 
 
 def _release(study: Study) -> None:

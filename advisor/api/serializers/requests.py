@@ -17,6 +17,7 @@ from advisor.api.serializers.common import (
 )
 from advisor.ids import MOST_ID
 from advisor.pages.config_texts import MOST_CONFIGS
+from benchmarks.services.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.configs.candidates import LONGEST_NAME
 from tuning.configs.cnf import MOST_CONFIG_BYTES
@@ -93,8 +94,9 @@ class StudyRequestSerializer(StrictSerializer):
     def study_request(self) -> StudyRequest:
         values = dict(self.validated_data)
         values["durability"] = Durability(values["durability"])
-        for name in ("device", "server"):
-            values[name] = Path(values[name]) if values.get(name) else None
+        values["server"] = Path(values["server"]) if values.get("server") else None
+        device = values.pop("device", None)
+        values["devices"] = [DeviceRequest(Path(device))] if device else []
         values["configs"] = [
             (config["name"], config["text"].encode()) for config in values.get("configs") or []
         ]

@@ -20,12 +20,16 @@ from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking
+from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
+from benchmarks.services.devices import NATIVE, DeviceRequest
+from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.knob import Durability
 from tuning.configs.cnf import read_cnf
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export import FORMATS
 from tuning.models import Study, StudyState
+from tuning.services.devices import MB
 from tuning.services.requests import BadRequest, StudyRequest, origin_of
 from tuning.services.studies import cancel_study, create_study
 
@@ -39,7 +43,37 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--template", default="quick", help="study template (default: quick)")
-        parser.add_argument("--device", type=Path, help="a directory on the device to measure")
+        parser.add_argument(
+            "--device",
+            type=Path,
+            action="append",
+            default=[],
+            metavar="DIR",
+            help="a directory on the device to measure; may be repeated",
+        )
+        parser.add_argument(
+            "--log-dir", type=Path, metavar="DIR", help="one on another device, for redo logs"
+        )
+        parser.add_argument(
+            "--device-kind",
+            type=DeviceKind,
+            choices=list(DeviceKind),
+            metavar="KIND",
+            help=f"what the device is, where it cannot be seen: {', '.join(DeviceKind)}",
+        )
+        parser.add_argument(
+            "--emulate",
+            action="append",
+            default=[],
+            choices=[NATIVE, *shipped_profiles()],
+            help="measure the device under these limits; may be repeated, native is without",
+        )
+        parser.add_argument(
+            "--memory-limit",
+            type=int,
+            metavar="MB",
+            help="what a server may use, its page cache included (MB of 10^6 bytes)",
+        )
         parser.add_argument("--server", type=Path, metavar="PATH_TO_MYSQLD")
         parser.add_argument("--driver", default="auto", choices=["auto", "tpcc-mysql", "sysbench"])
         parser.add_argument(
@@ -151,7 +185,7 @@ class Command(BaseCommand):
 def _run(options: dict[str, Any], console: Console) -> Study:
     request = StudyRequest(
         template=options["template"],
-        device=options["device"],
+        devices=_devices(options),
         server=options["server"],
         driver=options["driver"],
         configs=options["config"],
@@ -179,6 +213,22 @@ def _run(options: dict[str, Any], console: Console) -> Study:
         tail = f"\n{study.log_tail}" if study.log_tail else ""
         raise StudyFailed(study.reason_code or study.state, f"{study.reason}{tail}")
     return study
+
+
+def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
+    """Every directory under every profile; none of both is the host's usual device."""
+    memory_mb = options["memory_limit"]
+    return [
+        DeviceRequest(
+            path=path,
+            log_dir=options["log_dir"],
+            emulate=emulate,
+            memory_bytes=None if memory_mb is None else memory_mb * MB,
+            kind=options["device_kind"],
+        )
+        for path in options["device"] or [None]
+        for emulate in options["emulate"] or [""]
+    ]
 
 
 def _one_line(error: Exception) -> str:

@@ -1,0 +1,201 @@
+"""From a directory that a user names to the row of the device behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.devices import DeviceIdentity, check_usable, identify_device
+from benchmarks.emulation.device import why_unavailable
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.emulation.shipped import RealFigures, shipped_profiles
+from benchmarks.errors import DeviceUnusable, EmulationUnavailable
+from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.storage.kinds import DeviceKind
+
+#: The profile that holds nothing back: the device as it is, perhaps with less memory.
+NATIVE = "native"
+
+
+@dataclass(frozen=True)
+class DeviceRequest:
+    """A device as a user names it.
+
+    path: a directory on it, None for the host's usual one. log_dir: one for the redo logs on
+    another device. emulate: a shipped profile's name; "" and "native" for the device as it is.
+    memory_bytes: limits all memory of the server, its page cache included. kind: the user's
+    correction; None leaves the one that was made before.
+    """
+
+    path: Path | None = None
+    log_dir: Path | None = None
+    emulate: str = ""
+    memory_bytes: int | None = None
+    kind: DeviceKind | None = None
+
+
+@dataclass(frozen=True)
+class FoundDevice:
+    """What is behind a request, looked at and tried."""
+
+    data: DeviceIdentity
+    log: DeviceIdentity | None
+    emulation: EmulationProfile | None
+    kind: DeviceKind | None
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """What the server may use of the host's memory; None for all of it."""
+        return self.emulation.memory_bytes if self.emulation else None
+
+
+def find_device(
+    request: DeviceRequest, *, default: Path, memory_bytes: int | None = None
+) -> FoundDevice:
+    """Look at the device; `default` is used (and made) where no path is named.
+
+    `memory_bytes` is the limit of an emulated device for which none is asked. Raises
+    DeviceUnusable and EmulationUnavailable, with what stands in the way.
+    """
+    path = _usable(request.path, default)
+    data = identify_device(path, kind=request.kind)
+    log = None
+    if request.log_dir is not None:
+        log_dir = request.log_dir.expanduser().absolute()
+        check_usable(log_dir, 0)
+        log = identify_device(log_dir)
+        if log.path == data.path:
+            raise DeviceUnusable(f"{log_dir}: is the data's directory; name another for the logs")
+    profile = _profile(request, data, memory_bytes)
+    if profile is not None:
+        paths = [found.path for found in (data, log) if found is not None]
+        if missing := why_unavailable(profile, paths):
+            raise EmulationUnavailable(missing)
+    return FoundDevice(data, log, profile, request.kind)
+
+
+def device_row(host: Host, found: FoundDevice) -> Device:
+    """The row of this device, as it is found now; where another was in its place, a new one."""
+    with transaction.atomic():
+        place = {
+            "host": host,
+            "data_dir": str(found.data.path),
+            "log_dir": str(found.log.path) if found.log else "",
+            "emulation_label": found.emulation.label() if found.emulation else "",
+            "retired_at": None,
+        }
+        row = Device.objects.select_for_update().filter(**place).first()
+        if row is not None and not _is_same(row, found):
+            row.retired_at = timezone.now()
+            row.save(update_fields=["retired_at"])
+            row = None
+        if row is None:
+            row = Device(**place)
+        _fill_in(row, found)
+        row.save()
+    return row
+
+
+def correct_kind(device: Device, kind: DeviceKind | None) -> None:
+    """Take the user's word for what the device is; None takes it back.
+
+    Raises DeviceUnusable for a throttled device, which is what its limits make of it.
+    """
+    if _is_throttled(device.profile):
+        raise DeviceUnusable("an emulated device is of the kind that it stands for")
+    device.kind_correction = kind.value if kind else ""
+    device.kind = device.kind_correction or device.discovered_kind
+    device.save(update_fields=["kind", "kind_correction"])
+
+
+def _usable(named: Path | None, default: Path) -> Path:
+    path = default if named is None else named.expanduser().absolute()
+    if named is None:
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o755)  # whatever the umask: the server's user has to pass through
+    check_usable(path, 0)
+    return path
+
+
+def _profile(
+    request: DeviceRequest, data: DeviceIdentity, otherwise: int | None
+) -> EmulationProfile | None:
+    name = request.emulate
+    try:
+        if name not in ("", NATIVE):
+            shipped = shipped_profiles().get(name)
+            if shipped is None:
+                known = ", ".join([NATIVE, *shipped_profiles()])
+                raise EmulationUnavailable(
+                    f"there is no emulated device {name!r}; there are {known}"
+                )
+            memory_bytes = request.memory_bytes or otherwise
+            return shipped.on(_real_figures(data.path), memory_bytes=memory_bytes)
+        if request.memory_bytes is None:
+            return None
+        return EmulationProfile(NATIVE, data.kind.value, memory_bytes=request.memory_bytes)
+    except ValueError as error:  # of limits that no server can have
+        raise EmulationUnavailable(str(error)) from error
+
+
+def _real_figures(path: Path) -> RealFigures | None:
+    """What the newest probe of the device as it is found; None without one."""
+    probe = (
+        Probe.objects.filter(
+            device__data_dir=str(path),
+            device__emulation_label="",
+            device__retired_at=None,
+            state=ProbeState.OK,
+        )
+        .order_by("-pk")
+        .first()
+    )
+    if probe is None:
+        return None
+    return RealFigures(
+        read_iops=probe.random_read_iops,
+        write_iops=probe.random_write_iops,
+        read_mb_s=probe.read_mb_s,
+        write_mb_s=probe.write_mb_s,
+    )
+
+
+def _is_same(row: Device, found: FoundDevice) -> bool:
+    """Whether what was found is what the row stands for; names of block devices may change."""
+    pairs = [(row.found, found.data), (row.found_for_logs, found.log)]
+    return all(
+        old is None or (new is not None and _nature(old) == _nature(new)) for old, new in pairs
+    )
+
+
+def _nature(identity: DeviceIdentity) -> tuple[object, ...]:
+    found = identity.discovered_kind or identity.kind
+    array = (identity.raid_level, identity.raid_disks)
+    return (found, identity.transport, identity.model, *array, identity.file_system)
+
+
+def _is_throttled(profile: EmulationProfile | None) -> bool:
+    return profile is not None and profile.throttles
+
+
+def _fill_in(row: Device, found: FoundDevice) -> None:
+    data, log = found.data, found.log
+    row.discovered_kind = (data.discovered_kind or data.kind).value
+    if found.kind is not None and not _is_throttled(found.emulation):
+        corrected = found.kind.value
+        row.kind_correction = "" if corrected == row.discovered_kind else corrected
+    row.kind = row.kind_correction or row.discovered_kind
+    if found.emulation is not None:
+        row.emulation = found.emulation.as_dict()
+        if found.emulation.throttles:
+            row.kind = found.emulation.kind
+    row.block_device = data.block_device or ""
+    row.log_block_device = (log.block_device or "") if log else ""
+    row.model = data.model
+    row.file_system = data.file_system
+    row.scheduler = data.scheduler
+    row.identity = data.as_json()
+    row.log_identity = log.as_json() if log else {}
