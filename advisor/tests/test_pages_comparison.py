@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import pytest
+from django.core.management import load_command_class
 from django.test import Client
 from django.urls import reverse
 
@@ -166,6 +168,16 @@ def test_an_empty_page_says_what_to_do(admin_client: Client) -> None:
     assert "manage.py advise --template connections --device" in text
     assert figures(admin_client) == {}
     assert "110,357" in page(admin_client, "?published=1")
+
+
+def test_the_commands_that_it_shows_are_ones_the_program_takes(admin_client: Client) -> None:
+    commands = re.findall(r"manage\.py advise ([^<]+)</pre>", page(admin_client))
+    assert len(commands) == 2
+    for arguments in commands:
+        parser = load_command_class("advisor", "advise").create_parser("manage.py", "advise")
+        options = parser.parse_args(shlex.split(arguments))
+        assert options.template == "connections"
+        assert len(options.device or options.emulate) == 2
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -48,7 +48,8 @@ def arm_of(row: Row) -> Arm:
 
 
 def config_choices(rows: Sequence[Row]) -> list[ConfigChoice]:
-    """The configs that were measured, those on the most devices first, newest name first."""
+    """The configs that were measured, those on the most devices first."""
+    names = arm_names(rows)
     newest = {arm_of(row): row for row in rows}
     devices = Counter(arm for arm, _ in {(arm_of(row), row["device_id"]) for row in rows})
     hashes = dict(
@@ -58,13 +59,24 @@ def config_choices(rows: Sequence[Row]) -> list[ConfigChoice]:
         ConfigChoice(
             arm=arm,
             token=hashes[arm.config_id][:12] + (_WITH_DATA if arm.logs_with_data else ""),
-            name=row["slot__candidate__name"],
+            name=names[arm],
             durability=DurabilityClass(row["slot__candidate__durability"]),
             devices=devices[arm],
         )
         for arm, row in newest.items()
     ]
     return sorted(found, key=lambda one: (-one.devices, one.durability, one.name))
+
+
+def arm_names(rows: Iterable[Row]) -> dict[Arm, str]:
+    """One config may have had several names: the one with the most runs, of these the shortest."""
+    names: dict[Arm, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        names[arm_of(row)][row["slot__candidate__name"]] += 1
+    return {
+        arm: min(count, key=lambda name: (-count[name], len(name), name))
+        for arm, count in names.items()
+    }
 
 
 def recommended_arms(family: Family) -> Mapping[Place, set[Arm]]:

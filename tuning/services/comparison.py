@@ -18,6 +18,7 @@ from tuning.services.arms import (
     ConfigChoice,
     Place,
     Row,
+    arm_names,
     arm_of,
     best_arms,
     config_choices,
@@ -120,8 +121,10 @@ def compare(family: Family, token: str = BEST) -> Comparison:
         picked = best_arms(arms, recommended, failed_arms(family))
     else:
         picked = {place: choice.arm for place, there in arms.items() if choice.arm in there}
+    names = arm_names(rows)
     cells = {
-        place: _cell(arms[place][arm], arm in recommended[place]) for place, arm in picked.items()
+        place: _cell(arms[place][arm], names[arm], arm in recommended[place])
+        for place, arm in picked.items()
     }
     devices = list(Device.objects.filter(pk__in={device for device, _ in cells}))
     connections = sorted({number for _, number in cells})
@@ -177,14 +180,14 @@ def _of_one_setup(rows: Iterable[Row]) -> list[Row]:
     return kept
 
 
-def _cell(rows: Sequence[Row], is_recommended: bool) -> Cell:
+def _cell(rows: Sequence[Row], name: str, is_recommended: bool) -> Cell:
     tpmp = spread(row["tpmP"] for row in rows)
     if tpmp is None:
         raise ValueError("runs that ended well have a tpmP")
     newest = rows[-1]
     return Cell(
         arm=arm_of(newest),
-        config=newest["slot__candidate__name"],
+        config=name,
         durability=DurabilityClass(newest["slot__candidate__durability"]),
         is_recommended=is_recommended,
         middle_run=min(rows, key=lambda row: abs(row["tpmP"] - tpmp.median))["pk"],
