@@ -4,7 +4,16 @@ from django.contrib.auth import views as auth
 from django.urls import path, reverse_lazy
 
 from advisor import ids  # noqa: F401  # registers <id:...>
-from advisor.pages import account, check, comparison, exports, new_study, runs, studies
+from advisor.pages import (
+    account,
+    check,
+    comparison,
+    devices,
+    exports,
+    new_study,
+    runs,
+    studies,
+)
 
 urlpatterns = [
     path("", studies.study_list, name="study-list"),
@@ -24,6 +33,18 @@ urlpatterns = [
         exports.study_export,
         name="study-export",
     ),
+    path("devices/", devices.device_list, name="device-list"),
+    path("devices/<id:pk>/", devices.device_detail, name="device-detail"),
+    path("devices/<id:pk>/live/", devices.device_live, name="device-live"),
+    path("devices/<id:pk>/kind/", devices.device_kind, name="device-kind"),
+    path("devices/<id:pk>/probes/", devices.device_probe, name="device-probe"),
+    path("devices/<id:pk>/probes/<id:probe>/", devices.probe_detail, name="probe-detail"),
+    path(
+        "devices/<id:pk>/probes/<id:probe>/charts.json",
+        devices.probe_charts,
+        name="probe-charts",
+    ),
+    path("devices/<id:pk>/probes/<id:probe>/cancel/", devices.probe_cancel, name="probe-cancel"),
     path("configs/check/", check.check_config, name="config-check"),
     path("runs/<id:pk>/", runs.run_detail, name="run-detail"),
     path("runs/<id:pk>/charts.json", runs.run_charts, name="run-charts"),

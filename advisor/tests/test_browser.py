@@ -18,8 +18,9 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
-from advisor.tests import factories
+from advisor.tests import factories, probes
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
+from benchmarks.models import Probe, ProbeState
 from benchmarks.servers.binary import Flavour
 from tuning.configs.target import ServerTraits
 from tuning.models import Study, StudyState
@@ -382,6 +383,55 @@ def test_cancelling_asks_first(visitor: Visitor, monkeypatch: pytest.MonkeyPatch
     in_browser(cancel, True)
     study.refresh_from_db()
     assert study.stop_request
+
+
+def test_a_device_draws_its_probe_and_fits_into_every_window(visitor: Visitor) -> None:
+    array = probes.array()
+    device = factories.probed_device(array, result=probes.probe_result(array))
+    factories.measured_study(device=device, blocks=1)
+    factories.found_device(data_dir="/srv/" + "a-directory-with-a-long-name/" * 8)
+
+    def look() -> None:
+        page = visitor.page
+        visitor.open(reverse("device-list"))
+        assert set(visitor.overflow().values()) == {0}
+        page.get_by_role("link", name=device.data_dir, exact=True).click()
+        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(4)
+        # Four depths directly and two buffered, for reads and writes.
+        expect(page.locator("[data-chart=iops] .points .point")).to_have_count(12)
+        # Four kinds of request, three parts of each.
+        expect(page.locator("[data-chart=split] .points .point")).to_have_count(12)
+        expect(page.locator("[data-chart=commit] .points .point")).to_have_count(6)
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert set(visitor.overflow().values()) == {0}
+
+    in_browser(look)
+
+
+def test_a_probe_that_ends_brings_its_charts(visitor: Visitor) -> None:
+    device = factories.found_device()
+    probe = Probe.objects.create(
+        device=device, seconds=50, state=ProbeState.RUNNING, fraction=0.4, step="write 1024k, fill"
+    )
+    page = visitor.page
+
+    def open_page() -> None:
+        visitor.open(reverse("device-detail", args=[device.pk]))
+        page.evaluate("window.loadedOnce = true")
+        expect(page.locator("#device-live")).to_contain_text("40 % of about")
+        expect(page.locator("#announcer")).to_have_text(re.compile("Sequential write"))
+        assert page.locator(".chart").count() == 0
+
+    def see_the_end() -> None:
+        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(4)
+        expect(page.get_by_role("button", name="Probe again")).to_be_visible()
+        assert page.locator("[hx-trigger]").count() == 0
+        assert page.evaluate("window.loadedOnce"), "the page was loaded again"
+
+    in_browser(open_page)
+    probe.delete()
+    factories.probed(device)
+    in_browser(see_the_end)
 
 
 OLD = "[mysqld]\nquery_cache_size = 64M\ninnodb_io_capacity = 2000\n"

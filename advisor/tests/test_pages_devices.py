@@ -1,0 +1,619 @@
+"""The device pages: what they show of rows, and what the forms ask the services for."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from advisor.tests import factories, probes
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.errors import DeviceUnusable, EmulationUnavailable
+from benchmarks.models import Device, Probe, ProbeState
+from benchmarks.services.devices import DeviceRequest
+from benchmarks.storage.kinds import DeviceKind
+from tuning.models import StudyState
+
+pytestmark = pytest.mark.django_db
+
+SSD = "Samsung SSD 850 PRO 1TB"
+HDD = EmulationProfile("hdd", "hdd", 200, 200, memory_bytes=420_000_000, note="as in SYSTOR 2015")
+
+
+@pytest.fixture(autouse=True)
+def quiet_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No broker runs: a wake-up that nobody hears is no part of these tests."""
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+
+
+def text_of(client: Client, name: str, *numbers: int, **query: str) -> str:
+    answer = client.get(reverse(name, args=numbers), query)
+    assert answer.status_code == 200
+    return html.unescape(answer.content.decode()).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def emulated(**values: Any) -> Device:
+    facts = {"emulation": HDD.as_dict(), "emulation_label": HDD.label(), "kind": "hdd"}
+    return factories.found_device(**(facts | values))
+
+
+def unfinished(device: Device, **values: Any) -> Probe:
+    facts: dict[str, Any] = {"seconds": 50, "state": ProbeState.RUNNING}
+    return Probe.objects.create(device=device, **(facts | values))
+
+
+# --- the list --------------------------------------------------------------------------------
+
+
+def test_the_empty_list_says_what_to_do(admin_client: Client) -> None:
+    text = text_of(admin_client, "device-list")
+    assert "No device yet" in text
+    assert "manage.py advise --device" in text
+    assert "#add-device" in text
+    assert "Compare devices" not in text
+
+
+def test_the_list_shows_what_a_probe_found_and_what_was_best(admin_client: Client) -> None:
+    device = factories.probed_device(
+        result=probes.probe_result(reads=68_000, writes=34_000, flush_us=100)
+    )
+    study = factories.measured_study(device=device)
+    text = text_of(admin_client, "device-list")
+    for figure in ("64,000", "32,000", "97.0", "190", "2026-11-21 04:30"):
+        assert f">{figure}<" in text
+    assert study.recommendations.get().candidate.name in text
+    assert reverse("study-detail", args=[study.pk]) in text
+    assert "10 warehouses, 8 connections" in text
+    assert reverse("device-detail", args=[device.pk]) in text
+
+
+def test_the_best_config_comes_from_a_finished_study_at_d0(admin_client: Client) -> None:
+    device = factories.found_device()
+    unsafe = factories.unsafe_study(device=device, blocks=1)
+    safe = unsafe.recommendations.get(durability="D0")
+    later = factories.measured_study(device=device, state=StudyState.CANCELLED)
+    text = text_of(admin_client, "device-list")
+    assert reverse("study-detail", args=[unsafe.pk]) in text
+    assert reverse("study-detail", args=[later.pk]) not in text
+    assert safe.candidate.name in text
+
+
+def test_the_list_marks_what_is_emulated_corrected_and_probing(admin_client: Client) -> None:
+    emulated(data_dir="/srv/slow")
+    corrected = factories.found_device(data_dir="/srv/known", kind="sas-ssd")
+    Device.objects.filter(pk=corrected.pk).update(kind_correction="sas-ssd")
+    unfinished(corrected, fraction=0.42)
+    text = text_of(admin_client, "device-list")
+    assert text.count(">emulated<") == 1
+    assert text.count(">corrected<") == 1
+    assert "200 IOPS read" in text
+    assert ">probing<" in text
+    assert "42 %" in text
+    assert "hx-trigger" in text, "it follows the probe"
+
+
+def test_retired_devices_are_folded_away(admin_client: Client) -> None:
+    factories.found_device(retired_at=factories.BEGIN)
+    factories.found_device()
+    text = text_of(admin_client, "device-list")
+    assert "1 retired" in text
+    assert "until 2026-11-21 09:30" in text
+    assert "hx-trigger" not in text
+
+
+def test_a_probe_that_failed_after_a_good_one_is_told_beside_it(admin_client: Client) -> None:
+    device = factories.probed_device()
+    failed = unfinished(device, state=ProbeState.FAILED, reason="no room")
+    assert "last probe failed" in text_of(admin_client, "device-list")
+    factories.probed(device)
+    assert "last probe" not in text_of(admin_client, "device-list")
+    assert "no room" in text_of(admin_client, "probe-detail", device.pk, failed.pk)
+
+
+def test_the_list_takes_as_many_queries_for_four_devices_as_for_one(
+    admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    factories.measured_study(device=factories.probed_device(), blocks=1)
+    with django_assert_max_num_queries(9) as one:
+        admin_client.get(reverse("device-list"))
+    for number in range(3):
+        device = factories.probed_device(data_dir=f"/srv/{number}")
+        factories.measured_study(device=device, blocks=1)
+    with django_assert_max_num_queries(len(one)):
+        admin_client.get(reverse("device-list"))
+
+
+# --- adding one ------------------------------------------------------------------------------
+
+
+def test_a_device_is_added_as_the_form_names_it(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[DeviceRequest] = []
+    device = factories.found_device()
+
+    def register(request: DeviceRequest) -> Device:
+        asked.append(request)
+        return device
+
+    monkeypatch.setattr("advisor.pages.devices.register_device", register)
+    answer = admin_client.post(
+        reverse("device-list"),
+        {
+            "path": "/srv/x",
+            "log_dir": "/srv/logs",
+            "emulate": "hdd",
+            "memory_mb": "420",
+            "kind": "nvme",
+        },
+    )
+    assert answer.status_code == 302
+    admin_client.post(reverse("device-list"), {"path": "/srv/y"})
+    assert asked == [
+        DeviceRequest(Path("/srv/x"), Path("/srv/logs"), "hdd", 420_000_000, DeviceKind.NVME),
+        DeviceRequest(Path("/srv/y")),
+    ]
+
+
+def test_a_real_directory_is_found_and_shown(admin_client: Client, tmp_path: Path) -> None:
+    answer = admin_client.post(reverse("device-list"), {"path": str(tmp_path)}, follow=True)
+    text = html.unescape(answer.content.decode())
+    assert str(tmp_path) in text
+    assert "No probe has measured this device yet" in text
+    assert Device.objects.get().data_dir == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("path", "", "This field is required"),
+        ("path", "/does/not/exist", "/does/not/exist"),
+        ("path", "~nobody-of-that-name/data", "home"),
+        ("path", "\0", "Null characters"),
+        ("path", "/" + "x" * 300, "xxx"),
+        ("path", "/" + "x/" * 600, "at most 1024"),
+        ("log_dir", "/does/not/exist/either", "/does/not/exist/either"),
+        ("log_dir", "~nobody-of-that-name/data", "home"),
+        ("memory_mb", "1", "greater than or equal to 68"),
+        ("memory_mb", "9" * 30, "less than or equal to"),
+        ("memory_mb", "9" * 5000, "whole number"),
+        ("memory_mb", "1e3", "whole number"),
+        ("memory_mb", "NaN", "whole number"),
+        ("emulate", "floppy", "floppy"),
+        ("kind", "floppy", "floppy"),
+    ],
+)
+def test_what_is_wrong_stands_beside_its_field(
+    admin_client: Client, tmp_path: Path, field: str, value: str, said: str
+) -> None:
+    answer = admin_client.post(reverse("device-list"), {"path": str(tmp_path), field: value})
+    assert answer.status_code == 400
+    text = html.unescape(answer.content.decode())
+    errors = text[text.index(f'id="id_{field}_error"') :]
+    assert said in errors[: errors.index("</ul>")]
+    assert not Device.objects.exists()
+    assert "No device was added" in text
+
+
+@pytest.mark.parametrize(
+    ("error", "field"),
+    [
+        (EmulationUnavailable("no cgroups here"), "emulate"),
+        (DeviceUnusable("/srv/x: not a directory"), "path"),
+        (DeviceUnusable("/srv/logs: not a directory"), "log_dir"),
+    ],
+)
+def test_a_service_s_refusal_stands_beside_what_it_is_about(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch, error: Exception, field: str
+) -> None:
+    def refuse(request: DeviceRequest) -> Device:
+        raise error
+
+    monkeypatch.setattr("advisor.pages.devices.register_device", refuse)
+    values = {"path": "/srv/x", "log_dir": "/srv/logs"}
+    answer = admin_client.post(reverse("device-list"), values)
+    assert answer.status_code == 400
+    text = answer.content.decode()
+    assert str(error) in text[text.index(f'id="id_{field}_error"') :]
+    assert 'value="/srv/logs"' in text
+
+
+# --- one device ------------------------------------------------------------------------------
+
+
+def test_the_page_shows_what_is_behind_the_directory(admin_client: Client) -> None:
+    logs = probes.identity(path=Path("/srv/logs"), model=SSD, block_device="sdb", layers=())
+    device = factories.found_device(log_dir="/srv/logs", log_identity=logs.as_json())
+    text = text_of(admin_client, "device-detail", device.pk)
+    order = ["<strong>xfs<", "LVM volume vg-data", "partition nvme0n1p2", "<strong>nvme0n1<"]
+    places = [text.index(word) for word in order]
+    assert places == sorted(places)
+    for word in ("write back", "rw,noatime", "1.2 TB of 1.6 TB", "SAMSUNG MZWLL1T6HEHP"):
+        assert word in text
+    assert "Where the redo logs are" in text
+    assert SSD in text
+    assert "add <code>/srv/logs</code> as a device" in text
+
+
+def test_a_row_without_findings_is_still_shown(admin_client: Client) -> None:
+    text = text_of(admin_client, "device-detail", factories.make_device().pk)
+    assert "older than what is found today" in text
+    assert "Samsung SSD 870 EVO 1TB" in text
+
+
+def test_a_good_probe_is_shown_with_charts_jobs_and_range(admin_client: Client) -> None:
+    device = factories.probed_device(result=probes.probe_result(writes=42_500))
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "innodb_io_capacity worth testing: 1,000 to 20,000" in text
+    assert "40,000 random writes of 16 KB per second" in text
+    address = reverse("probe-charts", args=[device.pk, device.probes.get().pk])
+    for key in ("iops", "read-latency", "write-latency", "split", "commit"):
+        assert f'data-chart="{key}" data-chart-url="{address}"' in text
+    assert "All 19 jobs" in text
+    for name in ("Random write, low load (50 per second)", "Commit, fdatasync", "Sequential read"):
+        assert name in text
+    assert "buffered, fsync every 64" in text
+    assert probes.NOT_MOUNTED in text
+    assert "merged or split" in text
+    charts = admin_client.get(address).json()["charts"]
+    assert set(charts) == {"iops", "read-latency", "write-latency", "split", "commit"}
+
+
+def test_what_a_probe_could_not_do_is_said(admin_client: Client) -> None:
+    missing = "tmpfs does not take O_DIRECT"
+    result = probes.probe_result(direct_missing=missing, notes=("Buffered only.",))
+    device = factories.probed_device(result=result)
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert missing in text
+    assert "Buffered only." in text
+    assert 'data-chart="split"' not in text
+    assert f"Random read, low load: {probes.BUFFERED}" in text
+
+
+def test_with_tracepoints_queue_and_device_are_told_apart(admin_client: Client) -> None:
+    device = factories.probed_device(result=probes.probe_result(tracing_missing=""))
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "not told apart" not in text
+    assert "(tracepoints)" in text
+
+
+def test_an_emulated_device_is_labelled_wherever_it_is_shown(admin_client: Client) -> None:
+    device = emulated()
+    result = replace(probes.probe_result(), emulated=HDD.label("nvme0n1"))
+    probe = factories.probed(device, result)
+    for text in (
+        text_of(admin_client, "device-detail", device.pk),
+        text_of(admin_client, "probe-detail", device.pk, probe.pk),
+    ):
+        assert ">emulated<" in text
+        assert HDD.label("nvme0n1") in text
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "As in SYSTOR 2015" in text
+    assert "--emulate hdd --memory-limit 420" in text
+    assert "It stands for <strong>hdd</strong>" in text
+    assert reverse("device-kind", args=[device.pk]) not in text
+
+
+def test_a_memory_limit_alone_is_emulated_too_and_may_be_corrected(admin_client: Client) -> None:
+    profile = EmulationProfile("native", "nvme", memory_bytes=600_000_000)
+    device = emulated(
+        emulation=profile.as_dict(), emulation_label=profile.label(), kind="nvme", data_dir="/a b"
+    )
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert ">emulated<" in text
+    assert "advise --device '/a b' --memory-limit 600\n" in text.replace("</pre>", "\n")
+    assert reverse("device-kind", args=[device.pk]) in text
+
+
+def test_the_kind_is_corrected_and_taken_back(admin_client: Client) -> None:
+    device = factories.found_device(probes.identity(kind=DeviceKind.OTHER))
+    address = reverse("device-kind", args=[device.pk])
+    assert admin_client.post(address, {"kind": "sas-ssd"}).status_code == 302
+    device.refresh_from_db()
+    assert (device.kind, device.discovered_kind) == ("sas-ssd", "other")
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "by your word; found was other" in text
+    assert '<option value="sas-ssd" selected>' in text
+    assert admin_client.post(address, {"kind": ""}).status_code == 302
+    device.refresh_from_db()
+    assert device.kind == "other"
+    assert "as it was found" in text_of(admin_client, "device-detail", device.pk)
+
+
+def test_a_kind_there_is_not_and_one_that_may_not_be_are_refused(admin_client: Client) -> None:
+    device = factories.found_device()
+    answer = admin_client.post(reverse("device-kind", args=[device.pk]), {"kind": "floppy"})
+    assert answer.status_code == 400
+    assert "floppy" in answer.content.decode()
+    slow = emulated(data_dir="/srv/slow")
+    answer = admin_client.post(reverse("device-kind", args=[slow.pk]), {"kind": "nvme"})
+    assert answer.status_code == 400
+    slow.refresh_from_db()
+    assert slow.kind == "hdd"
+
+
+# --- probes ----------------------------------------------------------------------------------
+
+
+def test_a_probe_is_begun_and_cancelled(admin_client: Client, admin_user: User) -> None:
+    device = factories.found_device()
+    begun = admin_client.post(reverse("device-probe", args=[device.pk]), {"seconds": "30"})
+    assert begun.status_code == 302
+    probe = device.probes.get()
+    assert (probe.seconds, probe.state, probe.created_by) == (30, "queued", admin_user)
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "Begins when a worker of db-host-1 takes it" in text
+    assert "Probe the device" not in text
+    again = admin_client.post(
+        reverse("device-probe", args=[device.pk]), {"seconds": "30"}, follow=True
+    )
+    assert "already under way" in again.content.decode()
+    cancel = reverse("probe-cancel", args=[device.pk, probe.pk])
+    assert admin_client.post(cancel).status_code == 302
+    probe.refresh_from_db()
+    assert probe.state == ProbeState.CANCELLED
+    assert "had already ended" in admin_client.post(cancel, follow=True).content.decode()
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "cancelled by the user" in text
+    assert "Probe again" in text
+
+
+@pytest.mark.parametrize(
+    "seconds", ["", "29", "61", "0", "-1", "9" * 30, "9" * 5000, "NaN", "50.5"]
+)
+def test_seconds_out_of_range_are_refused_beside_the_field(
+    admin_client: Client, seconds: str
+) -> None:
+    device = factories.found_device()
+    answer = admin_client.post(reverse("device-probe", args=[device.pk]), {"seconds": seconds})
+    assert answer.status_code == 400
+    assert 'id="probe_seconds_error"' in answer.content.decode()
+    assert not Probe.objects.exists()
+
+
+def test_a_retired_device_is_not_probed(admin_client: Client) -> None:
+    device = factories.found_device(retired_at=factories.BEGIN)
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert reverse("device-probe", args=[device.pk]) not in text
+    answer = admin_client.post(
+        reverse("device-probe", args=[device.pk]), {"seconds": "50"}, follow=True
+    )
+    assert "No probe was begun" in answer.content.decode()
+    assert not Probe.objects.exists()
+
+
+def test_a_running_probe_is_followed_and_brings_its_result(admin_client: Client) -> None:
+    device = factories.probed_device()
+    old = device.probes.get()
+    probe = unfinished(device, fraction=0.42, step="randread 16k, depth 16, direct")
+    page = text_of(admin_client, "device-detail", device.pk)
+    assert "Random read 16k, depth 16, direct" in page
+    assert "42 % of about 50 s" in page
+    assert reverse("probe-charts", args=[device.pk, old.pk]) in page, "the older result stays"
+    stamp = f"{probe.pk}.False"
+    assert f"?seen={stamp}" in page
+
+    live = text_of(admin_client, "device-live", device.pk, seen=stamp)
+    assert "hx-trigger" in live
+    assert "hx-swap-oob" not in live
+    probe.delete()
+    done = factories.probed(device)
+    live = text_of(admin_client, "device-live", device.pk, seen=stamp)
+    assert "hx-trigger" not in live
+    assert live.count('hx-swap-oob="true"') == 2
+    assert reverse("probe-charts", args=[device.pk, done.pk]) in live
+
+
+def test_a_queued_probe_says_what_it_waits_for(admin_client: Client) -> None:
+    device = factories.found_device()
+    study = factories.make_study(device=device, state=StudyState.RUNNING, blocks=1)
+    unfinished(device, state=ProbeState.QUEUED)
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert f'Waits for the study <a href="{reverse("study-detail", args=[study.pk])}"' in text
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        (ProbeState.FAILED, "fio ended with status 1"),
+        (ProbeState.CANCELLED, "cancelled by the user"),
+        (ProbeState.LOST, "the worker died"),
+    ],
+)
+def test_a_probe_that_ended_otherwise_says_why(
+    admin_client: Client, state: ProbeState, reason: str
+) -> None:
+    device = factories.found_device()
+    probe = unfinished(device, state=state, reason=reason, reason_code="some_code")
+    for text in (
+        text_of(admin_client, "device-detail", device.pk),
+        text_of(admin_client, "probe-detail", device.pk, probe.pk),
+    ):
+        assert reason in text
+        assert "some_code" in text
+        assert state.label in text
+    charts = admin_client.get(reverse("probe-charts", args=[device.pk, probe.pk]))
+    assert charts.json() == {"charts": {}}
+
+
+def test_earlier_probes_are_listed_and_reached(admin_client: Client) -> None:
+    device = factories.found_device()
+    older = factories.probed(device, probes.probe_result(reads=6_800))
+    newer = factories.probed(device, probes.probe_result(reads=68_000))
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "2 probes of this device" in text
+    assert reverse("probe-charts", args=[device.pk, newer.pk]) in text
+    assert reverse("probe-charts", args=[device.pk, older.pk]) not in text
+    one = text_of(admin_client, "probe-detail", device.pk, older.pk)
+    assert reverse("probe-charts", args=[device.pk, older.pk]) in one
+    assert "6,400" in one
+    assert "The device as it was then" in one
+
+
+def test_a_probe_is_found_below_its_own_device_only(admin_client: Client) -> None:
+    probe = factories.probed_device().probes.get()
+    other = factories.found_device(data_dir="/srv/other")
+    for name in ("probe-detail", "probe-charts"):
+        assert admin_client.get(reverse(name, args=[other.pk, probe.pk])).status_code == 404
+    cancel = reverse("probe-cancel", args=[other.pk, probe.pk])
+    assert admin_client.post(cancel).status_code == 404
+
+
+# --- arrays ----------------------------------------------------------------------------------
+
+
+def single_disk(**values: Any) -> Device:
+    one = probes.identity(kind=DeviceKind.SATA_SSD, model=SSD, path=Path("/srv/one"))
+    result = probes.probe_result(one, reads=106_250, writes=85_000)  # 100000 and 80000 at most
+    return factories.probed_device(one, result=result, **values)
+
+
+def raid5() -> Device:
+    found = probes.array("raid5", 4)
+    result = probes.probe_result(found, reads=255_000, writes=21_250)  # 240000 and 20000
+    return factories.probed_device(found, result=result)
+
+
+def test_an_array_is_compared_with_a_probed_disk_of_its_members_model(
+    admin_client: Client,
+) -> None:
+    device = raid5()
+    one = single_disk()
+    text = text_of(admin_client, "device-detail", device.pk)
+    rows = text[text.index('id="array"') :]
+    # (N - 1) x 100000 and (N - 1) / 4 x 80000 are expected
+    for figure in ("300,000", "240,000", "60,000", "20,000"):
+        assert f">{figure}<" in rows
+    assert "20.0 %" in rows
+    assert "66.7 %" in rows
+    assert reverse("probe-detail", args=[one.pk, one.probes.get().pk]) in rows
+    assert "smaller than a stripe" in rows
+    assert "Missing:" not in rows
+
+
+def test_without_such_a_probe_the_page_says_so_and_takes_figures(admin_client: Client) -> None:
+    device = raid5()
+    single_disk(emulation=HDD.as_dict(), emulation_label=HDD.label())
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert f"There is no probe of {SSD} alone" in text
+    assert "Lost to the software stack" not in text
+    query = {"random_read_iops": "80000", "sequential_write_mb_s": ""}
+    text = text_of(admin_client, "device-detail", device.pk, **query)
+    assert "those you entered" in text
+    assert "none: more than expected" not in text
+    assert ">240,000<" in text
+    assert ">0.0 %<" in text
+
+
+@pytest.mark.parametrize("value", ["0", "-5", "NaN", "inf", "1e300", "9" * 5000, "many"])
+def test_absurd_figures_of_a_disk_are_refused_beside_the_field(
+    admin_client: Client, value: str
+) -> None:
+    text = text_of(admin_client, "device-detail", raid5().pk, random_read_iops=value)
+    assert 'id="id_random_read_iops_error"' in text
+    assert "those you entered" not in text
+
+
+def test_an_array_whose_level_nobody_sees_is_not_guessed(admin_client: Client) -> None:
+    found = probes.array(raid_level="hardware", members=(), raid_disks=0)
+    device = factories.probed_device(found, result=probes.probe_result(found))
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "shows neither level nor members" in text
+
+
+def test_an_emulated_or_unprobed_array_is_not_compared(admin_client: Client) -> None:
+    single_disk()
+    bare = factories.found_device(probes.array())
+    assert "not probed yet" in text_of(admin_client, "device-detail", bare.pk)
+    found = probes.array()
+    slow = emulated(identity=found.as_json(), data_dir="/srv/slow")
+    factories.probed(slow, probes.probe_result(found))
+    assert "limits of an emulated device" in text_of(admin_client, "device-detail", slow.pk)
+
+
+def test_a_device_that_is_no_array_has_no_such_table(admin_client: Client) -> None:
+    text = text_of(admin_client, "device-detail", factories.probed_device().pk)
+    assert "expected and measured" not in text
+
+
+# --- studies ---------------------------------------------------------------------------------
+
+
+def test_the_page_lists_the_best_config_by_workload_and_class(admin_client: Client) -> None:
+    device = factories.found_device()
+    older = factories.measured_study(device=device, name="The older")
+    unsafe = factories.unsafe_study(device=device, name="The unsafe", blocks=1)
+    many = factories.make_workload(connections=64)
+    more = factories.measured_study(device=device, name="With more", workloads=[many], blocks=1)
+    text = text_of(admin_client, "device-detail", device.pk)
+    best = text[text.index('id="answers"') : text.index("Studies on this device")]
+    assert "The older" not in best, "the newest counts"
+    assert best.count("The unsafe") == 3
+    assert best.count("With more") == 1
+    for name in ("D1", "D2", ">64<"):
+        assert name in best
+    rest = text[text.index("Studies on this device") :]
+    for study in (older, unsafe, more):
+        assert reverse("study-detail", args=[study.pk]) in rest
+
+
+def test_without_a_study_the_page_says_how_to_begin(admin_client: Client) -> None:
+    device = factories.found_device(log_dir="/srv/logs")
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "No study has finished on this device yet" in text
+    assert "manage.py advise --device /srv/mysql --log-dir /srv/logs" in text
+    assert reverse("study-new") in text
+
+
+# --- who and how -----------------------------------------------------------------------------
+
+
+def test_pages_are_for_who_is_logged_in_and_changes_are_posted(
+    client: Client, admin_client: Client, admin_user: User
+) -> None:
+    device = factories.probed_device()
+    probe = device.probes.get()
+    read = [
+        reverse("device-list"),
+        reverse("device-detail", args=[device.pk]),
+        reverse("device-live", args=[device.pk]),
+        reverse("probe-detail", args=[device.pk, probe.pk]),
+        reverse("probe-charts", args=[device.pk, probe.pk]),
+    ]
+    changed = [
+        reverse("device-kind", args=[device.pk]),
+        reverse("device-probe", args=[device.pk]),
+        reverse("probe-cancel", args=[device.pk, probe.pk]),
+    ]
+    stranger = Client()
+    guarded = Client(enforce_csrf_checks=True)
+    guarded.force_login(admin_user)
+    for address in read:
+        assert admin_client.get(address).status_code == 200
+        assert stranger.get(address)["Location"].startswith(reverse("login"))
+    for address in read[1:]:
+        assert admin_client.post(address).status_code == 405
+    for address in changed:
+        assert admin_client.get(address).status_code == 405
+        assert stranger.post(address)["Location"].startswith(reverse("login"))
+    for address in [read[0], *changed]:
+        assert guarded.post(address).status_code == 403
+
+
+@pytest.mark.parametrize("number", [4711, 2**63 - 1, 2**63, 10**24])
+def test_numbers_no_device_has_are_404(admin_client: Client, number: int) -> None:
+    device = factories.probed_device()
+    for rest in ("", "live/", "probes/1/", "probes/1/charts.json"):
+        assert admin_client.get(f"/devices/{number}/{rest}").status_code == 404
+    for rest in ("kind/", "probes/", "probes/1/cancel/"):
+        assert admin_client.post(f"/devices/{number}/{rest}").status_code == 404
+    for rest in ("", "charts.json"):
+        address = f"/devices/{device.pk}/probes/{number}/{rest}"
+        assert admin_client.get(address).status_code == 404
