@@ -564,6 +564,14 @@ def test_the_page_lists_the_best_config_by_workload_and_class(admin_client: Clie
         assert reverse("study-detail", args=[study.pk]) in rest
 
 
+def test_studies_and_runs_lead_to_the_device(admin_client: Client) -> None:
+    device = factories.found_device()
+    study = factories.measured_study(device=device, blocks=1)
+    link = f'href="{reverse("device-detail", args=[device.pk])}"'
+    assert link in text_of(admin_client, "study-detail", study.pk)
+    assert link in text_of(admin_client, "run-detail", study.slots.earliest("order").run_id)
+
+
 def test_without_a_study_the_page_says_how_to_begin(admin_client: Client) -> None:
     device = factories.found_device(log_dir="/srv/logs")
     text = text_of(admin_client, "device-detail", device.pk)
