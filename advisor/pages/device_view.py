@@ -105,7 +105,7 @@ def advise_command(device: Device) -> str:
         if profile.name != NATIVE:
             words += ["--emulate", profile.name]
         if profile.memory_bytes is not None:
-            words += ["--memory-limit", f"{profile.memory_bytes / 1e6:g}"]
+            words += ["--memory-limit", f"{profile.memory_bytes / 1e6:.0f}"]
     return f".venv/bin/python manage.py advise {shlex.join(words)}"
 
 
