@@ -15,6 +15,7 @@ from benchmarks.probe.result import JobResult, Latency, ProbeResult
 
 HEIGHT = 300
 _FEW_DECADES = 3
+_NARROW = 5
 WORDS = {
     Pattern.RANDOM_READ: "Random read",
     Pattern.RANDOM_WRITE: "Random write",
@@ -224,14 +225,16 @@ def _line(
 
 
 def _ticks(lines: list[DepthLine]) -> dict[str, Any]:
-    """1, 2 and 5 of each decade while they are few, else whole decades: plotly's own labels of
-    such axes leave out the zeros.
+    """Some of each decade, the fewer the wider the range: plotly's own labels of such axes leave
+    out the zeros.
     """
     values = [value for line in lines for value in line.values if value > 0]
     if not values:
         return {}
     low, high = floor(log10(min(values))), ceil(log10(max(values)))
-    steps = (1, 2, 5) if high - low <= _FEW_DECADES else (1,)
+    steps: tuple[float, ...] = (1, 2, 5) if high - low <= _FEW_DECADES else (1,)
+    if max(values) < _NARROW * min(values):
+        steps = (1, 1.5, 2, 3, 5, 7)
     ticks = [step * 10.0**power for power in range(low, high + 1) for step in steps]
     return {
         "tickvals": ticks,

@@ -101,6 +101,9 @@ def test_a_flush_counts_not_the_write_before_it() -> None:
 def test_the_axis_names_whole_figures() -> None:
     axis = probe_figures(probe_result())["iops"].layout.yaxis
     assert "20,000" in axis.ticktext
+    level = probe_result(reads=200, writes=210)
+    reads = replace(level, jobs=tuple(replace(j, iops=170.0) for j in level.jobs))
+    assert {"150", "200"} <= set(probe_figures(reads)["iops"].layout.yaxis.ticktext)
     slow = probe_result(reads=2, writes=1_000_000)
     assert set(probe_figures(slow)["iops"].layout.yaxis.ticktext) >= {"1", "1,000,000"}
 

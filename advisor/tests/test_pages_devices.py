@@ -72,6 +72,7 @@ def test_the_list_shows_what_a_probe_found_and_what_was_best(admin_client: Clien
     assert reverse("study-detail", args=[study.pk]) in text
     assert "10 warehouses, 8 connections" in text
     assert reverse("device-detail", args=[device.pk]) in text
+    assert reverse("device-comparison") in text
 
 
 def test_the_best_config_comes_from_a_finished_study_at_d0(admin_client: Client) -> None:
@@ -294,6 +295,7 @@ def test_an_emulated_device_is_labelled_wherever_it_is_shown(admin_client: Clien
     ):
         assert ">emulated<" in text
         assert HDD.label("nvme0n1") in text
+        assert "holds the wait for the limits" in text
     text = text_of(admin_client, "device-detail", device.pk)
     assert "As in SYSTOR 2015" in text
     assert "--emulate hdd --memory-limit 420" in text
