@@ -1,0 +1,212 @@
+"""From a directory a user names to the row of its device; real directories, real kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.devices import identify_device
+from benchmarks.emulation.shipped import shipped_profiles
+from benchmarks.errors import DeviceUnusable, EmulationUnavailable
+from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.servers.binary import Flavour
+from benchmarks.services import devices as rows
+from benchmarks.services.devices import (
+    DeviceRequest,
+    FoundDevice,
+    correct_kind,
+    device_row,
+    find_device,
+)
+from benchmarks.storage.kinds import DeviceKind
+from tuning.services.devices import (
+    MB,
+    find_devices,
+    least_memory,
+    register_device,
+    request_for,
+    room_for_pool,
+    usual_memory,
+)
+from tuning.services.requests import BadRequest
+
+pytestmark = pytest.mark.django_db
+
+Find = Callable[..., FoundDevice]
+
+
+@pytest.fixture
+def find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Find:
+    """Looks at a device; whether limits can be set here is another test's question."""
+    monkeypatch.setattr(rows, "why_unavailable", lambda *_: "")
+
+    def find(**values: Any) -> FoundDevice:
+        request = DeviceRequest(**({"path": tmp_path} | values))
+        return find_device(request, default=tmp_path / "usual")
+
+    return find
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host.objects.create(name="here")
+
+
+def test_the_row_tells_what_was_found(find: Find, host: Host, tmp_path: Path) -> None:
+    device = device_row(host, find())
+    assert device.found is not None
+    assert replace(device.found, free_bytes=0) == replace(identify_device(tmp_path), free_bytes=0)
+    assert device.discovered_kind == device.kind == identify_device(tmp_path).kind
+    assert (device.emulation, device.emulation_label, device.log_dir) == (None, "", "")
+    assert device_row(host, find()) == device
+
+
+def test_the_usual_device_is_made(tmp_path: Path) -> None:
+    usual = tmp_path / "not" / "there" / "yet"
+    assert find_device(DeviceRequest(), default=usual).data.path == usual
+    assert usual.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_correction_lasts_until_it_is_taken_back(find: Find, host: Host) -> None:
+    found = device_row(host, find()).kind
+    other = DeviceKind.HDD if found != DeviceKind.HDD else DeviceKind.NVME
+    device = device_row(host, find(kind=other))
+    assert (device.kind, device.discovered_kind) == (other, found)
+    assert device_row(host, find()).kind == other
+    correct_kind(device, None)
+    assert device_row(host, find()).kind == found
+    correct_kind(device, other)
+    assert Device.objects.get().kind == other
+
+
+def test_to_correct_a_kind_to_what_it_is_corrects_nothing(find: Find, host: Host) -> None:
+    found = DeviceKind(device_row(host, find()).kind)
+    assert device_row(host, find(kind=found)).kind_correction == ""
+
+
+def test_another_disk_in_the_same_place_is_another_device(find: Find, host: Host) -> None:
+    old = device_row(host, find())
+    there = find()
+    new = device_row(host, replace(there, data=replace(there.data, model="Another Disk 9000")))
+    old.refresh_from_db()
+    assert new.pk != old.pk
+    assert old.retired_at is not None
+    assert old.model != "Another Disk 9000"
+    with pytest.raises(DeviceUnusable, match="another device in its place"):
+        request_for(old)
+
+
+def test_another_name_of_the_block_device_is_the_same_device(find: Find, host: Host) -> None:
+    old = device_row(host, find())
+    there = find()
+    again = device_row(host, replace(there, data=replace(there.data, block_device="sdq")))
+    assert (again.pk, again.block_device) == (old.pk, "sdq")
+
+
+def test_an_emulated_device_is_always_called_so(find: Find, host: Host) -> None:
+    real = device_row(host, find())
+    hdd = device_row(host, find(emulate="hdd", memory_bytes=700 * MB))
+    native = device_row(host, find(emulate="native", memory_bytes=700 * MB))
+    assert len({real.pk, hdd.pk, native.pk}) == 3
+    assert hdd.kind == "hdd"
+    assert str(hdd).startswith("emulated hdd with 700 MB of memory at ")
+    assert hdd.emulation_label == ("emulated hdd (200 IOPS read, 200 IOPS write, 700 MB memory)")
+    assert (native.kind, native.discovered_kind) == (real.kind, real.discovered_kind)
+    assert str(native).startswith("emulated native with 700 MB")
+    assert device_row(host, find(emulate="hdd", memory_bytes=800 * MB)).pk != hdd.pk
+    with pytest.raises(DeviceUnusable, match="kind that it stands for"):
+        correct_kind(hdd, DeviceKind.NVME)
+
+
+def test_a_device_can_be_named_again(find: Find, host: Host, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for values in (
+        {},
+        {"kind": DeviceKind.NVME},
+        {"emulate": "hdd", "memory_bytes": 700 * MB},
+        {"memory_bytes": 900 * MB},
+        {"log_dir": logs},
+    ):
+        device = device_row(host, find(**values))
+        request = request_for(device)
+        assert device_row(host, find_device(request, default=tmp_path)) == device
+
+
+def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> None:
+    device = device_row(host, find())
+    probe = Probe.objects.create(
+        device=device,
+        seconds=50,
+        state=ProbeState.OK,
+        random_read_iops=50_000,
+        random_write_iops=20_000,
+        read_mb_s=3000,
+        write_mb_s=1000,
+    )
+    scaled = find(emulate="sata-ssd").emulation
+    assert scaled is not None
+    assert scaled.read_iops == shipped_profiles()["sata-ssd"].rated.read_iops // 20  # type: ignore[operator]
+    probe.random_write_iops = 90
+    probe.save()
+    with pytest.raises(EmulationUnavailable, match="does only 90"):
+        find(emulate="hdd")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"path": Path("/nowhere/at/all")}, "does not exist"),
+        ({"log_dir": Path("/nowhere/at/all")}, "does not exist"),
+        ({"emulate": "floppy"}, "no emulated device 'floppy'; there are native, hdd"),
+        ({"emulate": "hdd", "memory_bytes": 700}, "too few for any server"),
+        ({"memory_bytes": -1}, "above 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(find: Find, values: dict[str, Any], said: str) -> None:
+    with pytest.raises((DeviceUnusable, EmulationUnavailable), match=said):
+        find(**values)
+
+
+def test_the_logs_directory_is_not_the_datas(find: Find, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    for same in (tmp_path, tmp_path / "link"):
+        with pytest.raises(DeviceUnusable, match="the data's directory"):
+            find(log_dir=same)
+
+
+def test_tmpfs_cannot_be_throttled() -> None:
+    with pytest.raises(EmulationUnavailable, match="tmpfs"):
+        find_device(DeviceRequest(Path("/dev/shm"), emulate="hdd"), default=Path("/"))
+
+
+def test_devices_of_a_study(find: Find, tmp_path: Path, settings: Any) -> None:
+    settings.DEFAULT_DEVICE = tmp_path / "usual"
+    hdd, native = (DeviceRequest(tmp_path, emulate=name) for name in ("hdd", "native"))
+    found = find_devices([hdd, native], 10, Flavour.MYSQL)
+    assert [one.memory_bytes for one in found] == [usual_memory(10, Flavour.MYSQL), None]
+    assert least_memory(found) == usual_memory(10, Flavour.MYSQL)
+    [usual] = find_devices([], 10, Flavour.MYSQL)
+    assert usual.data.path == tmp_path / "usual"
+    assert least_memory([usual]) is None
+    with pytest.raises(BadRequest, match="same device twice"):
+        find_devices([native, DeviceRequest(tmp_path)], 10, Flavour.MYSQL)
+
+
+def test_the_usual_limit_leaves_room_for_half_of_the_data() -> None:
+    assert usual_memory(100, Flavour.MYSQL) > usual_memory(10, Flavour.MYSQL)
+    assert usual_memory(10, Flavour.MARIADB) < usual_memory(10, Flavour.MYSQL)
+    assert room_for_pool(None, Flavour.MYSQL) is None
+    assert room_for_pool(1000 * MB, Flavour.MYSQL) == 450 * MB
+    assert room_for_pool(420 * MB, Flavour.MYSQL) == 105 * MB
+
+
+def test_a_device_is_kept_before_it_is_measured(find: Find, tmp_path: Path, settings: Any) -> None:
+    settings.HOST_NAME = "here"
+    device = register_device(DeviceRequest(tmp_path))
+    assert device.host.name == "here"
+    assert register_device(DeviceRequest(tmp_path)) == device

@@ -1,0 +1,247 @@
+"""Probes as jobs: rows, messages and the host's lock are real, and so is fio in the last test."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import current_app
+from django.utils import timezone
+
+from benchmarks.errors import ProbeFailed, RunFailed
+from benchmarks.models import Device, Host, Probe, ProbeState, Server, Workload
+from benchmarks.outcomes import Outcome
+from benchmarks.probe.jobs import Pattern
+from benchmarks.probe.run import Progress, probe_device
+from benchmarks.services import heartbeat
+from benchmarks.services.devices import DeviceRequest
+from benchmarks.services.probes import execute_probe
+from tuning.errors import TuningError
+from tuning.models import Study, StudyState
+from tuning.services.devices import register_device
+from tuning.services.dispatch import PREPARE, PROBE, advance_host
+from tuning.services.probing import cancel_probe, start_probe
+from tuning.services.requests import BadRequest
+from tuning.services.sweep import request_stop, sweep_host
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The messages sent to the broker: (task, id)."""
+    messages: list[tuple[str, int]] = []
+    monkeypatch.setattr(
+        current_app, "send_task", lambda name, args, **_: messages.append((name, args[0]))
+    )
+    return messages
+
+
+@pytest.fixture
+def device(sent: list[tuple[str, int]], settings: Any, tmp_path: Path) -> Device:
+    settings.RUN_DIR = tmp_path
+    place = tmp_path / "device"
+    place.mkdir()
+    return register_device(DeviceRequest(place))
+
+
+def a_study(host: Host, state: StudyState) -> Study:
+    server = Server.objects.create(host=host, flavour="mysql", version="9", path="/x", digest="d")
+    study = Study.objects.create(
+        name="any", template="quick", host=host, server=server, blocks=1, seed=1, state=state
+    )
+    study.workloads.add(
+        Workload.objects.create(
+            driver="fake", warehouses=1, connections=1, warmup_s=1, measure_s=1
+        )
+    )
+    return study
+
+
+def fails_with(error: BaseException) -> Callable[..., Any]:
+    def look(*_: Any, **__: Any) -> Any:
+        raise error
+
+    return look
+
+
+def test_a_probe_wakes_the_worker(device: Device, sent: list[tuple[str, int]]) -> None:
+    probe = start_probe(device)
+    assert sent == [(PROBE, probe.pk)]
+    with pytest.raises(TuningError, match="already under way"):
+        start_probe(device)
+    assert Probe.objects.count() == 1
+
+
+@pytest.mark.parametrize("seconds", [0, 29.9, 60.1, -1, float("nan"), float("inf")])
+def test_times_out_of_range_are_refused(device: Device, seconds: float) -> None:
+    with pytest.raises(BadRequest, match="between 30 and 60"):
+        start_probe(device, seconds)
+    assert not Probe.objects.exists()
+
+
+def test_a_device_that_is_gone_is_not_probed(device: Device) -> None:
+    device.retired_at = timezone.now()
+    device.save()
+    with pytest.raises(TuningError, match="another device"):
+        start_probe(device)
+
+
+def test_a_probe_waits_for_a_study_that_has_begun(
+    device: Device, sent: list[tuple[str, int]]
+) -> None:
+    study = a_study(device.host, StudyState.PREPARING)
+    probe = start_probe(device)
+    assert sent == [(PREPARE, study.pk)]
+    Study.objects.update(state=StudyState.FINISHED)
+    advance_host(device.host_id)
+    assert sent[-1] == (PROBE, probe.pk)
+
+
+def test_a_probe_goes_before_a_study_that_waits(
+    device: Device, sent: list[tuple[str, int]]
+) -> None:
+    probe = start_probe(device)
+    study = a_study(device.host, StudyState.QUEUED)
+    advance_host(device.host_id)
+    assert set(sent) == {(PROBE, probe.pk)}
+    Probe.objects.update(state=ProbeState.RUNNING)
+    advance_host(device.host_id)
+    study.refresh_from_db()
+    assert study.state == StudyState.QUEUED
+    Probe.objects.update(state=ProbeState.OK)
+    advance_host(device.host_id)
+    assert sent[-1] == (PREPARE, study.pk)
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "code"),
+    [
+        (ProbeFailed("fio said nothing"), ProbeState.FAILED, "probe_failed"),
+        (RunFailed(Outcome.DISK_FULL, "full"), ProbeState.FAILED, "disk_full"),
+        (RunFailed(Outcome.TIMED_OUT, "slow"), ProbeState.FAILED, "timed_out"),
+        (OSError(errno.ENOSPC, "full"), ProbeState.FAILED, "disk_full"),
+        (OSError(errno.EIO, "broken"), ProbeState.FAILED, "setup_failed"),
+        (ZeroDivisionError("a bug"), ProbeState.FAILED, "internal_error"),
+    ],
+)
+def test_a_failure_is_kept_with_its_reason(
+    device: Device, error: Exception, state: ProbeState, code: str
+) -> None:
+    probe = start_probe(device)
+    assert execute_probe(probe.pk, look=fails_with(error))
+    probe.refresh_from_db()
+    assert (probe.state, probe.reason_code, probe.found) == (state, code, None)
+    assert probe.reason
+    assert probe.finished_at is not None
+    assert not execute_probe(probe.pk, look=fails_with(error))
+
+
+def test_a_worker_that_is_terminated_closes_its_row(device: Device) -> None:
+    probe = start_probe(device)
+    with pytest.raises(SystemExit):
+        execute_probe(probe.pk, look=fails_with(SystemExit()))
+    probe.refresh_from_db()
+    assert probe.state == ProbeState.LOST
+
+
+def test_a_probe_that_waits_is_cancelled_at_once(device: Device) -> None:
+    probe = start_probe(device)
+    cancel_probe(probe)
+    probe.refresh_from_db()
+    assert (probe.state, probe.reason) == (ProbeState.CANCELLED, "cancelled by the user")
+    assert not execute_probe(probe.pk)
+    start_probe(device)
+
+
+@pytest.mark.parametrize(
+    ("request_end", "state", "reason"),
+    [
+        (lambda probe: cancel_probe(probe), ProbeState.CANCELLED, "cancelled by the user"),
+        (
+            lambda probe: request_stop(probe.device.host_id),
+            ProbeState.CANCELLED,
+            "the worker was stopped",
+        ),
+    ],
+)
+def test_one_that_runs_hears_of_it(
+    device: Device,
+    settings: Any,
+    request_end: Callable[[Probe], None],
+    state: ProbeState,
+    reason: str,
+) -> None:
+    settings.HEARTBEAT_SECONDS = 0.05
+    probe = start_probe(device)
+
+    def look(_: Path, *, progress: Any, should_stop: Any, **__: Any) -> Any:
+        progress(Progress(0.5, "randread 16k, depth 4, direct", 2, 4))
+        request_end(probe)
+        deadline = timezone.now() + timedelta(seconds=10)
+        while not should_stop():
+            assert timezone.now() < deadline
+        raise RunFailed(Outcome.CANCELLED, "told to stop")
+
+    execute_probe(probe.pk, look=look)
+    probe.refresh_from_db()
+    assert (probe.state, probe.reason, probe.step) == (state, reason, "")
+    assert probe.fraction == 0.5
+
+
+def test_one_whose_worker_died_is_lost(device: Device) -> None:
+    probe = start_probe(device)
+    Probe.objects.update(
+        state=ProbeState.RUNNING,
+        claimed_by="elsewhere:1:1",
+        heartbeat_at=timezone.now() - timedelta(hours=1),
+    )
+    sweep_host(device.host_id)
+    probe.refresh_from_db()
+    assert (probe.state, probe.reason) == (ProbeState.LOST, "the worker died")
+
+
+def test_one_that_beats_is_left_alone(device: Device) -> None:
+    probe = start_probe(device)
+    Probe.objects.update(
+        state=ProbeState.RUNNING, claimed_by="elsewhere:1:1", heartbeat_at=timezone.now()
+    )
+    sweep_host(device.host_id)
+    probe.refresh_from_db()
+    assert probe.state == ProbeState.RUNNING
+    cancel_probe(probe)
+    probe.refresh_from_db()
+    assert probe.stop_request == heartbeat.CANCELLED
+
+
+def test_a_real_probe(device: Device) -> None:
+    probe = start_probe(device)
+    seen: list[Progress] = []
+
+    def brief(path: Path, *, seconds: float, progress: Any, **values: Any) -> Any:
+        assert seconds == 50
+
+        def heard(step: Progress) -> None:
+            seen.append(step)
+            progress(step)
+
+        return probe_device(path, seconds=5, progress=heard, **values)
+
+    assert execute_probe(probe.pk, look=brief)
+    probe.refresh_from_db()
+    assert (probe.state, probe.reason, probe.fraction) == (ProbeState.OK, "", 1.0)
+    found = probe.found
+    assert found is not None
+    assert probe.random_write_iops == found.best_iops(Pattern.RANDOM_WRITE)
+    assert probe.commit_p50_us is not None
+    low, high = probe.io_capacity_low, probe.io_capacity_high
+    assert low is not None
+    assert high is not None
+    assert low < high
+    assert found.emulated == ""
+    assert [step.fraction for step in seen] == sorted(step.fraction for step in seen)
+    assert list(device.layout.root.iterdir()) == []
