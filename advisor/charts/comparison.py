@@ -30,7 +30,7 @@ MOST_POINTS = 300
 
 @dataclass(frozen=True)
 class DeviceLine:
-    """What was measured on one device, by number of connections."""
+    """What was measured on one device, by number of connections or another setting."""
 
     name: str
     colour: str
@@ -39,8 +39,10 @@ class DeviceLine:
 
 
 @dataclass(frozen=True)
-class ByConnections:
-    """`scale` is what figures are multiplied by for the axis; `published` is by device."""
+class BySetting:
+    """`setting` is what x counts, `scale` what figures are multiplied by for the axis;
+    `published` is by device.
+    """
 
     axis: str
     unit: str
@@ -48,6 +50,7 @@ class ByConnections:
     published: Mapping[str, Mapping[int, float | None]]
     published_note: str = ""
     scale: float = 1.0
+    setting: str = "connections"
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def device_colour(place: int) -> str:
     return COLOURS[place % len(COLOURS)]
 
 
-def by_connections_figure(series: ByConnections) -> go.Figure:
+def by_setting_figure(series: BySetting) -> go.Figure:
     """Medians as lines with the range of the runs; the published layer behind them."""
     figure = go.Figure()
     _add_published(figure, series)
@@ -94,16 +97,18 @@ def by_connections_figure(series: ByConnections) -> go.Figure:
                 "width": 5,
             },
             customdata=[_told(found, series) for _, found in points],
-            hovertemplate=f"{line.name}, %{{x}} connections<br>%{{customdata}}<extra></extra>",
+            hovertemplate=(
+                f"{line.name}, %{{x}} {series.setting}<br>%{{customdata}}<extra></extra>"
+            ),
         )
     numbers = {number for line in series.lines for number in line.points}
     if series.published:
         numbers |= {number for line in series.published.values() for number in line}
     figure.update_xaxes(
-        title_text="connections",
+        title_text=series.setting,
         type="log",
         tickvals=_apart(numbers),
-        ticktext=[str(number) for number in _apart(numbers)],
+        ticktext=[f"{number:,}" for number in _apart(numbers)],
         zeroline=False,
         automargin=True,
     )
@@ -142,7 +147,7 @@ def over_seconds_figure(series: OverSeconds) -> go.Figure:
     return figure
 
 
-def _add_published(figure: go.Figure, series: ByConnections) -> None:
+def _add_published(figure: go.Figure, series: BySetting) -> None:
     for (device, points), dash, symbol in zip(
         series.published.items(), cycle(DASHES), cycle(SYMBOLS)
     ):
@@ -157,7 +162,7 @@ def _add_published(figure: go.Figure, series: ByConnections) -> None:
             line={"color": GREY, "width": 1.5, "dash": dash},
             marker={"color": GREY, "size": 7, "symbol": symbol},
             hovertemplate=(
-                f"{name}<br>%{{x}} connections, %{{y:,.4~g}} {series.unit}"
+                f"{name}<br>%{{x}} {series.setting}, %{{y:,.4~g}} {series.unit}"
                 "<br>not measured here<extra></extra>"
             ),
         )
@@ -184,7 +189,7 @@ def _style(figure: go.Figure, axis: str, drawn: Sequence[float], published: int)
     )
 
 
-def _told(found: Spread, series: ByConnections) -> str:
+def _told(found: Spread, series: BySetting) -> str:
     scaled = [value * series.scale for value in (found.median, found.low, found.high)]
     median, low, high = (f"{v:,.0f}" if v >= 1000 else f"{v:.4g}" for v in scaled)
     if found.runs == 1:

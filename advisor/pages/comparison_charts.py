@@ -11,19 +11,21 @@ from django.db.models import F
 from django.db.models.functions import Coalesce
 
 from advisor.charts.comparison import (
-    ByConnections,
+    BySetting,
     DeviceLine,
     OverSeconds,
     SecondsLine,
-    by_connections_figure,
+    by_setting_figure,
     device_colour,
     over_seconds_figure,
 )
 from benchmarks.models import Sample
 from tuning import published
 from tuning.services.comparison import Comparison
+from tuning.services.io_capacity import KNOB, io_capacity_sweep
 
 BY_CONNECTIONS, OVER_SECONDS = "by connections", "over time"
+BY_IO_CAPACITY = "by innodb_io_capacity"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,16 @@ CHARTS = (
         "tpmP, New-Orders per minute",
         "tpmP",
         "More is better. Where a line turns flat, more connections stop paying.",
+    ),
+    ChartWords(
+        "io-capacity",
+        "Throughput",
+        (11,),
+        BY_IO_CAPACITY,
+        "tpmP",
+        "tpmP, New-Orders per minute",
+        "tpmP",
+        "Configs that differ in nothing but innodb_io_capacity and its maximum.",
     ),
     ChartWords(
         "new-orders",
@@ -132,7 +144,10 @@ def comparison_figures(
         if words.kind == BY_CONNECTIONS:
             series = _by_connections(comparison, words, with_published)
             if any(line.points for line in series.lines):
-                figures[words.key] = by_connections_figure(series)
+                figures[words.key] = by_setting_figure(series)
+        elif words.kind == BY_IO_CAPACITY:
+            if swept := _by_io_capacity(comparison, words, number):
+                figures[words.key] = by_setting_figure(swept)
         elif lines := _over_seconds(comparison, number, samples, words.field):
             figures[words.key] = over_seconds_figure(OverSeconds(words.axis, words.unit, lines))
     return figures
@@ -143,9 +158,7 @@ def connections_of(comparison: Comparison, asked: int | None) -> int | None:
     return asked if asked in comparison.connections else comparison.usual_connections
 
 
-def _by_connections(
-    comparison: Comparison, words: ChartWords, with_published: bool
-) -> ByConnections:
+def _by_connections(comparison: Comparison, words: ChartWords, with_published: bool) -> BySetting:
     lines = []
     for place, device in enumerate(comparison.devices):
         points = {}
@@ -157,7 +170,28 @@ def _by_connections(
         name, is_emulated = comparison.names[device.pk], device.emulation is not None
         lines.append(DeviceLine(name, device_colour(place), is_emulated, points))
     layer, note = _layer(words.key) if with_published else ({}, "")
-    return ByConnections(words.axis, words.unit, lines, layer, note, words.scale)
+    return BySetting(words.axis, words.unit, lines, layer, note, words.scale)
+
+
+def _by_io_capacity(
+    comparison: Comparison, words: ChartWords, connections: int | None
+) -> BySetting | None:
+    sweep = io_capacity_sweep(comparison.measured, connections)
+    if sweep is None:
+        return None
+    lines = [
+        DeviceLine(
+            comparison.names[device.pk],
+            device_colour(place),
+            device.emulation is not None,
+            sweep.tpmP[device.pk],
+        )
+        for place, device in enumerate(comparison.devices)
+        if device.pk in sweep.tpmP
+    ]
+    return BySetting(
+        words.axis, words.unit, lines, {}, setting=f"{KNOB}, {sweep.connections} connections"
+    )
 
 
 def _layer(key: str) -> tuple[Mapping[str, Mapping[int, float | None]], str]:

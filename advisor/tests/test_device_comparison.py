@@ -12,6 +12,7 @@ from benchmarks.models import Device, Run, RunState
 from tuning.models import Candidate, DurabilityClass, Recommendation, Slot, Study
 from tuning.services.comparison import Comparison, compare
 from tuning.services.families import chosen_family, families, labels
+from tuning.services.io_capacity import io_capacity_sweep
 
 pytestmark = pytest.mark.django_db
 
@@ -224,6 +225,33 @@ def test_devices_of_one_kind_are_told_apart_by_their_directories() -> None:
     second = measured_on(("sata-ssd", "/srv/other", 1.2))
     names = the_comparison().names
     assert names == {first.pk: "sata-ssd at /srv/sata", second.pk: "sata-ssd at /srv/other"}
+
+
+def test_a_sweep_of_io_capacity_holds_everything_else_equal() -> None:
+    names = ("server-default", "whitepaper-1", "whitepaper-2", "whitepaper-a")
+    sata = measured_on(SATA, names=names)
+    nvme = measured_on(NVME, names=names[:3], connections=[8])
+    alone = measured_on(HDD, names=names[:2])
+    measured = the_comparison().measured
+    sweep = io_capacity_sweep(measured, 8)
+    assert sweep is not None
+    assert sweep.connections == 8
+    assert {device: list(line) for device, line in sweep.tpmP.items()} == {
+        sata.pk: [1000, 2000, 3000],
+        nvme.pk: [1000, 2000],
+    }
+    assert alone.pk not in sweep.tpmP, "one value is no sweep"
+    assert sweep.tpmP[sata.pk][3000].runs == 2
+    other = io_capacity_sweep(measured, 7)
+    assert other is not None
+    assert other.connections == 8, "where most was measured"
+    config = Candidate.objects.filter(name="whitepaper-2").latest("pk").config
+    config.knobs = config.knobs | {"innodb_flush_method": "fsync"}
+    config.save()
+    sweep = io_capacity_sweep(the_comparison().measured, 16)
+    assert sweep is not None
+    assert list(sweep.tpmP[sata.pk]) == [1000, 3000]
+    assert nvme.pk not in sweep.tpmP
 
 
 def test_without_a_common_number_of_connections_the_kind_decides() -> None:

@@ -41,9 +41,11 @@ def plain(html: str) -> str:
 
 @pytest.fixture
 def three() -> None:
-    measured_on(HDD, emulation=EMULATED, emulation_label=LABEL, samples=True)
-    measured_on(SATA, samples=True)
-    measured_on(NVME, samples=True)
+    # The candidates of the factories differ in nothing but innodb_io_capacity.
+    names = ("server-default", "whitepaper-1", "whitepaper-a")
+    measured_on(HDD, names=names, emulation=EMULATED, emulation_label=LABEL, samples=True)
+    measured_on(SATA, names=names, samples=True)
+    measured_on(NVME, names=names, samples=True)
 
 
 def test_tables_have_devices_ratios_and_the_page_of_a_run(
@@ -68,7 +70,7 @@ def test_every_figure_of_the_paper_is_there_or_said_to_be_missing(
 ) -> None:
     html = page(admin_client)
     numbers = {number for words in CHARTS for number in words.figures}
-    assert numbers | {15} == {10, *range(12, 20)}
+    assert numbers | {15} == set(range(10, 20))
     assert "as Figure 15" in html
     found = figures(admin_client)
     assert set(found) == {words.key for words in CHARTS}
@@ -202,7 +204,7 @@ def test_runs_of_another_setup_are_said_to_be_left_out(admin_client: Client, thr
         comparability_key="b2" * 32,
         fingerprint=factories.FINGERPRINT | {"data_scheduler": "none"},
     )
-    assert "6 runs left out" in plain(page(admin_client))
+    assert "8 runs left out" in plain(page(admin_client))
 
 
 def test_no_config_of_d0_is_said(admin_client: Client) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchmarks.models import Device
 from tuning.models import DurabilityClass
@@ -61,7 +61,8 @@ class Comparison:
     """Devices, slowest first, and what was measured on them by number of connections.
 
     names: by device's id, short and different. left_out: runs of another set-up of a device (its
-    scheduler, file system or mount options were changed), which count nowhere.
+    scheduler, file system or mount options were changed), which count nowhere. measured: the runs
+    that count, oldest first.
     """
 
     family: Family
@@ -72,6 +73,7 @@ class Comparison:
     choice: ConfigChoice | None
     choices: list[ConfigChoice]
     left_out: int
+    measured: Mapping[Place, Mapping[Arm, list[Row]]] = field(repr=False)
 
     @property
     def pairs(self) -> list[tuple[Device, Device]]:
@@ -137,6 +139,7 @@ def compare(family: Family, token: str = BEST) -> Comparison:
         choice=choice,
         choices=choices,
         left_out=len(found) - len(rows),
+        measured=arms,
     )
 
 
