@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from benchmarks.datasets.golden import Dataset, ensure_dataset
+from benchmarks.drivers.protocol import Load
+from benchmarks.drivers.select import find_driver
+from benchmarks.layout import FOLDER, DeviceLayout
+from benchmarks.measure import Plan
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.telemetry.disturbance import Limits
 
 #: Two, so that orders and payments can go to another warehouse.
 GOLDEN_WAREHOUSES = 2
+
+# This host may be busy with other tests: what those take is no reason here.
+NOTHING = Limits(0, 0, 0, 0, 0, 0, 0)
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +36,31 @@ def golden_dataset(server_session_tmp: Path) -> Callable[[ServerBinary], Dataset
             device_dir=server_session_tmp / "golden",
             warehouses=GOLDEN_WAREHOUSES,
             registry=server_session_tmp / "golden-registry",
+        )
+
+    return make
+
+
+@pytest.fixture
+def plan_on(
+    golden_dataset: Callable[[ServerBinary], Dataset], server_tmp: Path, registry: Path
+) -> Callable[[ServerBinary], Plan]:
+    """A run of a minute on the golden dataset that the tests of this session share."""
+
+    def make(binary: ServerBinary) -> Plan:
+        golden = golden_dataset(binary)
+        device = server_tmp / "device"
+        device.mkdir()
+        (device / FOLDER).symlink_to(golden.path.parents[1])
+        return Plan(
+            name=f"run-{os.getpid()}",
+            binary=binary,
+            driver=find_driver("sysbench"),
+            load=Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=60, seed=1),
+            options={},
+            layout=DeviceLayout(device),
+            registry=registry,
+            limits=NOTHING,
         )
 
     return make

@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import psutil
 import pytest
 
 from benchmarks.cutting import Hopeless
-from benchmarks.datasets.golden import Dataset
-from benchmarks.drivers.protocol import Load
-from benchmarks.drivers.select import find_driver
 from benchmarks.errors import RunFailed
-from benchmarks.layout import FOLDER, DeviceLayout
 from benchmarks.measure import CutShort, Disturbed, Plan, measure
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.telemetry.disturbance import Limits
-from benchmarks.tests.conftest import GOLDEN_WAREHOUSES
+from benchmarks.tests.conftest import NOTHING
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
-# This host may be busy with other tests: what those take is no reason here.
-NOTHING = Limits(0, 0, 0, 0, 0, 0, 0)
 # What tuning holds against a run: half of what it is compared with, from the fifth second on.
 LEAST_SECONDS = 5
-
-
-@pytest.fixture
-def plan_on(
-    golden_dataset: Callable[[ServerBinary], Dataset], server_tmp: Path, registry: Path
-) -> Callable[[ServerBinary], Plan]:
-    """A run of a minute on the golden dataset that the tests of this session share."""
-
-    def make(binary: ServerBinary) -> Plan:
-        golden = golden_dataset(binary)
-        device = server_tmp / "device"
-        device.mkdir()
-        (device / FOLDER).symlink_to(golden.path.parents[1])
-        return Plan(
-            name=f"run-{os.getpid()}",
-            binary=binary,
-            driver=find_driver("sysbench"),
-            load=Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=60, seed=1),
-            options={},
-            layout=DeviceLayout(device),
-            registry=registry,
-            limits=NOTHING,
-        )
-
-    return make
 
 
 @pytest.fixture
