@@ -166,7 +166,9 @@ def depth_figure(lines: Iterable[DepthLine], unit: str, title: str) -> go.Figure
         ticktext=[str(depth) for depth in depths],
         automargin=True,
     )
-    figure.update_yaxes(title_text=title, type="log", **_ticks(lines), automargin=True)
+    figure.update_yaxes(
+        title_text=title, title_standoff=10, type="log", **_ticks(lines), automargin=True
+    )
     return _laid_out(figure, legend=len(lines) > 1)
 
 

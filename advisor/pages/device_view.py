@@ -86,7 +86,7 @@ def studies_on(device: Device) -> list[Study]:
 
 def layers_of(identity: DeviceIdentity) -> list[Layer]:
     """From the file system down to what takes the writes."""
-    layers = [Layer(identity.file_system or "file system unknown", identity.mount_options)]
+    layers = [Layer(identity.file_system or "file system unknown")]
     layers += [Layer(name) for name in identity.layers]
     if identity.block_device:
         layers.append(Layer(identity.block_device, identity.model or "model unknown"))

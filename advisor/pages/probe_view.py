@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from advisor.charts.probe import WORDS, probe_figures, split_jobs
-from benchmarks.models import Probe, Run, RunState
+from benchmarks.models import Probe, ProbeState, Run, RunState
 from benchmarks.probe.jobs import Job, Pattern, Purpose
 from benchmarks.probe.result import JobResult, ProbeResult
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
@@ -76,16 +76,16 @@ _CHARTS = (
         "p50, p95 and p99 of the latency of random writes by queue depth, in microseconds",
     ),
     ProbeChart(
-        "split",
-        "Where the time of one request goes",
-        "Mean microseconds of one request spent in the program, the kernel, the queue and the "
-        "device",
-    ),
-    ProbeChart(
         "commit",
         "Commit latency: one flush after a 4 KB write",
         "p50, p95 and p99 of one fsync and one fdatasync, in microseconds",
         "A durable commit waits for this.",
+    ),
+    ProbeChart(
+        "split",
+        "Where the time of one request goes",
+        "Mean microseconds of one request spent in the program, the kernel, the queue and the "
+        "device",
     ),
 )
 
@@ -123,7 +123,8 @@ def waits_for(probe: Probe) -> dict[str, Any]:
         .exclude(state=StudyState.QUEUED)
         .first()
     )
-    other = Probe.objects.filter(device__host=host, state="running").exclude(pk=probe.pk).first()
+    running = Probe.objects.filter(device__host=host, state=ProbeState.RUNNING)
+    other = running.exclude(pk=probe.pk).first()
     is_measuring = Run.objects.filter(host=host, state=RunState.RUNNING).exists()
     return {"study": study, "probe": other, "is_measuring": is_measuring}
 

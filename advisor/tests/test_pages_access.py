@@ -22,6 +22,7 @@ def pages(study: Study) -> dict[str, str]:
     """Every page that is read with GET, by the name of its URL."""
     [run] = study.slots.filter(order=1).values_list("run_id", flat=True)
     recommendation = study.recommendations.get()
+    device = study.devices.get()
     return {
         "study-list": reverse("study-list"),
         "study-new": reverse("study-new"),
@@ -31,6 +32,9 @@ def pages(study: Study) -> dict[str, str]:
         "study-my-cnf": reverse("study-my-cnf", args=[study.pk, recommendation.pk]),
         "run-detail": reverse("run-detail", args=[run]),
         "run-charts": reverse("run-charts", args=[run]),
+        "device-list": reverse("device-list"),
+        "device-detail": reverse("device-detail", args=[device.pk]),
+        "device-live": reverse("device-live", args=[device.pk]),
         "account-token": reverse("account-token"),
         "account-password": reverse("account-password"),
         "api-docs": reverse("api-docs"),
@@ -59,7 +63,7 @@ def test_every_page_carries_the_content_security_policy(
 
 
 def test_pages_refuse_other_methods(admin_client: Client, study: Study) -> None:
-    may_post = {"study-new", "account-token", "account-password"}
+    may_post = {"study-new", "device-list", "account-token", "account-password"}
     for name, address in pages(study).items():
         if name not in may_post:
             assert admin_client.post(address).status_code == 405, address
@@ -67,7 +71,9 @@ def test_pages_refuse_other_methods(admin_client: Client, study: Study) -> None:
     assert admin_client.get(reverse("logout")).status_code == 405
 
 
-@pytest.mark.parametrize("name", ["study-detail", "study-live", "study-charts", "run-detail"])
+@pytest.mark.parametrize(
+    "name", ["study-detail", "study-live", "study-charts", "run-detail", "device-detail"]
+)
 def test_what_does_not_exist_is_404(admin_client: Client, name: str) -> None:
     response = admin_client.get(reverse(name, args=[4711]))
     assert response.status_code == 404

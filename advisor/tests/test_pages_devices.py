@@ -566,6 +566,13 @@ def test_the_page_lists_the_best_config_by_workload_and_class(admin_client: Clie
         assert reverse("study-detail", args=[study.pk]) in rest
 
 
+def test_older_studies_are_folded_away(admin_client: Client) -> None:
+    device = factories.found_device()
+    for _ in range(10):
+        factories.make_study(device=device, blocks=0)
+    assert "2 older" in text_of(admin_client, "device-detail", device.pk)
+
+
 def test_studies_and_runs_lead_to_the_device(admin_client: Client) -> None:
     device = factories.found_device()
     study = factories.measured_study(device=device, blocks=1)
