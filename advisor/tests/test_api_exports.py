@@ -10,6 +10,7 @@ from django.test import Client
 
 from advisor.tests import factories
 from advisor.tests.test_api import error
+from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import NoServerFound
 from tuning.models import Study, StudyState
 
@@ -209,3 +210,33 @@ def test_what_comes_out_of_a_check_below_d0_says_what_it_may_lose(api: Client) -
     found = post(api, CHECK, body).json()
     assert found["my_cnf"].startswith("# D2: WARNING")
     assert "# WARNING: innodb_dedicated_server = ON gives up" in found["my_cnf"]
+
+
+# --- what the device leaves open -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "with_data", "said"),
+    [
+        ({"log_dir": "/srv/logs"}, False, "it was in /srv/logs"),
+        ({"log_dir": "/srv/logs"}, True, "it was beside the data, although there is one"),
+        (
+            {"emulation": {"name": "hdd", "kind": "hdd", "read_iops": 200}, "kind": "hdd"},
+            False,
+            "emulated by limits",
+        ),
+    ],
+)
+def test_a_file_says_what_its_device_leaves_open(
+    api: Client, values: dict[str, Any], with_data: bool, said: str
+) -> None:
+    if "emulation" in values:
+        values["emulation_label"] = EmulationProfile.from_dict(values["emulation"]).label()
+    study = factories.measured_study(blocks=3, device=factories.make_device(**values))
+    study.candidates.update(logs_with_data=with_data)
+    text = api.get(address(study)).json()["my_cnf"]
+    assert said in " ".join(text.replace("#", " ").split())
+    real = factories.measured_study(blocks=3, device=factories.make_device(data_dir="/other"))
+    text = " ".join(api.get(address(real)).json()["my_cnf"].split())
+    assert "emulated by" not in text
+    assert "the redo log" not in text

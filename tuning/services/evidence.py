@@ -54,6 +54,7 @@ def export_facts(recommendation: Recommendation) -> ExportFacts:
         candidate_variables=_variables(winner),
         baseline_variables=_variables(baseline),
         baseline_knobs=baseline.config.knobs,
+        not_tested=_not_tested(device, winner),
     )
 
 
@@ -67,6 +68,26 @@ def _device_text(device: Device) -> str:
     parts = [limits or device.kind, device.model, device.block_device, device.file_system]
     logs = f", redo logs in {device.log_dir}" if device.log_dir else ""
     return f"{', '.join(part for part in parts if part)}: {device.data_dir}{logs}"
+
+
+def _not_tested(device: Device, winner: Candidate) -> list[str]:
+    """What the device of the study leaves open; the file itself cannot place a redo log."""
+    left = []
+    if device.emulation_label:
+        left.append(
+            "a real device of that kind: this one was emulated by limits on the server, which "
+            "tell nothing of seek times (docs/emulation.md)"
+        )
+    if device.log_dir and winner.logs_with_data:
+        left.append(
+            "the redo log on a device of its own: it was beside the data, although there is one"
+        )
+    elif device.log_dir:
+        left.append(
+            f"the redo log beside the data: it was in {device.log_dir}, so set "
+            "innodb_log_group_home_dir to a directory there as well"
+        )
+    return left
 
 
 def _effect(board: Board, recommendation: Recommendation, baseline: Candidate) -> Effect:

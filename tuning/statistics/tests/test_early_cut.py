@@ -41,6 +41,14 @@ def test_silence_is_a_stall_once_it_costs_half() -> None:
     assert hopeless([60, 60, 0, 0, 0, 0, 0], silent_baseline) is None
 
 
+def test_on_a_slow_device_a_few_silent_seconds_are_usual() -> None:
+    slow = [[1, 2, 0, 1, 1, 2, 1, 0, 1, 1] * 4]
+    assert hopeless([1, 2, 0, 0, 0, 0, 0], slow) is None
+    found = hopeless([1, 2, *[0] * 20], slow)
+    assert found is not None
+    assert found.reason == "stalled for 20 s"
+
+
 def test_a_slow_start_of_both_is_not_held_against_the_run() -> None:
     assert hopeless([2, 4, 8, 15, 30, 60], [[2, 5, 9, 14, 32, 55, 100, 100]]) is None
 
