@@ -21,12 +21,22 @@ class FindingKind(StrEnum):
     CONTRADICTED = "contradicted"
     NOT_DECIDED = "not_decided"
 
+    @property
+    def label(self) -> str:
+        """For people, as the beginning of a sentence."""
+        return self.value.replace("_", " ").capitalize()
+
+    @property
+    def is_decided(self) -> bool:
+        return self is not FindingKind.NOT_DECIDED
+
 
 @dataclass(frozen=True)
 class Place:
     """One board: a ranking on one device with so many connections.
 
-    device: its name for people. kind: as in `benchmarks.devices.DeviceIdentity`.
+    device: its name for people. kind: as in `benchmarks.devices.DeviceIdentity`. device_id: what
+        tells devices apart.
     analyses: the ranking by each metric. observations: the runs behind them.
     same_as: by name of a candidate that was not measured because it is the same config as
         another: that one's name.
@@ -39,26 +49,34 @@ class Place:
     observations: Sequence[Observation] = ()
     alpha: float = ALPHA
     same_as: Mapping[str, str] = field(default_factory=dict)
+    device_id: int = 0
 
 
 @dataclass(frozen=True)
 class Finding:
     """What a study says of a claim in one place.
 
-    sentence: one for people, with the interval measured here. ratio, interval: of the metric,
-        the claim's first config over its second; None without figures. device, kind,
-        connections: where; None for what no place of the study can say, and connections also
-        for a knee.
+    said: what was measured, with the interval, or why nothing can be said; begins in lower case
+        or with a name. ratio, interval: of the metric, the claim's first config over its second;
+        None without figures. device, kind, connections: where; None for what no place of the
+        study can say, and connections also for a knee.
     """
 
     claim: Claim
     kind: FindingKind
-    sentence: str
+    said: str
     ratio: float | None = None
     interval: Interval | None = None
     device: str | None = None
     device_kind: str | None = None
     connections: int | None = None
+    device_id: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The answer with what it rests on, for people."""
+        here = " here" if self.kind.is_decided or self.ratio is not None else ""
+        return f"{self.kind.label}{here}: {self.said}."
 
     @property
     def published(self) -> str:
@@ -80,22 +98,24 @@ def evaluate(claim: Claim, places: Sequence[Place]) -> list[Finding]:
     """
     suited = [place for place in places if not claim.devices or place.kind in claim.devices]
     if not suited:
-        kinds = " or ".join(claim.devices) or "any"
-        return [_undecided(claim, f"the study measured no device of the kind {kinds}")]
+        return [_undecided(claim, _no_such_device(claim, places))]
     having = [place for place in suited if _has(place, claim)]
     if not having:
         names = " and ".join(dict.fromkeys(claim.statement.names))
         return [_undecided(claim, f"there are no figures of {names} that can be compared")]
     statement = claim.statement
     if isinstance(statement, Knee):
-        devices = dict.fromkeys((place.device, place.kind) for place in having)
+        devices: dict[tuple[int, str], list[Place]] = {}
+        for place in having:
+            devices.setdefault((place.device_id, place.device), []).append(place)
         return [
             replace(
-                _knee(claim, statement, [p for p in having if (p.device, p.kind) == device]),
-                device=device[0],
-                device_kind=device[1],
+                _knee(claim, statement, there),
+                device=there[0].device,
+                device_kind=there[0].kind,
+                device_id=there[0].device_id,
             )
-            for device in devices
+            for there in devices.values()
         ]
     return [
         replace(
@@ -103,9 +123,17 @@ def evaluate(claim: Claim, places: Sequence[Place]) -> list[Finding]:
             device=place.device,
             device_kind=place.kind,
             connections=place.connections,
+            device_id=place.device_id,
         )
         for place in having
     ]
+
+
+def _no_such_device(claim: Claim, places: Sequence[Place]) -> str:
+    kinds = " or ".join(claim.devices) or "any"
+    measured = " and ".join(dict.fromkeys(place.kind for place in places))
+    on = f"; it ran on {measured}" if measured else ""
+    return f"the study measured no device of the kind {kinds}{on}"
 
 
 def _has(place: Place, claim: Claim) -> bool:
@@ -135,7 +163,7 @@ def _faster(claim: Claim, statement: Faster, place: Place) -> Finding:
     if found is None:
         return _same_config(claim, statement.candidate, statement.than)
     kind = _exceeds(found, statement.by, statement.metric, _floor(place, statement.metric))
-    needed = f", and more than {_percent(statement.by)} is claimed" if statement.by else ""
+    needed = f", and more than {_share(statement.by)} is claimed" if statement.by else ""
     said = _said(found, statement.candidate, statement.than, statement.metric)
     return _finding(claim, kind, f"{said}{needed}", found)
 
@@ -157,7 +185,7 @@ def _no_difference(claim: Claim, statement: NoDifference, place: Place) -> Findi
         kind = FindingKind.CONTRADICTED  # one of them is ahead by more, whichever
     said = _said(found, statement.candidate, statement.other, statement.metric)
     return _finding(
-        claim, kind, f"{said}, and less than {_percent(statement.within)} is claimed", found
+        claim, kind, f"{said}, and less than {_share(statement.within)} is claimed", found
     )
 
 
@@ -201,7 +229,7 @@ def _knee(claim: Claim, statement: Knee, places: Sequence[Place]) -> Finding:
     most = counts[-1] if counts else 0
     below = [count for count in counts if count <= most * statement.before]
     if not below:
-        share = _percent(statement.before)
+        share = _share(statement.before)
         return _undecided(
             claim, f"{statement.candidate} has no figures with at most {share} of the connections"
         )
@@ -230,8 +258,7 @@ def _knee(claim: Claim, statement: Knee, places: Sequence[Place]) -> Finding:
     return _finding(
         claim,
         kind,
-        f"with {statement.candidate}, {said}, and less than {_percent(statement.within)} is "
-        "claimed",
+        f"with {statement.candidate}, {said}, and less than {_share(statement.within)} is claimed",
         shown,
     )
 
@@ -285,16 +312,11 @@ def _same_config(claim: Claim, name: str, other: str) -> Finding:
 
 
 def _undecided(claim: Claim, why: str) -> Finding:
-    return Finding(claim, FindingKind.NOT_DECIDED, f"Not decided: {why}.")
+    return Finding(claim, FindingKind.NOT_DECIDED, why)
 
 
 def _finding(claim: Claim, kind: FindingKind, said: str, found: Difference) -> Finding:
-    head = {
-        FindingKind.CONFIRMED: "Confirmed here",
-        FindingKind.CONTRADICTED: "Contradicted here",
-        FindingKind.NOT_DECIDED: "Not decided here",
-    }[kind]
-    return Finding(claim, kind, f"{head}: {said}.", found.ratio, found.interval)
+    return Finding(claim, kind, said, found.ratio, found.interval)
 
 
 def _said(
@@ -319,3 +341,8 @@ def _said(
 
 def _percent(share: float) -> str:
     return f"{share * 100:.1f} %"
+
+
+def _share(share: float) -> str:
+    """One that somebody wrote down: 5 %, not 5.0 %."""
+    return f"{share * 100:g} %"

@@ -25,7 +25,7 @@ from tuning.services.results import boards
 
 def study_document(study: Study) -> dict[str, Any]:
     """The whole answer: `{"study", "ranking", "recommendation", "candidates", "recommendations",
-    "boards", "trust"}`.
+    "boards", "trust", "findings"}`.
 
     `recommendation` is None when the study has none; where it has several it is the first of
     `recommendations`: of the first device and the fewest connections the safest class.

@@ -1,4 +1,4 @@
-"""What a study has found as JSON: rankings, boards with their verdicts, trust and runs."""
+"""What a study has found as JSON: rankings, boards with verdicts, findings, trust and runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
+from advisor.api.templates import claim_document
+from tuning.claims import Finding
 from tuning.models import Study
 from tuning.ranking import Metric, Ranked
 from tuning.services.confirmations import Confirming, confirmations_of
+from tuning.services.findings import findings_of
 from tuning.services.history import run_history, slots_of
 from tuning.services.results import Board, Row, boards
 from tuning.services.trust import trust_of
@@ -22,10 +25,13 @@ def ranking_of(found: Sequence[Board]) -> list[dict[str, Any]]:
 
 
 def results_document(study: Study, found: Sequence[Board] | None = None) -> dict[str, Any]:
-    """Every board's verdict with its evidence, and how far the runs can be trusted."""
+    """Every board's verdict with its evidence, how far the runs can be trusted, and what became
+    of the claims of the template's source.
+    """
     trust = trust_of(study)
+    here = boards(study) if found is None else list(found)
     return {
-        "boards": [board_document(board) for board in found or boards(study)],
+        "boards": [board_document(board) for board in here],
         "trust": {
             "disturbed": trust.disturbed,
             "without_figure": trust.without_figure,
@@ -33,6 +39,7 @@ def results_document(study: Study, found: Sequence[Board] | None = None) -> dict
             "kinds": trust.kinds,
             "unwatched": list(trust.unwatched),
         },
+        "findings": [_finding(one, here) for one in findings_of(study, here)],
     }
 
 
@@ -155,6 +162,24 @@ def _confirmation(one: Confirming) -> dict[str, Any]:
         "interval_low": interval.low if interval else None,
         "interval_high": interval.high if interval else None,
         "sentence": found.sentence if found else "",
+    }
+
+
+def _finding(one: Finding, found: Sequence[Board]) -> dict[str, Any]:
+    """The claim as the list of templates has it, and what one place of the study says of it."""
+    directories = {board.device.pk: board.device.data_dir for board in found}
+    interval = one.interval
+    return {
+        **claim_document(one.claim),
+        "finding": one.kind.value,
+        "sentence": one.sentence,
+        "ratio": _finite(one.ratio),
+        "interval_low": _finite(interval.low) if interval else None,
+        "interval_high": _finite(interval.high) if interval else None,
+        "device": None if one.device_id is None else directories[one.device_id],
+        "device_id": one.device_id,
+        "device_kind": one.device_kind,
+        "connections": one.connections,
     }
 
 

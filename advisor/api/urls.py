@@ -6,7 +6,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.permissions import AllowAny, IsAuthenticated
 
 from advisor import ids  # noqa: F401  # registers <id:...>
-from advisor.api import config_views, recommendation_views, views
+from advisor.api import config_views, recommendation_views, template_views, views
 
 # In a browser, so a visitor without a session is sent to log in; the split view keeps its
 # script in a file of its own, as the content security policy wants.
@@ -38,6 +38,7 @@ urlpatterns = [
         recommendation_views.MyCnfView.as_view(),
         name="api-my-cnf",
     ),
+    path("templates/", template_views.TemplateListView.as_view(), name="api-templates"),
     path("configs/check/", config_views.CheckConfigView.as_view(), name="api-config-check"),
     path(
         "schema/",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -57,9 +58,9 @@ def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSer
         effects.append(
             Effect(
                 candidate=line.candidate,
-                change=_change(ratio),
-                low=_change(interval.low) if interval else None,
-                high=_change(interval.high) if interval else None,
+                change=percent_of(ratio),
+                low=percent_of(interval.low) if interval else None,
+                high=percent_of(interval.high) if interval else None,
                 tone="better" if line.better else "worse" if line.worse else "unclear",
                 is_bound=line.at_most is not None,
             )
@@ -69,8 +70,10 @@ def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSer
         if one.found and one.found.ratio and one.found.interval:
             bounds = one.found.interval
             tone = "better" if bounds.low > 1 else "unclear"
-            low, high = _change(bounds.low), _change(bounds.high)
-            confirmed.append(Effect(one.candidate.name, _change(one.found.ratio), low, high, tone))
+            low, high = percent_of(bounds.low), percent_of(bounds.high)
+            confirmed.append(
+                Effect(one.candidate.name, percent_of(one.found.ratio), low, high, tone)
+            )
     floor = judgement.analysis.floor
     return IntervalsSeries(
         metric=metric,
@@ -114,8 +117,8 @@ def intervals_figure(series: IntervalsSeries) -> go.Figure:
             error_x={
                 "type": "data",
                 "symmetric": False,
-                "array": [_length(effect.change, effect.high) for effect in shown],
-                "arrayminus": [_length(effect.low, effect.change) for effect in shown],
+                "array": [whisker(effect.change, effect.high) for effect in shown],
+                "arrayminus": [whisker(effect.low, effect.change) for effect in shown],
                 "color": GREY if symbol == "circle" else PURPLE,
                 "thickness": 1.6,
                 "width": 6,
@@ -145,11 +148,11 @@ def intervals_figure(series: IntervalsSeries) -> go.Figure:
     return figure
 
 
-def _change(ratio: float) -> float:
+def percent_of(ratio: float) -> float:
     return (ratio - 1) * 100
 
 
-def _length(start: float | None, end: float | None) -> float:
+def whisker(start: float | None, end: float | None) -> float:
     """Of a whisker; nothing where a bound is not known."""
     return 0.0 if start is None or end is None else min(max(end - start, 0.0), 1e6)
 
@@ -163,10 +166,15 @@ def _bounds(effect: Effect) -> str:
 
 
 def _range(series: IntervalsSeries) -> tuple[float, float]:
-    """What is drawn of x: all effects with their whiskers, as far as these are of use."""
     shown = [*series.effects, *series.confirmed]
-    most = max([abs(effect.change) for effect in shown] + [LEAST_SPAN_PCT]) * MOST_SPAN
-    ends = [value for e in shown for value in (e.low, e.high, e.change) if value is not None]
-    low, high = max(min([*ends, 0.0]), -most, -100.0), min(max([*ends, 0.0]), most)
+    ends = [bound for e in shown for bound in (e.low, e.high) if bound is not None]
+    return drawn_range([effect.change for effect in shown], ends)
+
+
+def drawn_range(changes: Sequence[float], ends: Sequence[float]) -> tuple[float, float]:
+    """What is drawn of x, percent: all changes, zero, and whiskers as far as they are of use."""
+    most = max([abs(change) for change in changes] + [LEAST_SPAN_PCT]) * MOST_SPAN
+    low = max(min([*changes, *ends, 0.0]), -most, -100.0)
+    high = min(max([*changes, *ends, 0.0]), most)
     room = 0.06 * (high - low) + 0.5
     return low - room, high + room

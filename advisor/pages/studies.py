@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
 from advisor.charts.boards import board_figures
+from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.payload import charts_payload
 from advisor.pages.board_choice import board_choice
 from advisor.pages.board_view import board_key
@@ -21,6 +22,7 @@ from advisor.pages.study_view import live_context, study_context, study_for_page
 from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.errors import TuningError
 from tuning.models import Study
+from tuning.services.findings import findings_of
 from tuning.services.history import run_history, slots_of
 from tuning.services.results import boards
 from tuning.services.studies import cancel_study, extend_study
@@ -74,15 +76,19 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
-    """The figures by board; a board without a finished run has none yet."""
+    """The figures by board, and that of the findings; without a finished run there is none yet."""
     study = get_object_or_404(Study, pk=pk)
     choice = board_choice(request.GET)
     history = run_history(slots_of(study))
+    found = boards(study)
     figures = {}
-    for board in boards(study):
+    for board in found:
         key = board_key(board)
         for name, figure in board_figures(board, history, choice.metric, choice.p95_ms).items():
             figures[f"{key}-{name}" if name else key] = figure
+    findings = findings_series(findings_of(study, found), found)
+    if findings:
+        figures["findings"] = findings_figure(findings)
     return JsonResponse(charts_payload(figures))
 
 

@@ -12,6 +12,7 @@ from advisor.pages.board_choice import BoardChoice, board_choice
 from advisor.pages.board_view import board_views, verdict_of_study
 from advisor.pages.candidate_view import candidate_views
 from advisor.pages.extend import ExtendForm
+from advisor.pages.finding_view import findings_view
 from advisor.pages.recommendation_view import recommendation_views
 from benchmarks.models import ACTIVE_RUN_STATES, RunState
 from tuning.models import Slot, Study, StudyState
@@ -58,10 +59,12 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     started = [slot for slot in ended if not _never_started(slot)]
     candidates = list(study.candidates.select_related("config", "merged_into"))
     shown = candidate_views(candidates, traits_of(study.server))
-    views = board_views(boards(study), candidates, history, choice)
+    found = boards(study)
+    views = board_views(found, candidates, history, choice)
     return {
         **live_context(study, choice),
         "boards": views,
+        "findings": findings_view(study, found),
         "verdicts": verdict_of_study(study, views),
         "trust": trust_of(study),
         "recommendations": recommendation_views(study, request),

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from advisor.pages.board_view import names_text
+from advisor.pages.finding_view import findings_view
 from advisor.pages.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.models import DurabilityClass, Study
@@ -43,6 +44,7 @@ def print_ranking(study: Study, console: Console) -> None:
         console.print()
     for line in _unmeasured(study):
         console.print(line, markup=False)
+    _print_findings(study, found, console)
     console.print(NOTE, style="dim")
     several = len({board.workload.pk for board in found}) > 1
     for recommendation in study.recommendations.select_related("candidate", "workload"):
@@ -50,6 +52,22 @@ def print_ranking(study: Study, console: Console) -> None:
         words += [recommendation.durability] if tells_class else []
         head = f"{', '.join(words)}: " if words else ""
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
+
+
+def _print_findings(study: Study, found: list[Board], console: Console) -> None:
+    """Nothing where the template has no claims."""
+    findings = findings_view(study, found)
+    if findings is None:
+        return
+    so_far = "" if findings.is_final else ", so far"
+    console.print(f"What the source found, and what was found here{so_far}", style="italic")
+    for one in findings.claims:
+        console.print(f"{one.number}. {one.claim.says}", markup=False)
+        console.print(f"   {one.findings[0].finding.published}", markup=False, style="dim")
+        for view in one.findings:
+            place = f"{view.place}: " if view.place else ""
+            console.print(f"   {place}{view.finding.sentence}", markup=False)
+    console.print()
 
 
 def _unmeasured(study: Study) -> Iterator[str]:

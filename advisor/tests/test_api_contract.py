@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from advisor.api.documents import study_document
-from advisor.tests import factories
+from advisor.tests import claimed, factories
 from tuning.models import StudyState
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,6 +88,13 @@ def test_answers_are_as_the_document_says(
             check(document, "Board", board)
         for run in client.get(f"{STUDIES}{study.pk}/runs/").json():
             check(document, "Run", run)
+    held = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED}, blocks=2)
+    results = client.get(f"{STUDIES}{held.pk}/results/").json()
+    check(document, "Results", results)
+    for finding in results["findings"]:
+        check(document, "Finding", finding)
+    for template in client.get("/api/v1/templates/").json():
+        check(document, "Template", template)
     gated = factories.gate(factories.make_study(state=StudyState.RUNNING))
     unsafe = factories.unsafe_study(blocks=1)
     for study in (gated, unsafe):
@@ -113,7 +120,7 @@ def test_the_document_of_advise_has_its_parts() -> None:
     found = study_document(study)
     assert json.loads(json.dumps(found)) == found
     assert list(found)[:4] == ["study", "ranking", "recommendation", "candidates"]
-    assert list(found)[4:] == ["recommendations", "boards", "trust"]
+    assert list(found)[4:] == ["recommendations", "boards", "trust", "findings"]
     assert list(found["ranking"][0])[: len(RANKING_KEYS)] == RANKING_KEYS
     assert "innodb_io_capacity = 4000" in found["recommendation"]["my_cnf"]
     assert found["study"]["state"] == "finished"

@@ -45,6 +45,7 @@ def places_of(study: Study, found: list[Board] | None = None) -> list[Place]:
             observations=board.observations,
             alpha=board.alpha,
             same_as=same_as,
+            device_id=board.device.pk,
         )
         for board in (boards(study) if found is None else found)
     ]

@@ -10,6 +10,7 @@ from benchmarks.models import Device, Run, RunState, Workload
 from tuning.models import Candidate, Slot, SlotPurpose, Study
 from tuning.statistics.confirmation import LEAST_PAIRS
 from tuning.statistics.racing import Budget
+from tuning.study_templates import StudyTemplate
 
 # Until a first run has shown it: what a run takes beside warm-up and measured time, in seconds.
 ASSUMED_OVERHEAD_S = 10.0
@@ -83,6 +84,16 @@ def forecast(study: Study, slots: Sequence[Slot]) -> list[Ahead]:
             more += 2 * LEAST_PAIRS if study.confirms else 0
         ahead.append(Ahead(queued + more, _run_s(here, place.workload)))
     return ahead
+
+
+def template_seconds(template: StudyTemplate, cpus: int) -> float:
+    """What all blocks take on one device of a host with so many CPUs, without files of the user's
+    and with the dataset loaded; the confirmation of a winner comes on top.
+    """
+    # The baseline runs twice in each block.
+    candidates = len(template.candidates) + template.copies_of_baseline + 1
+    runs = len(template.connections_on(cpus)) * template.blocks * candidates
+    return runs * (template.warmup_s + template.measure_s + ASSUMED_OVERHEAD_S)
 
 
 def expected_s(run: Run) -> float:

@@ -11,6 +11,9 @@ from typing import Any
 
 from tuning.statistics.data import Metric
 
+# What a ratio, of the claim's first config to its second, would have to lie in: None is no bound.
+Range = tuple[float | None, float | None]
+
 
 @dataclass(frozen=True)
 class Faster:
@@ -25,6 +28,11 @@ class Faster:
     def names(self) -> tuple[str, ...]:
         return (self.candidate, self.than)
 
+    @property
+    def claimed(self) -> Range:
+        """Of the metric, candidate over `than`."""
+        return _better(1 + self.by, self.metric)
+
 
 @dataclass(frozen=True)
 class Best:
@@ -37,6 +45,11 @@ class Best:
     @property
     def names(self) -> tuple[str, ...]:
         return (self.candidate, *self.among)
+
+    @property
+    def claimed(self) -> Range:
+        """Of the metric, candidate over each of the others."""
+        return _better(1.0, self.metric)
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,11 @@ class NoDifference:
     def names(self) -> tuple[str, ...]:
         return (self.candidate, self.other)
 
+    @property
+    def claimed(self) -> Range:
+        """Of the metric, candidate over `other`."""
+        return 1 / (1 + self.within), 1 + self.within
+
 
 @dataclass(frozen=True)
 class Knee:
@@ -66,6 +84,15 @@ class Knee:
     @property
     def names(self) -> tuple[str, ...]:
         return (self.candidate,)
+
+    @property
+    def claimed(self) -> Range:
+        """Of tpmP, the most connections over the fewer."""
+        return None, 1 + self.within
+
+    @property
+    def metric(self) -> Metric:
+        return Metric.TPMP
 
 
 Statement = Faster | Best | NoDifference | Knee
@@ -94,6 +121,10 @@ def read_claim(content: Mapping[str, Any]) -> Claim:
         statement=_statement(content),
         devices=tuple(content.get("devices", ())),
     )
+
+
+def _better(ratio: float, metric: Metric) -> Range:
+    return (ratio, None) if metric.more_is_better else (None, 1 / ratio)
 
 
 def _statement(content: Mapping[str, Any]) -> Statement:

@@ -92,7 +92,7 @@ def test_the_sentence_has_the_interval_and_stands_beside_the_published_figure() 
     finding = only(Faster("new", "base", 0.05), place({"base": 1000, "new": 1500}))
     assert finding.sentence.startswith("Confirmed here: new completes ")
     assert "more New-Orders per minute than base (95 % interval +" in finding.sentence
-    assert finding.sentence.endswith("and more than 5.0 % is claimed.")
+    assert finding.sentence.endswith("and more than 5 % is claimed.")
     assert finding.published == "A paper, Figure 1: +55 %"
 
 
@@ -176,7 +176,7 @@ def test_knee(levels: dict[int, float], noise: tuple[float, ...], kind: FindingK
         assert "200 connections complete 1." in finding.sentence
         assert "than 100 (95 % interval" in finding.sentence
     elif 50 not in levels:
-        assert "no figures with at most 50.0 % of the connections" in finding.sentence
+        assert "no figures with at most 50 % of the connections" in finding.sentence
 
 
 def test_a_claim_about_other_devices_is_not_decided_here() -> None:
@@ -185,7 +185,7 @@ def test_a_claim_about_other_devices_is_not_decided_here() -> None:
     )
     assert finding.kind is FindingKind.NOT_DECIDED
     assert finding.sentence == (
-        "Not decided: the study measured no device of the kind hdd or sata-ssd."
+        "Not decided: the study measured no device of the kind hdd or sata-ssd; it ran on nvme."
     )
 
 
@@ -256,3 +256,45 @@ def test_the_difference_to_the_baseline_is_the_one_of_the_ranking() -> None:
         assert turned is not None
         assert turned.ratio == pytest.approx(1 / found.ratio)
         assert analysis.between("a", "nobody") is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "claimed"),
+    [
+        (Faster("new", "base", 0.05), (1.05, None)),
+        (Faster("new", "base", 0.25, Metric.P95), (None, 0.8)),
+        (Best("new", ("base",)), (1.0, None)),
+        (Best("new", ("base",), Metric.SERVER_PATH_LENGTH), (None, 1.0)),
+        (NoDifference("new", "base", 0.25), (0.8, 1.25)),
+    ],
+)
+@pytest.mark.parametrize("tpmP", [600, 1003, 1500])
+def test_a_claim_is_confirmed_just_where_its_range_says(
+    statement: Faster | Best | NoDifference,
+    claimed: tuple[float | None, float | None],
+    tpmP: float,
+) -> None:
+    assert statement.claimed == pytest.approx(claimed)
+    finding = only(statement, place({"base": 1000, "new": tpmP}))
+    assert finding.interval is not None
+    low, high = claimed
+    inside = (low is None or finding.interval.low > low) and (
+        high is None or finding.interval.high < high
+    )
+    assert (finding.kind is FindingKind.CONFIRMED) == inside
+
+
+def test_a_knee_claims_less_than_so_much() -> None:
+    low, high = Knee("a", within=0.1).claimed
+    assert low is None
+    assert high == pytest.approx(1.1)
+
+
+def test_devices_of_one_name_are_told_apart_by_their_id() -> None:
+    near = by_connections({100: 1365, 200: 1391})
+    far = [replace(one, device_id=9) for one in by_connections({100: 1365, 200: 2200})]
+    found = evaluate(claim(Knee("a")), [*near, *far])
+    assert [(one.device_id, one.kind) for one in found] == [
+        (0, FindingKind.CONFIRMED),
+        (9, FindingKind.CONTRADICTED),
+    ]

@@ -17,6 +17,7 @@ from tuning.configs.notes import Action
 from tuning.configs.resources import HostResources
 from tuning.configs.target import ServerTraits
 from tuning.errors import InvalidConfig, InvalidDataFile
+from tuning.services.forecast import template_seconds
 from tuning.study_templates import load_template, template_names
 from tuning.study_templates.amounts import read_amount
 from tuning.study_templates.loader import StudyTemplate, read_template
@@ -280,12 +281,9 @@ def test_the_page_lists_every_template_with_the_minutes_it_takes() -> None:
     assert sorted(name for name, _ in listed) == template_names()
     for name, minutes in listed:
         template = load_template(name)
-        candidates = len(template.candidates) + template.copies_of_baseline
-        candidates += name == "compare"  # with one file
-        # The baseline runs twice in each block; 10 s beside warm-up and measured time are what
-        # forecasts assume.
-        runs = len(template.connections_on(2)) * template.blocks * (candidates + 1)
-        seconds = runs * (template.warmup_s + template.measure_s + 10)
+        seconds = template_seconds(template, 2)
+        if name == "compare":  # with one file
+            seconds *= 3 / 2
         assert int(minutes) == pytest.approx(seconds / 60, abs=0.5), name
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from advisor.api.serializers.common import CLASSES
+from advisor.api.serializers.templates import FindingSerializer
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.statistics.verdict import VerdictKind
@@ -65,6 +66,9 @@ class TrustSerializer(serializers.Serializer[Any]):
 class ResultsSerializer(serializers.Serializer[Any]):
     boards = BoardSerializer(many=True)
     trust = TrustSerializer()
+    findings = FindingSerializer(
+        many=True, help_text="Of the template's claims, one for each place; empty without claims."
+    )
 
 
 class DisturbanceSerializer(serializers.Serializer[Any]):

@@ -1,0 +1,76 @@
+"""Study templates and their claims in answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from advisor.api.serializers.common import CLASSES
+from tuning.claims import FindingKind
+from tuning.statistics.data import Metric
+
+
+class ClaimSerializer(serializers.Serializer[Any]):
+    claim = serializers.CharField(help_text="What the source found, in a sentence.")
+    source = serializers.CharField()
+    published = serializers.CharField(help_text="The source's own figures; may be empty.")
+    device_kinds = serializers.ListField(
+        child=serializers.CharField(), help_text="What it is about; empty: every kind of device."
+    )
+    metric = serializers.ChoiceField(choices=list(Metric))
+    claimed_low = serializers.FloatField(
+        allow_null=True, help_text="The claim holds for ratios above; null: no lower bound."
+    )
+    claimed_high = serializers.FloatField(
+        allow_null=True, help_text="The claim holds for ratios below; null: no upper bound."
+    )
+
+
+class FindingSerializer(ClaimSerializer):
+    """What one place of a study says of a claim, as it stands, also while the study runs."""
+
+    finding = serializers.ChoiceField(choices=list(FindingKind))
+    sentence = serializers.CharField(help_text="One for people, with the interval.")
+    ratio = serializers.FloatField(
+        allow_null=True, help_text="Of the metric: the claim's first config to its second."
+    )
+    interval_low = serializers.FloatField(allow_null=True, help_text="Of `ratio`, 95 %.")
+    interval_high = serializers.FloatField(allow_null=True)
+    device = serializers.CharField(allow_null=True, help_text="The device's data directory.")
+    device_id = serializers.IntegerField(allow_null=True)
+    device_kind = serializers.CharField(
+        allow_null=True, help_text="Null, as the other words on the place: no place can tell."
+    )
+    connections = serializers.IntegerField(
+        allow_null=True, help_text="Null also where several numbers of them are compared."
+    )
+
+
+class TemplateSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    title = serializers.CharField()
+    repeats = serializers.CharField(help_text="The figure that it repeats; may be empty.")
+    candidates = serializers.ListField(
+        child=serializers.CharField(), help_text="Its own, without copies; the baseline first."
+    )
+    baseline = serializers.CharField()
+    warehouses = serializers.IntegerField()
+    connections = serializers.ListField(
+        child=serializers.IntegerField(), help_text="On this host, where they grow with it."
+    )
+    warmup_s = serializers.IntegerField()
+    measure_s = serializers.IntegerField()
+    blocks = serializers.IntegerField()
+    minutes = serializers.FloatField(
+        help_text="About, of all blocks on one device with the dataset loaded."
+    )
+    races = serializers.BooleanField()
+    confirms = serializers.BooleanField()
+    durability = serializers.ChoiceField(
+        choices=CLASSES, help_text="The least safe class of its own candidates."
+    )
+    needs_log_device = serializers.BooleanField(
+        help_text="Asks about a log directory: the device must have one."
+    )
+    claims = ClaimSerializer(many=True)

@@ -1,0 +1,23 @@
+"""The REST API, version 1: what a study can be made from."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.serializers.templates import TemplateSerializer
+from advisor.api.templates import template_document
+from advisor.api.views import UNAUTHORISED
+from tuning.study_templates import load_template, template_names
+
+
+class TemplateListView(APIView):
+    @extend_schema(
+        operation_id="list_templates",
+        summary="The study templates: what each asks, and what its source found",
+        responses={200: TemplateSerializer(many=True), 401: UNAUTHORISED},
+    )
+    def get(self, request: Request) -> Response:
+        return Response([template_document(load_template(name)) for name in template_names()])

@@ -1,0 +1,151 @@
+"""What a study says of its template's claims: each ratio, its interval, and what is claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from textwrap import wrap
+
+import plotly.graph_objects as go
+
+from advisor.charts.intervals import drawn_range, percent_of, whisker
+from advisor.charts.palette import BLUE, GREEN, GREY, RED, faded
+from tuning.claims import Finding, FindingKind
+from tuning.services.results import Board
+
+COLOURS = {FindingKind.CONFIRMED: GREEN, FindingKind.CONTRADICTED: RED}
+HALF_ROW = 0.36
+
+
+@dataclass(frozen=True)
+class FindingLine:
+    """Percent of change of the claim's first config to its second; None is "not known", and of
+    what is claimed "no bound". `label` has the claim's number and its place.
+    """
+
+    label: str
+    sentence: str
+    kind: FindingKind
+    change: float
+    low: float | None
+    high: float | None
+    claimed_low: float | None
+    claimed_high: float | None
+
+
+def findings_series(findings: Sequence[Finding], found: Sequence[Board]) -> list[FindingLine]:
+    """Those with figures; claims are counted from 1 in their order, as on the page."""
+    numbers = {claim: at for at, claim in enumerate(dict.fromkeys(f.claim for f in findings), 1)}
+    names = _device_names(found)
+    several = len({board.workload.connections for board in found}) > 1
+    lines = []
+    for one in findings:
+        if one.ratio is None:
+            continue
+        low, high = one.claim.statement.claimed
+        place = [names[one.device_id]] if one.device_id in names and len(names) > 1 else []
+        if several and one.connections is not None:
+            place.append(f"{one.connections} conn.")
+        lines.append(
+            FindingLine(
+                label="<br>".join(filter(None, [f"Claim {numbers[one.claim]}", ", ".join(place)])),
+                sentence=one.sentence,
+                kind=one.kind,
+                change=percent_of(one.ratio),
+                low=percent_of(one.interval.low) if one.interval else None,
+                high=percent_of(one.interval.high) if one.interval else None,
+                claimed_low=None if low is None else percent_of(low),
+                claimed_high=None if high is None else percent_of(high),
+            )
+        )
+    return lines
+
+
+def findings_figure(lines: Sequence[FindingLine]) -> go.Figure:
+    """Findings from top to bottom; where a claim holds is green, from its threshold on."""
+    figure = go.Figure()
+    thresholds = [
+        end for line in lines for end in (line.claimed_low, line.claimed_high) if end is not None
+    ]
+    ends = [end for line in lines for end in (line.low, line.high) if end is not None]
+    low, high = drawn_range([*(line.change for line in lines), *thresholds], ends)
+    figure.add_vline(x=0, line={"color": GREY, "width": 1})
+    for place, line in enumerate(lines):
+        _add_claimed(figure, place, line, low, high)
+    figure.add_scatter(
+        x=[line.change for line in lines],
+        y=list(range(len(lines))),
+        mode="markers",
+        marker={"color": [COLOURS.get(line.kind, BLUE) for line in lines], "size": 10},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": [whisker(line.change, line.high) for line in lines],
+            "arrayminus": [whisker(line.low, line.change) for line in lines],
+            "color": GREY,
+            "thickness": 1.6,
+            "width": 6,
+        },
+        customdata=[[_wrapped(line.sentence)] for line in lines],
+        hovertemplate="%{customdata[0]}<extra></extra>",
+    )
+    figure.update_yaxes(
+        tickvals=list(range(len(lines))),
+        ticktext=[line.label for line in lines],
+        range=[len(lines) - 0.5, -0.5],
+        showgrid=False,
+        zeroline=False,
+        automargin=True,
+    )
+    figure.update_xaxes(
+        title_text="change to what it is compared with, %",
+        range=[low, high],
+        zeroline=False,
+        automargin=True,
+    )
+    figure.update_layout(
+        showlegend=False,
+        margin={"l": 8, "r": 12, "t": 12, "b": 8},
+        hovermode="closest",
+        height=80 + 44 * max(len(lines), 3),
+    )
+    return figure
+
+
+def _add_claimed(figure: go.Figure, row: int, line: FindingLine, low: float, high: float) -> None:
+    """The range that is claimed, with a line at each of its ends."""
+    ends = (line.claimed_low, line.claimed_high)
+    rows = {"y0": row - HALF_ROW, "y1": row + HALF_ROW}
+    start, end = (low if ends[0] is None else ends[0]), (high if ends[1] is None else ends[1])
+    figure.add_shape(
+        type="rect",
+        x0=start,
+        x1=end,
+        **rows,
+        fillcolor=faded(GREEN, 0.13),
+        line_width=0,
+        layer="below",
+    )
+    for threshold in ends:
+        if threshold is not None:
+            figure.add_shape(
+                type="line", x0=threshold, x1=threshold, **rows, line={"color": GREEN, "width": 2}
+            )
+
+
+def _device_names(found: Sequence[Board]) -> dict[int | None, str]:
+    """Short ones that tell a study's devices apart: the kind, else the last folder as well."""
+    devices = {board.device.pk: board.device for board in found}
+    kinds = [device.kind for device in devices.values()]
+    return {
+        key: device.kind
+        if kinds.count(device.kind) == 1
+        else f"{device.kind} {PurePath(device.data_dir).name}"
+        for key, device in devices.items()
+    }
+
+
+def _wrapped(text: str, width: int = 60) -> str:
+    """For a hover box, which does not wrap by itself."""
+    return "<br>".join(wrap(text, width))

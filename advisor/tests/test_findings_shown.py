@@ -1,0 +1,242 @@
+"""What the source of a template found and what was found here: page, chart, API and terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from rich.console import Console
+
+from advisor.api.documents import study_document
+from advisor.charts.findings import findings_figure, findings_series
+from advisor.terminal.report import print_ranking
+from advisor.tests import claimed, factories
+from tuning.claims import FindingKind
+from tuning.models import Study, StudyState
+from tuning.services import findings as findings_service
+from tuning.services.findings import findings_of
+from tuning.services.results import boards
+
+pytestmark = pytest.mark.django_db
+TITLE = "What the source found, and what was found here"
+NVME = {"nvme": claimed.AS_PUBLISHED}
+THREE = {
+    "nvme": claimed.AS_PUBLISHED,
+    "sata-ssd": claimed.OTHERWISE_ON_SATA,
+    "hdd": claimed.ON_A_HARD_DISK,
+}
+
+
+@pytest.fixture
+def browser(client: Client, admin_user: User) -> Client:
+    client.force_login(admin_user)
+    return client
+
+
+def page_of(browser: Client, study: Study) -> str:
+    return browser.get(f"/studies/{study.pk}/").content.decode()
+
+
+def claims_in(html: str) -> list[str]:
+    """The text of each claim in the list, blanks squeezed."""
+    found = re.search(r'<ol class="claims">(.*?)</ol>', html, re.DOTALL)
+    assert found, "no list of claims"
+    items = re.split(r"<li>\s*<p class=\"says\">", found[1])[1:]
+    return [" ".join(re.sub(r"<[^>]+>", " ", item).split()) for item in items]
+
+
+def test_each_claim_stands_with_its_source_and_what_was_found(browser: Client) -> None:
+    html = page_of(browser, claimed.claimed_study(NVME))
+    assert TITLE in html
+    assert "3 confirmed, 3 not decided." in html
+    first, second, *_ = claims_in(html)
+    assert first.startswith("Config #2 is better than #1 for NVMe SSDs.")
+    assert "Whitepaper 2016, section 3, Figure 1: 37,802 against 24,441 tpmP" in first
+    assert re.search(r"confirmed whitepaper-2 completes 5\d\.\d % more .*95 % interval \+", first)
+    assert (
+        "not decided the study measured no device of the kind sata-ssd; it ran on nvme" in second
+    )
+    assert "so far" not in first
+
+
+def test_each_device_has_its_own_answer(browser: Client) -> None:
+    html = page_of(browser, claimed.claimed_study(THREE))
+    _, sata, disk, larger_pool, *_ = claims_in(html)
+    assert "sata-ssd at /srv/sata-ssd contradicted whitepaper-1 completes 3" in sata
+    assert "hdd at /srv/hdd confirmed whitepaper-1 completes 5" in disk
+    for kind in THREE:
+        assert f"{kind} at /srv/{kind} confirmed whitepaper-3 completes" in larger_pool
+
+
+def test_while_the_study_runs_it_says_so_far(browser: Client) -> None:
+    study = claimed.claimed_study(NVME, done=17)
+    html = page_of(browser, study)
+    assert "So far:" in html
+    assert "confirmed so far whitepaper-2 completes" in claims_in(html)[0]
+    answer = browser.get(f"/studies/{study.pk}/live/", {"seen": "other"}).content.decode()
+    assert '<div id="study-findings" hx-swap-oob="true">' in answer
+    assert claims_in(answer) == claims_in(html)
+    # The chart stays where it is and is drawn anew, as those of the boards.
+    assert 'data-chart="findings"' in html
+    assert 'data-chart="findings"' not in answer
+
+
+def test_before_the_first_block_nothing_is_decided(browser: Client) -> None:
+    html = page_of(browser, claimed.claimed_study(NVME, done=0))
+    assert "6 not decided." in html
+    assert 'data-chart="findings"' in html
+
+
+def test_a_study_that_ended_without_figures_has_no_empty_chart(browser: Client) -> None:
+    study = claimed.claimed_study(NVME, done=0)
+    Study.objects.update(state=StudyState.CANCELLED)
+    assert 'data-chart="findings"' not in page_of(browser, study)
+
+
+def test_without_claims_there_is_no_section(browser: Client) -> None:
+    study = factories.measured_study()
+    assert TITLE not in page_of(browser, study)
+    running = factories.make_study(state=StudyState.RUNNING)
+    answer = browser.get(f"/studies/{running.pk}/live/", {"seen": "other"}).content.decode()
+    assert "study-findings" not in answer
+    assert "findings" not in browser.get(f"/studies/{study.pk}/charts.json").json()["charts"]
+    assert TITLE not in printed(study)
+
+
+def test_the_boards_that_are_there_are_not_made_again(
+    browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = claimed.claimed_study(NVME)
+
+    def refuse(_: Study) -> Any:
+        raise AssertionError("made the boards once more")
+
+    monkeypatch.setattr(findings_service, "boards", refuse)
+    assert TITLE in page_of(browser, study)
+    assert browser.get(f"/studies/{study.pk}/charts.json").status_code == 200
+    assert study_document(study)["findings"]
+    assert TITLE in printed(study)
+
+
+def test_connections_are_named_where_there_are_several(browser: Client) -> None:
+    several = claimed.claimed_study(NVME, connections=(16, 64))
+    html = claims_in(page_of(browser, several))[0]
+    assert "16 connections confirmed whitepaper-2" in html
+    assert "64 connections confirmed whitepaper-2" in html
+    labels = [line.label for line in findings_series(findings_of(several), boards(several))]
+    assert labels[:2] == ["Claim 1<br>16 conn.", "Claim 1<br>64 conn."]
+
+
+def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
+    study = claimed.claimed_study(THREE)
+    found = boards(study)
+    lines = findings_series(findings_of(study, found), found)
+    by_label = {line.label: line for line in lines}
+    sata = by_label["Claim 2<br>sata-ssd"]
+    assert sata.kind is FindingKind.CONTRADICTED
+    assert sata.low is not None
+    assert sata.high is not None
+    assert sata.low < sata.change < sata.high < 0
+    assert sata.claimed_low == pytest.approx(5)
+    assert sata.claimed_high is None
+    same = by_label["Claim 6<br>hdd"]
+    assert (same.claimed_low, same.claimed_high) == pytest.approx((100 / 1.1 - 100, 10))
+    figure = findings_figure(lines)
+    dots = figure.data[0]
+    assert list(figure.layout.yaxis.ticktext) == [line.label for line in lines]
+    at = [line.label for line in lines].index("Claim 2<br>sata-ssd")
+    assert dots.x[at] - dots.error_x.arrayminus[at] == pytest.approx(sata.low)
+    assert dots.x[at] + dots.error_x.array[at] == pytest.approx(sata.high)
+    assert len(set(dots.marker.color)) == 2  # confirmed and contradicted
+    thresholds = [
+        shape.x0
+        for shape in figure.layout.shapes
+        if shape.type == "line" and shape.y0 == at - 0.36
+    ]
+    assert thresholds == pytest.approx([5])
+
+
+def test_devices_of_one_kind_are_told_apart_in_the_chart() -> None:
+    study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
+    study.devices.filter(kind="hdd").update(kind="nvme")
+    found = boards(study)
+    labels = [line.label for line in findings_series(findings_of(study, found), found)]
+    assert labels[:2] == ["Claim 1<br>nvme nvme", "Claim 1<br>nvme hdd"]
+
+
+def test_the_figure_of_two_blocks_is_finite(browser: Client) -> None:
+    study = claimed.claimed_study(NVME, blocks=2)
+    figure = browser.get(f"/studies/{study.pk}/charts.json").json()["charts"]["findings"]
+    text = json.dumps(figure)
+    assert "Infinity" not in text
+    assert "NaN" not in text
+
+
+def test_results_of_the_api_have_the_findings(browser: Client) -> None:
+    study = claimed.claimed_study(THREE)
+    found = browser.get(f"/api/v1/studies/{study.pk}/results/").json()["findings"]
+    by_place = {(one["claim"], one["device_kind"]): one for one in found}
+    sata = by_place["Config #2 is worse than #1 for SATA SSDs.", "sata-ssd"]
+    assert sata["finding"] == "contradicted"
+    assert sata["ratio"] == pytest.approx(25.1 / 37.8, rel=0.03)
+    assert sata["interval_low"] < sata["ratio"] < sata["interval_high"] < sata["claimed_low"]
+    assert sata["claimed_high"] is None
+    assert (sata["device"], sata["connections"]) == ("/srv/sata-ssd", 16)
+    assert sata["device_id"] == study.devices.get(kind="sata-ssd").pk
+    assert sata["device_kinds"] == ["sata-ssd"]
+    assert sata["published"].startswith("4,478 against 7,367 tpmP")
+    assert sata["sentence"].startswith("Contradicted here: whitepaper-1 completes 3")
+    assert study_document(study)["findings"] == found
+    plain = factories.measured_study(name="quick", device=claimed.make_device("nvme"))
+    assert browser.get(f"/api/v1/studies/{plain.pk}/results/").json()["findings"] == []
+
+
+def test_what_no_place_can_tell_has_no_place_in_the_api(browser: Client) -> None:
+    study = claimed.claimed_study(NVME)
+    found = browser.get(f"/api/v1/studies/{study.pk}/results/").json()["findings"]
+    [one] = [one for one in found if one["device_kinds"] == ["sata-ssd"]]
+    assert one["finding"] == "not_decided"
+    places = ("ratio", "interval_low", "interval_high", "device", "device_id", "device_kind")
+    assert {one[name] for name in (*places, "connections")} == {None}
+
+
+def printed(study: Study) -> str:
+    text = io.StringIO()
+    print_ranking(study, Console(file=text, width=80))
+    return " ".join(text.getvalue().split())
+
+
+def test_the_terminal_prints_them_after_the_ranking() -> None:
+    text = printed(claimed.claimed_study(THREE))
+    assert text.index("Noise floor") < text.index(TITLE)
+    assert "1. Config #2 is better than #1 for NVMe SSDs. Whitepaper 2016, section 3" in text
+    assert "sata-ssd at /srv/sata-ssd: Contradicted here: whitepaper-1 completes 3" in text
+    assert f"{TITLE}, so far" not in text
+
+
+def test_the_terminal_says_so_far_while_it_runs() -> None:
+    text = printed(claimed.claimed_study(NVME, done=17))
+    assert f"{TITLE}, so far 1. Config #2" in text
+    assert "Confirmed here: whitepaper-2 completes" in text
+
+
+def test_the_api_lists_the_templates(browser: Client) -> None:
+    found = {one["name"]: one for one in browser.get("/api/v1/templates/").json()}
+    connections = found["connections"]
+    assert len(connections["connections"]) == 5
+    assert connections["repeats"].endswith("Figure 10 and Table 1.")
+    assert [claim["claimed_high"] for claim in connections["claims"]] == [1.05, 1.1]
+    assert connections["claims"][0]["device_kinds"] == ["nvme", "sas-ssd"]
+    assert found["durability-price"]["durability"] == "D2"
+    assert found["log-device"]["needs_log_device"] is True
+    assert found["quick"]["minutes"] == pytest.approx(8.1)
+    assert found["quick"]["claims"] == []
+
+
+def test_the_api_lists_the_templates_to_who_has_a_token_only(client: Client) -> None:
+    assert client.get("/api/v1/templates/").status_code == 401
