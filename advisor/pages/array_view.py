@@ -120,7 +120,7 @@ def _single_disks(
     """The newest good probe of a single disk of each member's model on the array's host."""
     models = sorted({member.model for member in identity.members})
     if not models:
-        return [], [], ["the members, which cannot be seen"]
+        return [], [], ["its members, which cannot be seen,"]
     figures, sources, missing = [], [], []
     for model in models:
         probe = _probe_of(device, model)

@@ -61,15 +61,16 @@ class AddDeviceForm(_PlainForm):
     emulate = forms.ChoiceField(
         label="Emulate a slower device",
         required=False,
-        help_text="Sets limits around mysqld. A probe of the device as it is comes first, so that "
-        "the limits are scaled to it.",
+        help_text="Sets limits around mysqld. Probe the device as it is first: then they are "
+        "scaled to it.",
     )
     memory_mb = forms.IntegerField(
         label="Memory limit, MB",
         required=False,
         min_value=LEAST_MEMORY_MB,
         max_value=MOST_MEMORY_MB,
-        help_text="All memory of mysqld, page cache included. Optional.",
+        help_text="Of mysqld with its page cache. Empty: none, or for an emulated device one that "
+        "suits a small dataset.",
     )
     kind = forms.ChoiceField(
         required=False,
