@@ -64,7 +64,7 @@ def find_device(
     data = identify_device(path, kind=request.kind)
     log = None
     if request.log_dir is not None:
-        log_dir = request.log_dir.expanduser().absolute()
+        log_dir = _absolute(request.log_dir)
         check_usable(log_dir, 0)
         log = identify_device(log_dir)
         if log.path == data.path:
@@ -112,12 +112,19 @@ def correct_kind(device: Device, kind: DeviceKind | None) -> None:
 
 
 def _usable(named: Path | None, default: Path) -> Path:
-    path = default if named is None else named.expanduser().absolute()
+    path = default if named is None else _absolute(named)
     if named is None:
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o755)  # whatever the umask: the server's user has to pass through
     check_usable(path, 0)
     return path
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as error:  # ~nobody
+        raise DeviceUnusable(f"{path}: {error}") from error
 
 
 def _profile(

@@ -162,6 +162,8 @@ def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> Non
     [
         ({"path": Path("/nowhere/at/all")}, "does not exist"),
         ({"log_dir": Path("/nowhere/at/all")}, "does not exist"),
+        ({"path": Path("~nonesuch-user/x")}, "home directory"),
+        ({"log_dir": Path("~nonesuch-user/x")}, "home directory"),
         ({"emulate": "floppy"}, "no emulated device 'floppy'; there are native, hdd"),
         ({"emulate": "hdd", "memory_bytes": 700}, "too few for any server"),
         ({"memory_bytes": -1}, "above 0"),
