@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 
 from advisor.pages.config_texts import ConfigText
+from advisor.pages.template_view import template_view
 from advisor.pages.words import STUDY_MAY_HAVE, origin_choices, target_choices
 from benchmarks.errors import BenchmarkError
 from benchmarks.services.devices import DeviceRequest
@@ -154,8 +155,11 @@ class NewStudyForm(ConfigFields):
         self.fields["template"].initial = DEFAULT_TEMPLATE
         # app.js changes them with the choice of the template.
         self.template_values = {one.name: _values_of(one) for one in templates}
-        shown = self.template_values.get(str(self["template"].value()), {})
-        self.candidates_shown = shown.get("candidates", "")
+        chosen = str(self["template"].value())
+        self.templates_shown = [
+            template_view(one, is_chosen=one.name == chosen) for one in templates
+        ]
+        shown = self.template_values.get(chosen, {})
         for name in SIZES:
             self.fields[name].widget.attrs["placeholder"] = shown.get(name, "")
 
@@ -240,10 +244,7 @@ def _set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) ->
 
 
 def _values_of(template: StudyTemplate) -> dict[str, str]:
-    """What the form says of a template: its sizes by field, and its candidates."""
+    """What the form says of a template in its empty fields: its sizes by field."""
     values = {name: str(getattr(template, name)) for name in SIZES if name != "connections"}
     connections = ", ".join(map(str, template.connections_on(logical_cpus())))
-    names = [
-        f"{name} (baseline)" if name == template.baseline else name for name in template.candidates
-    ]
-    return values | {"connections": connections, "candidates": ", ".join(names)}
+    return values | {"connections": connections}

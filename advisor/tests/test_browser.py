@@ -354,9 +354,11 @@ def test_the_form_follows_the_template_and_takes_more_texts(visitor: Visitor) ->
     def fill() -> None:
         page = visitor.page
         visitor.open(reverse("study-new"))
-        expect(page.locator("#template-candidates")).to_contain_text("whitepaper-a")
+        expect(page.locator(".template-candidates:visible")).to_contain_text("whitepaper-a")
         page.get_by_label("Template").select_option("compare")
-        expect(page.locator("#template-candidates")).to_have_text("server-default (baseline)")
+        expect(page.locator(".template-candidates:visible")).to_have_text(
+            "server-default (baseline)"
+        )
         page.get_by_role("button", name="Paste another").click()
         names = page.get_by_label("Name of the pasted candidate")
         expect(names).to_have_count(2)

@@ -83,6 +83,43 @@ def test_the_form_shows_what_empty_fields_mean(admin_client: Client) -> None:
     assert "server-default (baseline), whitepaper-1" in text
 
 
+def facts_of(html: str, name: str) -> str:
+    """What the form says of a template, blanks squeezed; with its tag, to see what is hidden."""
+    found = re.search(rf'<div [^>]*data-template="{name}"[^>]*>.*?</div>', html, re.DOTALL)
+    assert found, name
+    tag, _, rest = found[0].partition(">")
+    return f"{tag}> " + " ".join(re.sub(r"<[^>]+>|&nbsp;|\xa0", " ", rest).split())
+
+
+def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("advisor.pages.template_view.logical_cpus", lambda: 4)
+    html = admin_client.get("/studies/new/").content.decode()
+    quick, knee = facts_of(html, "quick"), facts_of(html, "connections")
+    assert "hidden" not in quick
+    assert " hidden>" in knee
+    assert "Figures 1 to 3 and 6, in a few minutes" in quick
+    assert "Its source found" not in quick
+    assert "10 warehouses, 4, 8, 16, 32, 64 connections, 3 blocks of runs of 5 s warm-up" in knee
+    assert "about 26 min on one device, without loading the dataset." in knee
+    assert "Throughput does not scale beyond half" in knee
+    assert "Whitepaper 2016, sections 3 and 4.2, Figure 10 and Table 1: NVMe 136,479" in knee
+    assert "Kinds of device: nvme, sas-ssd." in knee
+    assert "D2 A crash or a power failure may leave" in facts_of(html, "durability-price")
+    assert "needs a log directory of its own" in facts_of(html, "log-device")
+    assert "the baseline under 5 more names" in facts_of(html, "noise-floor")
+
+
+def test_the_chosen_template_is_shown_again_with_what_is_wrong(
+    admin_client: Client, service: Service
+) -> None:
+    answer = admin_client.post("/studies/new/", {"template": "buffer-pool", "blocks": "no"})
+    html = answer.content.decode()
+    assert "hidden" not in facts_of(html, "buffer-pool").partition(">")[0]
+    assert " hidden>" in facts_of(html, "quick")
+
+
 def test_an_empty_form_asks_for_the_template_as_it_is(
     admin_client: Client, admin_user: User, service: Service
 ) -> None:

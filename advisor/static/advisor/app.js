@@ -106,15 +106,16 @@
     list.lastElementChild.querySelector("input").focus();
   }
 
-  // The form of a new study shows the sizes and candidates of the template that is chosen.
+  // The form of a new study shows what is known of the template that is chosen, and its sizes.
   const templateValues = document.getElementById("template-values");
   const templateChoice = document.getElementById("id_template");
   if (templateValues && templateChoice) {
     const values = JSON.parse(templateValues.textContent);
     const show = () => {
-      const { candidates, ...sizes } = values[templateChoice.value];
-      document.getElementById("template-candidates").textContent = candidates;
-      for (const [name, size] of Object.entries(sizes)) {
+      document.querySelectorAll("[data-template]").forEach((facts) => {
+        facts.hidden = facts.dataset.template !== templateChoice.value;
+      });
+      for (const [name, size] of Object.entries(values[templateChoice.value])) {
         document.getElementById(`id_${name}`).placeholder = size;
       }
     };
