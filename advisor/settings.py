@@ -182,7 +182,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
         "DurabilityEnum": "advisor.api.serializers.common.CLASSES",
+        "DeviceKindEnum": "advisor.api.serializers.common.KINDS",
         "FormatEnum": "advisor.api.serializers.common.FORMAT_NAMES",
+        "ProbeStateEnum": "benchmarks.models.ProbeState.values",
+        "SlotPurposeEnum": "tuning.models.SlotPurpose.values",
+        "StateEnum": "tuning.models.StudyState.values",
     },
     "PATH_CONVERTER_OVERRIDES": {"id": int},
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -6,10 +6,11 @@ New-Order; null where there is no figure. Keys only ever get added.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
+from advisor.api.device_documents import device_reference, named_device
 from advisor.api.results import ranking_of, results_document
+from advisor.api.times import time_text
 from advisor.pages.check_view import summary_of
 from tuning.catalogue.knob import Durability
 from tuning.errors import Problem
@@ -61,10 +62,7 @@ def study_summary(study: Study) -> dict[str, Any]:
             "version": study.server.version,
             "path": study.server.path,
         },
-        "devices": [
-            {"id": device.pk, "kind": device.kind, "data_dir": device.data_dir}
-            for device in study.devices.all()
-        ],
+        "devices": [device_reference(device) for device in study.devices.all()],
         "workloads": [
             {
                 "driver": workload.driver,
@@ -83,9 +81,9 @@ def study_summary(study: Study) -> dict[str, Any]:
         "budget_minutes": study.budget_minutes,
         "keeps_duplicates": study.keeps_duplicates,
         "conclusions": study.conclusions,
-        "created_at": _time(study.created_at),
-        "started_at": _time(study.started_at),
-        "finished_at": _time(study.finished_at),
+        "created_at": time_text(study.created_at),
+        "started_at": time_text(study.started_at),
+        "finished_at": time_text(study.finished_at),
     }
 
 
@@ -181,6 +179,7 @@ def recommendation_document(recommendation: Recommendation) -> dict[str, Any]:
         "selected_ratio": recommendation.selected_ratio,
         "noise_floor": recommendation.noise_floor,
         "confirmation": recommendation.confirmation,
+        **named_device(recommendation.device),
     }
 
 
@@ -216,7 +215,3 @@ def checked_document(checked: CheckedText) -> dict[str, Any]:
 
 def _problem(problem: Problem) -> dict[str, Any]:
     return {"line": problem.line, "option": problem.name, "reason": problem.reason}
-
-
-def _time(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None

@@ -14,6 +14,9 @@ from rest_framework.views import exception_handler
 from benchmarks.errors import BenchmarkError
 from tuning.errors import InvalidConfig, TuningError
 
+# Codes of what is refused for now only.
+ASK_LATER = {"probe_running"}
+
 
 class ApiError(exceptions.APIException):
     """An error with a code of our own; `code` is a stable word for programs."""
@@ -37,9 +40,8 @@ def too_large() -> str:
     return f"The request is larger than {most} MiB."
 
 
-def refusal(error: TuningError | BenchmarkError) -> ApiError:
-    """What a service refused, as an error of the request (400)."""
-    details = None
+def refusal(error: TuningError | BenchmarkError, details: Any = None) -> ApiError:
+    """What a service refused, as an error of the request (400, or 409: ask later)."""
     if isinstance(error, InvalidConfig):
         details = {
             "problems": [
@@ -52,7 +54,8 @@ def refusal(error: TuningError | BenchmarkError) -> ApiError:
                 for problem in error.problems
             ]
         }
-    return ApiError(400, error.code, str(error), details)
+    status = 409 if error.code in ASK_LATER else 400
+    return ApiError(status, error.code, str(error), details)
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:

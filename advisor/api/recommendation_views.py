@@ -192,13 +192,14 @@ def _choose(
     if not rows:
         reason = study.reason or "the study ended without one"
         raise ApiError(404, "no_recommendation", f"No recommendation: {reason}.")
-    devices = list(dict.fromkeys(row.device_id for row in rows))
+    devices = {row.device_id: str(row.device) for row in rows}
     if len(devices) > 1:
+        names = "; ".join(f"{pk}: {name}" for pk, name in devices.items())
         raise ApiError(
             400,
             "device_required",
-            "The study has several devices: name one with device=ID.",
-            {"devices": devices},
+            f"The study has several devices, name one with device=ID. {names}.",
+            {"devices": list(devices)},
         )
     numbers = sorted({row.workload.connections for row in rows})
     if len(numbers) > 1:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
+from advisor.api.device_documents import named_device
 from advisor.api.templates import claim_document
+from benchmarks.models import Device
 from tuning.claims import Finding
 from tuning.models import Study
 from tuning.ranking import Metric, Ranked
@@ -69,11 +71,15 @@ def board_document(board: Board) -> dict[str, Any]:
             "is_named": drift.is_named,
         },
         "excluded_runs": board.excluded_runs,
+        **named_device(board.device),
     }
 
 
 def run_documents(study: Study) -> list[dict[str, Any]]:
     """Every run of the study in its order, those that were measured again included."""
+    slots = slots_of(study)
+    found = Device.objects.in_bulk({slot.device_id for slot in slots})
+    devices = {pk: named_device(device) for pk, device in found.items()}
     return [
         {
             "id": line.run.pk,
@@ -95,8 +101,9 @@ def run_documents(study: Study) -> list[dict[str, Any]]:
             "trend_pct": line.run.trend_pct,
             "disturbances": line.run.disturbances,
             "measured_again_as": line.again and line.again.pk,
+            **devices[line.slot.device_id],
         }
-        for line in run_history(slots_of(study))
+        for line in run_history(slots)
     ]
 
 
@@ -135,6 +142,7 @@ def _row(board: Board, row: Row, by: dict[Metric, dict[str, Ranked]]) -> dict[st
         "on_pareto_front": row.candidate.name in board.pareto,
         "by": {metric.value: _place(lines[row.candidate.name]) for metric, lines in by.items()},
         "device_id": board.device.pk,
+        **named_device(board.device),
     }
 
 

@@ -6,7 +6,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.permissions import AllowAny, IsAuthenticated
 
 from advisor import ids  # noqa: F401  # registers <id:...>
-from advisor.api import config_views, recommendation_views, template_views, views
+from advisor.api import config_views, device_views, recommendation_views, template_views, views
 
 # In a browser, so a visitor without a session is sent to log in; the split view keeps its
 # script in a file of its own, as the content security policy wants.
@@ -39,6 +39,18 @@ urlpatterns = [
         name="api-my-cnf",
     ),
     path("templates/", template_views.TemplateListView.as_view(), name="api-templates"),
+    path("devices/", device_views.DeviceListView.as_view(), name="api-device-list"),
+    path("devices/<id:pk>/", device_views.DeviceDetailView.as_view(), name="api-device-detail"),
+    path("devices/<id:pk>/probes/", device_views.ProbeListView.as_view(), name="api-probe-list"),
+    path("probes/<id:pk>/", device_views.ProbeDetailView.as_view(), name="api-probe-detail"),
+    path(
+        "probes/<id:pk>/cancel/", device_views.CancelProbeView.as_view(), name="api-probe-cancel"
+    ),
+    path(
+        "emulation-profiles/",
+        device_views.EmulationProfileListView.as_view(),
+        name="api-emulation-profiles",
+    ),
     path("configs/check/", config_views.CheckConfigView.as_view(), name="api-config-check"),
     path(
         "schema/",

@@ -31,7 +31,7 @@ UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
 NOT_FOUND = OpenApiResponse(ErrorSerializer, description="There is no such study.")
 
 
-class StudyPages(PageNumberPagination):
+class Pages(PageNumberPagination):
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = 200
@@ -54,7 +54,7 @@ class StudyListView(APIView):
         responses={200: StudyPageSerializer, 401: UNAUTHORISED},
     )
     def get(self, request: Request) -> Response:
-        pages = StudyPages()
+        pages = Pages()
         page = pages.paginate_queryset(studies(), request, view=self) or []
         return pages.get_paginated_response([study_summary(study) for study in page])
 

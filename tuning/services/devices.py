@@ -78,10 +78,15 @@ def room_for_pool(limit: int | None, flavour: Flavour) -> int | None:
 def request_for(device: Device) -> DeviceRequest:
     """What names this device again, as it is kept: for a study on it.
 
-    Raises DeviceUnusable when another device is in its place by now.
+    Raises DeviceUnusable when another device is in its place by now, or it is another host's.
     """
     if device.retired_at is not None:
         raise DeviceUnusable(f"{device}: there is another device in its place now")
+    if device.host.name != settings.HOST_NAME:
+        raise DeviceUnusable(
+            f"{device}: belongs to host {device.host}; what is asked for here is measured on "
+            f"{settings.HOST_NAME}"
+        )
     profile, logs = device.profile, device.layout.log_dir
     return DeviceRequest(
         path=device.layout.data_dir,

@@ -6,12 +6,14 @@ from typing import Any
 
 from rest_framework import serializers
 
+from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.knob import Durability
 from tuning.configs.target import parse_traits
 from tuning.export import FORMATS
 
 CLASSES = [one.value for one in Durability]
 FORMAT_NAMES = list(FORMATS)
+KINDS = [kind.value for kind in DeviceKind]
 ORIGIN_HELP = (
     'What the files were written for: "" takes them as they are, "older" is an older version '
     'that is not known, else a server such as "mysql 5.7".'
@@ -39,6 +41,15 @@ class TargetField(serializers.CharField):
             return parse_traits(super().to_internal_value(data))
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from None
+
+
+class NamedDeviceSerializer(serializers.Serializer[Any]):
+    """What tells devices of one directory apart, beside `device` and `device_id`."""
+
+    device_name = serializers.CharField(help_text="In words, as on the pages.")
+    device_kind = serializers.ChoiceField(choices=KINDS)
+    emulated = serializers.BooleanField(help_text="Measured under limits around mysqld.")
+    emulation = serializers.CharField(help_text="The limits in words; empty: as it is.")
 
 
 class ErrorDetailSerializer(serializers.Serializer[Any]):

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES
+from advisor.api.serializers.common import CLASSES, NamedDeviceSerializer
 from benchmarks.models import RunState
 
 
@@ -28,7 +28,7 @@ class MetricRanksSerializer(serializers.Serializer[Any]):
     server_path_length = MetricRankSerializer()
 
 
-class RankingRowSerializer(serializers.Serializer[Any]):
+class RankingRowSerializer(NamedDeviceSerializer):
     rank = serializers.IntegerField(allow_null=True, help_text="Null: no run ended well.")
     config = serializers.CharField(help_text="The candidate's name.")
     outcome = serializers.CharField(

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES, FORMAT_NAMES
+from advisor.api.serializers.common import CLASSES, FORMAT_NAMES, NamedDeviceSerializer
 from tuning.statistics.verdict import VerdictKind
 
 
@@ -17,7 +17,7 @@ class LossSerializer(serializers.Serializer[Any]):
     loses = serializers.CharField(help_text="What a crash may cost with it.")
 
 
-class RecommendationSerializer(serializers.Serializer[Any]):
+class RecommendationSerializer(NamedDeviceSerializer):
     config = serializers.CharField(help_text="The candidate's name.")
     device = serializers.CharField(help_text="The device's data directory.")
     ratio_to_baseline = serializers.FloatField()

@@ -15,6 +15,7 @@ from advisor.api.serializers.common import (
     StrictSerializer,
     TargetField,
 )
+from advisor.api.serializers.device_requests import StudyDeviceSerializer, device_request
 from advisor.ids import MOST_ID
 from advisor.pages.config_texts import MOST_CONFIGS
 from benchmarks.services.devices import DeviceRequest
@@ -24,6 +25,9 @@ from tuning.configs.cnf import MOST_CONFIG_BYTES
 from tuning.configs.target import ServerTraits
 from tuning.export import ExportRequest
 from tuning.services.requests import LARGEST, MOST_MINUTES, StudyRequest
+
+# More than any disk shelf has kinds of; each costs a study of its own.
+MOST_DEVICES = 20
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):
@@ -41,7 +45,17 @@ class StudyRequestSerializer(StrictSerializer):
     template = serializers.CharField(max_length=64, default="quick")
     name = serializers.CharField(max_length=200, default="", allow_blank=True)
     device = serializers.CharField(
-        max_length=1024, required=False, allow_null=True, help_text="A directory on the device."
+        max_length=1024,
+        required=False,
+        allow_null=True,
+        help_text="A directory on the device: short for `devices` with one `path`.",
+    )
+    devices = StudyDeviceSerializer(
+        many=True,
+        required=False,
+        allow_null=True,
+        max_length=MOST_DEVICES,
+        help_text="Each has rankings of its own. Left out: the host's usual one.",
     )
     server = serializers.CharField(
         max_length=1024, required=False, allow_null=True, help_text="Path of a mysqld."
@@ -91,12 +105,22 @@ class StudyRequestSerializer(StrictSerializer):
         help_text="Ends the blocks by time in place of their number.",
     )
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs.get("device") and attrs.get("devices"):
+            raise serializers.ValidationError(
+                {"device": ["Is short for one of `devices`: give the one or the other."]}
+            )
+        return attrs
+
     def study_request(self) -> StudyRequest:
+        """What was asked for. Raises DeviceUnusable for a kept device that is gone."""
         values = dict(self.validated_data)
         values["durability"] = Durability(values["durability"])
         values["server"] = Path(values["server"]) if values.get("server") else None
-        device = values.pop("device", None)
-        values["devices"] = [DeviceRequest(Path(device))] if device else []
+        device, devices = values.pop("device", None), values.pop("devices", None)
+        values["devices"] = [device_request(one) for one in devices or []]
+        if device:
+            values["devices"] = [DeviceRequest(Path(device))]
         values["configs"] = [
             (config["name"], config["text"].encode()) for config in values.get("configs") or []
         ]

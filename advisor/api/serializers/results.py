@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES
+from advisor.api.serializers.common import CLASSES, NamedDeviceSerializer
 from advisor.api.serializers.templates import FindingSerializer
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
@@ -31,7 +31,7 @@ class DriftSerializer(serializers.Serializer[Any]):
     is_named = serializers.BooleanField(help_text="Whether the verdict names it.")
 
 
-class BoardSerializer(serializers.Serializer[Any]):
+class BoardSerializer(NamedDeviceSerializer):
     device = serializers.CharField(help_text="The device's data directory.")
     device_id = serializers.IntegerField()
     connections = serializers.IntegerField()
@@ -79,7 +79,7 @@ class DisturbanceSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
 
 
-class RunSerializer(serializers.Serializer[Any]):
+class RunSerializer(NamedDeviceSerializer):
     id = serializers.IntegerField()
     order = serializers.IntegerField(help_text="Its place in the study.")
     config = serializers.CharField(help_text="The candidate's name.")

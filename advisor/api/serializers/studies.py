@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from advisor.api.serializers.configs import CandidateSerializer
+from advisor.api.serializers.devices import DeviceReferenceSerializer
 from tuning.models import StudyState
 
 
@@ -14,12 +15,6 @@ class ServerSerializer(serializers.Serializer[Any]):
     flavour = serializers.CharField()
     version = serializers.CharField()
     path = serializers.CharField()
-
-
-class DeviceSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField()
-    kind = serializers.CharField()
-    data_dir = serializers.CharField()
 
 
 class WorkloadSerializer(serializers.Serializer[Any]):
@@ -39,7 +34,7 @@ class StudySerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(help_text="Why it failed, for people; else empty.")
     host = serializers.CharField()
     server = ServerSerializer()
-    devices = DeviceSerializer(many=True)
+    devices = DeviceReferenceSerializer(many=True)
     workloads = WorkloadSerializer(many=True)
     blocks = serializers.IntegerField()
     seed = serializers.IntegerField()

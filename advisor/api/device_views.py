@@ -1,0 +1,209 @@
+"""The REST API, version 1: devices, their probes, and what can be emulated on them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.device_documents import (
+    device_document,
+    device_summaries,
+    probe_document,
+    probe_summary,
+    profile_documents,
+)
+from advisor.api.errors import refusal
+from advisor.api.parsers import JSONParser
+from advisor.api.serializers.common import ErrorSerializer
+from advisor.api.serializers.device_requests import (
+    DeviceRequestSerializer,
+    KindRequestSerializer,
+    ProbeRequestSerializer,
+)
+from advisor.api.serializers.devices import (
+    DevicePageSerializer,
+    DeviceSerializer,
+    EmulationProfileSerializer,
+)
+from advisor.api.serializers.probes import ProbePageSerializer, ProbeSerializer
+from advisor.api.views import UNAUTHORISED, Pages
+from benchmarks.errors import BenchmarkError, DeviceUnusable, EmulationUnavailable
+from benchmarks.models import Device, Probe
+from benchmarks.services.devices import correct_kind
+from tuning.errors import TuningError
+from tuning.services.devices import register_device
+from tuning.services.probing import cancel_probe, start_probe
+
+NO_DEVICE = OpenApiResponse(ErrorSerializer, description="There is no such device.")
+NO_PROBE = OpenApiResponse(ErrorSerializer, description="There is no such probe.")
+PAGES = [
+    OpenApiParameter("page", int, description="Counted from 1."),
+    OpenApiParameter("page_size", int, description="At most 200; 50 when left out."),
+]
+
+
+def devices() -> QuerySet[Device]:
+    return Device.objects.select_related("host")
+
+
+def probes() -> QuerySet[Probe]:
+    return Probe.objects.select_related("device")
+
+
+class DeviceListView(APIView):
+    parser_classes = [JSONParser]
+
+    @extend_schema(
+        operation_id="list_devices",
+        summary="The devices of this host, newest first, the retired ones too",
+        parameters=PAGES,
+        responses={200: DevicePageSerializer, 401: UNAUTHORISED},
+    )
+    def get(self, request: Request) -> Response:
+        pages = Pages()
+        here = devices().filter(host__name=settings.HOST_NAME).order_by("-pk")
+        page = pages.paginate_queryset(here, request, view=self) or []
+        return pages.get_paginated_response(device_summaries(page))
+
+    @extend_schema(
+        operation_id="register_device",
+        summary="Look at a device and keep it; the one that is kept already where it is the same",
+        request=DeviceRequestSerializer,
+        responses={
+            201: DeviceSerializer,
+            400: OpenApiResponse(
+                ErrorSerializer,
+                description="Refused; nothing was stored: `invalid_request`, `device_unusable`, "
+                "`emulation_unavailable`.",
+            ),
+            401: UNAUTHORISED,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        body = DeviceRequestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            device = register_device(body.device_request())
+        except DeviceUnusable as error:
+            raise refusal(error, body.details_of(str(error))) from error
+        except EmulationUnavailable as error:
+            raise refusal(error, {"emulate": [str(error)]}) from error
+        except (TuningError, BenchmarkError) as error:
+            raise refusal(error) from error
+        location = request.build_absolute_uri(reverse("api-device-detail", args=[device.pk]))
+        return Response(device_document(device), status=201, headers={"Location": location})
+
+
+class DeviceDetailView(APIView):
+    parser_classes = [JSONParser]
+
+    @extend_schema(
+        operation_id="get_device",
+        summary="One device: what it is, its newest probe, what was best on it",
+        responses={200: DeviceSerializer, 401: UNAUTHORISED, 404: NO_DEVICE},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(device_document(get_object_or_404(devices(), pk=pk)))
+
+    @extend_schema(
+        operation_id="correct_device",
+        summary="Say what kind of device it is, or take that back",
+        request=KindRequestSerializer,
+        responses={
+            200: DeviceSerializer,
+            400: OpenApiResponse(
+                ErrorSerializer,
+                description="`invalid_request`; `device_unusable` where limits make the kind.",
+            ),
+            401: UNAUTHORISED,
+            404: NO_DEVICE,
+        },
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        device = get_object_or_404(devices(), pk=pk)
+        body = KindRequestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            correct_kind(device, body.device_kind())
+        except BenchmarkError as error:
+            raise refusal(error, {"kind": [str(error)]}) from error
+        return Response(device_document(device))
+
+
+class ProbeListView(APIView):
+    parser_classes = [JSONParser]
+
+    @extend_schema(
+        operation_id="list_probes",
+        summary="The probes of a device, newest first, without their results",
+        parameters=PAGES,
+        responses={200: ProbePageSerializer, 401: UNAUTHORISED, 404: NO_DEVICE},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        device = get_object_or_404(devices(), pk=pk)
+        pages = Pages()
+        page = pages.paginate_queryset(device.probes.defer("result"), request, view=self) or []
+        return pages.get_paginated_response([probe_summary(probe, device) for probe in page])
+
+    @extend_schema(
+        operation_id="start_probe",
+        summary="Probe a device with fio; waits for a study that has begun",
+        request=ProbeRequestSerializer,
+        responses={
+            202: ProbeSerializer,
+            400: OpenApiResponse(
+                ErrorSerializer, description="`invalid_request`, `bad_request`, `device_retired`."
+            ),
+            401: UNAUTHORISED,
+            404: NO_DEVICE,
+            409: OpenApiResponse(ErrorSerializer, description="`probe_running`: ask later."),
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        device = get_object_or_404(devices(), pk=pk)
+        body = ProbeRequestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        try:
+            probe = start_probe(device, body.validated_data["seconds"], user=request.user)
+        except TuningError as error:
+            raise refusal(error) from error
+        location = request.build_absolute_uri(reverse("api-probe-detail", args=[probe.pk]))
+        return Response(probe_document(probe), status=202, headers={"Location": location})
+
+
+class ProbeDetailView(APIView):
+    @extend_schema(
+        operation_id="get_probe",
+        summary="One probe: how far it is, and what it found",
+        responses={200: ProbeSerializer, 401: UNAUTHORISED, 404: NO_PROBE},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(probe_document(get_object_or_404(probes(), pk=pk)))
+
+
+class CancelProbeView(APIView):
+    @extend_schema(
+        operation_id="cancel_probe",
+        summary="End a probe within seconds; one that has ended stays as it is",
+        request=None,
+        responses={200: ProbeSerializer, 401: UNAUTHORISED, 404: NO_PROBE},
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        cancel_probe(get_object_or_404(probes(), pk=pk))
+        return Response(probe_document(get_object_or_404(probes(), pk=pk)))
+
+
+class EmulationProfileListView(APIView):
+    @extend_schema(
+        operation_id="list_emulation_profiles",
+        summary="The devices that can be emulated, with their limits as rated",
+        responses={200: EmulationProfileSerializer(many=True), 401: UNAUTHORISED},
+    )
+    def get(self, request: Request) -> Response:
+        return Response(profile_documents())

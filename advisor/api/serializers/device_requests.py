@@ -1,0 +1,116 @@
+"""What the API takes about devices and probes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rest_framework import serializers
+
+from advisor.api.serializers.common import KINDS, StrictSerializer
+from advisor.ids import MOST_ID
+from advisor.pages.device_forms import LEAST_MEMORY_MB, MB, MOST_MEMORY_MB
+from benchmarks.emulation.shipped import shipped_profiles
+from benchmarks.models import Device
+from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
+from benchmarks.services.devices import NATIVE, DeviceRequest
+from benchmarks.storage.kinds import DeviceKind
+from tuning.services.devices import request_for
+
+
+class DeviceRequestSerializer(StrictSerializer):
+    """A device by what it is made of. Without `path` it is the host's usual one."""
+
+    path = serializers.CharField(
+        max_length=1024, required=False, allow_null=True, help_text="A directory on the device."
+    )
+    log_dir = serializers.CharField(
+        max_length=1024,
+        required=False,
+        allow_null=True,
+        help_text="A directory on another device, for the redo logs.",
+    )
+    emulate = serializers.ChoiceField(
+        choices=[NATIVE, *shipped_profiles()],
+        required=False,
+        allow_null=True,
+        help_text="A profile's name: its limits are set around mysqld. Null: as it is.",
+    )
+    memory_mb = serializers.IntegerField(
+        min_value=LEAST_MEMORY_MB,
+        max_value=MOST_MEMORY_MB,
+        required=False,
+        allow_null=True,
+        help_text="Limits all memory of mysqld, its page cache included; 1 MB is 10^6 bytes. "
+        "Null: of an emulated device what the server and half of the data take, else no limit.",
+    )
+    kind = serializers.ChoiceField(
+        choices=KINDS,
+        required=False,
+        allow_null=True,
+        help_text="What the device is, where it cannot be seen. Null: as it is found.",
+    )
+
+    def device_request(self) -> DeviceRequest:
+        return device_request(self.validated_data)
+
+    def details_of(self, message: str) -> dict[str, list[str]]:
+        """The field that a refusal is about; the services name the directory first."""
+        log_dir = self.validated_data.get("log_dir")
+        named = bool(log_dir) and message.startswith(str(Path(log_dir)))
+        return {"log_dir" if named else "path": [message]}
+
+
+class StudyDeviceSerializer(DeviceRequestSerializer):
+    """A device of a study: what it is made of, or the `id` of one that is kept, by itself."""
+
+    id = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_ID,
+        required=False,
+        help_text="Of a device of this host, as GET devices/ lists it; goes by itself.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "id" not in attrs:
+            return attrs
+        if len(attrs) > 1:
+            raise serializers.ValidationError({"id": ["An id goes by itself."]})
+        device = Device.objects.select_related("host").filter(pk=attrs["id"]).first()
+        if device is None:
+            raise serializers.ValidationError({"id": ["There is no such device."]})
+        return {"device": device}
+
+
+class KindRequestSerializer(StrictSerializer):
+    kind = serializers.ChoiceField(
+        choices=KINDS, allow_null=True, help_text="Your word for what it is; null takes it back."
+    )
+
+    def device_kind(self) -> DeviceKind | None:
+        value = self.validated_data["kind"]
+        return DeviceKind(value) if value else None
+
+
+class ProbeRequestSerializer(StrictSerializer):
+    seconds = serializers.FloatField(
+        min_value=SHORTEST_S,
+        max_value=LONGEST_S,
+        default=USUAL_S,
+        help_text="Longer is steadier.",
+    )
+
+
+def device_request(values: dict[str, Any]) -> DeviceRequest:
+    """What checked fields stand for. Raises DeviceUnusable for a kept device that is gone."""
+    if device := values.get("device"):
+        return request_for(device)
+    path, log_dir, kind = values.get("path"), values.get("log_dir"), values.get("kind")
+    memory_mb: int | None = values.get("memory_mb")
+    return DeviceRequest(
+        path=Path(path) if path else None,
+        log_dir=Path(log_dir) if log_dir else None,
+        emulate=values.get("emulate") or "",
+        memory_bytes=None if memory_mb is None else memory_mb * MB,
+        kind=DeviceKind(kind) if kind else None,
+    )

@@ -1,0 +1,48 @@
+"""What was found behind a directory, in answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from advisor.api.serializers.common import KINDS
+from benchmarks.storage.kinds import Transport
+
+
+class MemberSerializer(serializers.Serializer[Any]):
+    """One disk of an array or of a volume over several."""
+
+    name = serializers.CharField(help_text="What the array uses, perhaps a partition.")
+    disk = serializers.CharField()
+    kind = serializers.ChoiceField(choices=KINDS)
+    transport = serializers.ChoiceField(choices=list(Transport))
+    model = serializers.CharField()
+    rotational = serializers.BooleanField(allow_null=True)
+    total_bytes = serializers.IntegerField()
+    state = serializers.CharField(help_text="The kernel's word for an md member, else empty.")
+
+
+class IdentitySerializer(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    kind = serializers.ChoiceField(choices=KINDS)
+    block_device = serializers.CharField(allow_null=True)
+    model = serializers.CharField()
+    scheduler = serializers.CharField()
+    file_system = serializers.CharField()
+    mount_options = serializers.CharField()
+    total_bytes = serializers.IntegerField()
+    free_bytes = serializers.IntegerField(help_text="When it was looked at last.")
+    discovered_kind = serializers.ChoiceField(
+        choices=KINDS, allow_null=True, help_text="Where `kind` is a correction."
+    )
+    transport = serializers.ChoiceField(choices=list(Transport))
+    rotational = serializers.BooleanField(allow_null=True)
+    write_cache = serializers.CharField()
+    raid_level = serializers.CharField(help_text="Empty: no array.")
+    raid_disks = serializers.IntegerField()
+    members = MemberSerializer(many=True)
+    layers = serializers.ListField(
+        child=serializers.CharField(), help_text="Between file system and disk, from the top."
+    )
+    notes = serializers.ListField(child=serializers.CharField())

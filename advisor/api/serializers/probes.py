@@ -1,0 +1,124 @@
+"""Probes in answers. Times are in microseconds, 1 MB is 10^6 bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from advisor.api.serializers.common import NamedDeviceSerializer
+from advisor.api.serializers.identities import IdentitySerializer
+from benchmarks.models import ProbeState
+from benchmarks.probe.jobs import Pattern, Purpose
+
+
+class ProbeProgressSerializer(serializers.Serializer[Any]):
+    fraction = serializers.FloatField(help_text="0 to 1.")
+    step = serializers.CharField(help_text="What it measures at the moment.")
+
+
+class ProbeFiguresSerializer(serializers.Serializer[Any]):
+    random_read_iops = serializers.FloatField(
+        allow_null=True, help_text="16 KB, the most at any queue depth."
+    )
+    random_write_iops = serializers.FloatField(allow_null=True)
+    read_mb_s = serializers.FloatField(allow_null=True, help_text="Sequential.")
+    write_mb_s = serializers.FloatField(allow_null=True)
+    commit_p50_us = serializers.FloatField(
+        allow_null=True, help_text="Of one fsync after a write of 4 KB."
+    )
+    commit_p99_us = serializers.FloatField(allow_null=True)
+
+
+class IoCapacitySerializer(serializers.Serializer[Any]):
+    low = serializers.IntegerField()
+    high = serializers.IntegerField()
+
+
+class ProbeSummarySerializer(NamedDeviceSerializer):
+    id = serializers.IntegerField()
+    device_id = serializers.IntegerField()
+    state = serializers.ChoiceField(choices=ProbeState.values)
+    reason_code = serializers.CharField(help_text="Why it failed, for programs; else empty.")
+    reason = serializers.CharField(help_text="Why it failed, for people; else empty.")
+    seconds = serializers.FloatField(help_text="How long it is to take.")
+    progress = ProbeProgressSerializer()
+    queued_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    summary = ProbeFiguresSerializer()
+    innodb_io_capacity = IoCapacitySerializer(
+        allow_null=True, help_text="The range of a sweep, not advice."
+    )
+
+
+class ProbePageSerializer(serializers.Serializer[Any]):
+    count = serializers.IntegerField(help_text="Of all probes of the device, on all pages.")
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    results = ProbeSummarySerializer(many=True)
+
+
+class JobSerializer(serializers.Serializer[Any]):
+    purpose = serializers.ChoiceField(choices=list(Purpose))
+    pattern = serializers.ChoiceField(choices=list(Pattern))
+    block_bytes = serializers.IntegerField()
+    queue_depth = serializers.IntegerField()
+    direct = serializers.BooleanField(help_text="O_DIRECT; else through the page cache.")
+    sync = serializers.CharField(help_text="fsync or fdatasync; empty: none.")
+    sync_every = serializers.IntegerField(help_text="So many writes.")
+    rate_iops = serializers.IntegerField(allow_null=True, help_text="Null: as fast as it goes.")
+    seconds = serializers.FloatField()
+
+
+class LatencySerializer(serializers.Serializer[Any]):
+    mean = serializers.FloatField()
+    p50 = serializers.FloatField()
+    p95 = serializers.FloatField()
+    p99 = serializers.FloatField()
+    max = serializers.FloatField()
+
+
+class LatencySplitSerializer(serializers.Serializer[Any]):
+    user_us = serializers.FloatField(help_text="fio itself.")
+    kernel_us = serializers.FloatField()
+    queue_us = serializers.FloatField(
+        allow_null=True, help_text="In the block layer; null: it is in `device_us`."
+    )
+    device_us = serializers.FloatField()
+    source = serializers.CharField(help_text="counters or tracepoints.")
+
+
+class JobResultSerializer(serializers.Serializer[Any]):
+    job = JobSerializer()
+    engine = serializers.CharField()
+    seconds = serializers.FloatField(help_text="That were measured.")
+    requests = serializers.IntegerField()
+    iops = serializers.FloatField()
+    mb_s = serializers.FloatField()
+    latency = LatencySerializer()
+    submission = LatencySerializer(allow_null=True, help_text="fio's slat.")
+    completion = LatencySerializer(help_text="fio's clat.")
+    flush = LatencySerializer(allow_null=True, help_text="Of one fsync or fdatasync.")
+    user_cpu_pct = serializers.FloatField(help_text="Of one CPU.")
+    system_cpu_pct = serializers.FloatField()
+    split = LatencySplitSerializer(allow_null=True)
+    split_missing = serializers.CharField(help_text="Why there is no split; else empty.")
+
+
+class ProbeResultSerializer(serializers.Serializer[Any]):
+    date = serializers.DateTimeField()
+    seconds = serializers.FloatField()
+    fio_version = serializers.CharField()
+    engine = serializers.CharField()
+    device = IdentitySerializer(help_text="As it was found then.")
+    file_bytes = serializers.IntegerField()
+    direct_missing = serializers.CharField(help_text="Why not direct; empty: it was.")
+    tracing_missing = serializers.CharField(help_text="Why without tracepoints; empty: with.")
+    jobs = JobResultSerializer(many=True)
+    notes = serializers.ListField(child=serializers.CharField())
+    emulated = serializers.CharField(help_text="The limits it ran under; empty: none.")
+
+
+class ProbeSerializer(ProbeSummarySerializer):
+    result = ProbeResultSerializer(allow_null=True, help_text="Null unless it ended well.")
