@@ -46,7 +46,9 @@ def error(answer: Any, status: int) -> dict[str, Any]:
 def addresses(study: Study) -> list[str]:
     one = f"{STUDIES}{study.pk}/"
     of_one = ("ranking/", "recommendation/", "recommendation/my.cnf")
-    return [STUDIES, one, *(one + rest for rest in of_one), "/api/v1/schema/"]
+    device = f"/api/v1/devices/{study.devices.get().pk}/"
+    of_devices = ["/api/v1/devices/", device, f"{device}probes/", "/api/v1/emulation-profiles/"]
+    return [STUDIES, one, *(one + rest for rest in of_one), *of_devices, "/api/v1/schema/"]
 
 
 # --- access --------------------------------------------------------------------------------------
@@ -58,7 +60,15 @@ def test_without_a_token_everything_is_401(client: Client) -> None:
         answer = client.get(address)
         assert error(answer, 401)["code"] == "not_authenticated", address
         assert answer["WWW-Authenticate"] == "Token"
-    writes = (STUDIES, f"{STUDIES}{study.pk}/recommendation/export/", "/api/v1/configs/check/")
+    device = f"/api/v1/devices/{study.devices.get().pk}/"
+    writes = (
+        STUDIES,
+        f"{STUDIES}{study.pk}/recommendation/export/",
+        "/api/v1/configs/check/",
+        "/api/v1/devices/",
+        f"{device}probes/",
+        "/api/v1/probes/1/cancel/",
+    )
     for address in writes:
         answer = client.post(address, {}, content_type="application/json")
         assert error(answer, 401)["code"] == "not_authenticated", address

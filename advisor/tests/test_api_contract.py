@@ -15,12 +15,14 @@ from django.core.management import call_command
 from django.test import Client
 
 from advisor.api.documents import study_document
-from advisor.tests import claimed, factories
+from advisor.tests import claimed, factories, probes
+from benchmarks.emulation.profile import EmulationProfile
 from tuning.models import StudyState
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = ROOT / "docs" / "openapi.yaml"
-STUDIES = "/api/v1/studies/"
+V1 = "/api/v1/"
+STUDIES = f"{V1}studies/"
 
 # What the command `advise --json` promises, in this order.
 RANKING_KEYS = [
@@ -112,6 +114,55 @@ def test_answers_are_as_the_document_says(
     check(document, "CheckedConfig", answer.json())
     check(document, "StudyPage", client.get(STUDIES).json())
     check(document, "Error", client.get(f"{STUDIES}4711/").json())
+
+
+@pytest.mark.django_db
+def test_answers_on_devices_are_as_the_document_says(
+    client: Client,
+    admin_user: User,
+    document: dict[str, Any],
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+    client.force_login(admin_user)
+    settings.HOST_NAME = factories.make_host().name
+    logs = probes.identity(path=Path("/logs"))
+    profile = EmulationProfile("hdd", "hdd", 200, 200, memory_bytes=700_000_000)
+    limits: dict[str, Any] = {
+        "emulation": profile.as_dict(),
+        "emulation_label": profile.label(),
+    }
+    array = factories.found_device(probes.array(), log_dir="/logs", log_identity=logs.as_json())
+    old = factories.make_device(retired_at=factories.BEGIN)
+    limited = factories.probed_device(result=probes.probe_result(), **limits)
+    factories.measured_study(blocks=1, device=limited)
+    for device in (array, old, limited):
+        found = client.get(f"{V1}devices/{device.pk}/").json()
+        check(document, "Device", found)
+        for part in ("identity", "log_identity"):
+            if found[part]:
+                check(document, "Identity", found[part])
+    check(document, "Emulation", found["emulation_profile"])
+    [best] = found["recommendations"]
+    check(document, "DeviceAnswer", best)
+    started = client.post(f"{V1}devices/{array.pk}/probes/", {}, content_type="application/json")
+    check(document, "Probe", started.json())
+    page = client.get(f"{V1}devices/").json()
+    check(document, "DevicePage", page)
+    assert page["count"] == 3
+    for one in page["results"]:
+        check(document, "DeviceSummary", one)
+    page = client.get(f"{V1}devices/{limited.pk}/probes/").json()
+    check(document, "ProbePage", page)
+    probe = client.get(f"{V1}probes/{page['results'][0]['id']}/").json()
+    check(document, "Probe", probe)
+    check(document, "ProbeResult", probe["result"])
+    for job in probe["result"]["jobs"]:
+        check(document, "JobResult", job)
+        check(document, "Job", job["job"])
+    for one in client.get(f"{V1}emulation-profiles/").json():
+        check(document, "EmulationProfile", one)
 
 
 @pytest.mark.django_db

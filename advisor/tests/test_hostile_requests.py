@@ -30,6 +30,8 @@ def addresses() -> list[str]:
         "/api/v1/configs/check/",
         f"{one}extend/",
         f"{one}recommendation/export/",
+        "/api/v1/devices/",
+        f"/api/v1/devices/{study.devices.get().pk}/probes/",
     ]
 
 
@@ -108,6 +110,10 @@ def test_addresses_with_such_a_number_are_not_there(api: Client, number: str) ->
     for rest in ("", "ranking/", "results/", "runs/", "recommendation/"):
         found = error(api.get(f"/api/v1/studies/{number}/{rest}"), 404)
         assert found["code"] == "not_found"
+    for where in (f"devices/{number}/", f"devices/{number}/probes/", f"probes/{number}/"):
+        assert error(api.get(f"/api/v1/{where}"), 404)["code"] == "not_found"
+    for where in (f"devices/{number}/probes/", f"probes/{number}/cancel/"):
+        assert error(api.post(f"/api/v1/{where}"), 404)["code"] == "not_found"
     page = f"/studies/{study.pk}/?device={number}&connections={number}&board={number}"
     assert api.get(page).status_code == 200
 

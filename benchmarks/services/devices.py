@@ -111,13 +111,6 @@ def correct_kind(device: Device, kind: DeviceKind | None) -> None:
     device.save(update_fields=["kind", "kind_correction"])
 
 
-def _absolute(named: Path) -> Path:
-    try:
-        return named.expanduser().absolute()
-    except RuntimeError as error:  # of ~name for a user who is not there
-        raise DeviceUnusable(f"{named}: there is no such user's home directory") from error
-
-
 def _usable(named: Path | None, default: Path) -> Path:
     path = default if named is None else _absolute(named)
     if named is None:

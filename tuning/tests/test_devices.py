@@ -52,7 +52,8 @@ def find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Find:
 
 
 @pytest.fixture
-def host() -> Host:
+def host(settings: Any) -> Host:
+    settings.HOST_NAME = "here"
     return Host.objects.create(name="here")
 
 
@@ -135,6 +136,12 @@ def test_a_device_can_be_named_again(find: Find, host: Host, tmp_path: Path) -> 
         device = device_row(host, find(**values))
         request = request_for(device)
         assert device_row(host, find_device(request, default=tmp_path)) == device
+
+
+def test_another_host_s_device_is_not_measured_here(find: Find, host: Host) -> None:
+    device = device_row(Host.objects.create(name="far"), find())
+    with pytest.raises(DeviceUnusable, match="belongs to host far"):
+        request_for(device)
 
 
 def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> None:
