@@ -18,7 +18,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
-from advisor.tests import factories, probes
+from advisor.tests import claimed, factories, probes
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from benchmarks.models import Probe, ProbeState
 from benchmarks.servers.binary import Flavour
@@ -291,6 +291,26 @@ def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visito
     factories.recommend(study)
     Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED, finished_at=timezone.now())
     in_browser(see_the_end)
+
+
+def test_findings_follow_the_study_and_are_drawn(visitor: Visitor) -> None:
+    study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED}, done=0)
+    page, chart = visitor.page, ".chart[data-chart='findings']"
+
+    def look() -> None:
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        expect(page.locator("#study-findings")).to_contain_text("6 not decided")
+        expect(page.locator(f"{chart} .placeholder")).to_be_visible()
+
+    def look_again() -> None:
+        expect(page.locator("#study-findings")).to_contain_text("3 confirmed, 3 not decided")
+        expect(page.locator(f"{chart} .points path")).to_have_count(3)
+        expect(page.locator(".claims .badge.ok")).to_have_text(["confirmed"] * 3)
+        assert visitor.overflow() == dict.fromkeys(WIDTHS, 0)
+
+    in_browser(look)
+    claimed.finish_all(study, claimed.AS_PUBLISHED)
+    in_browser(look_again)
 
 
 def test_a_run_that_ends_brings_its_charts(visitor: Visitor) -> None:
