@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import random
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmarks.measure import Measurement, Plan
 from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
+from benchmarks.services.devices import DeviceRequest
+from benchmarks.storage.kinds import DeviceKind
 from tuning.claims import FindingKind
 from tuning.models import DurabilityClass, Study, StudyState
 from tuning.services import studies
@@ -17,7 +24,13 @@ from tuning.services.requests import BadRequest, StudyRequest
 from tuning.services.results import boards
 from tuning.services.studies import create_study
 from tuning.study_templates import load_template
-from tuning.tests.test_study_lifecycle import BINARY, host_of_fakes, run_to_the_end, sent
+from tuning.tests.test_study_lifecycle import (
+    BINARY,
+    host_of_fakes,
+    measurement,
+    run_to_the_end,
+    sent,
+)
 from tuning.tests.test_study_race import noisy
 
 __all__ = ["host_of_fakes", "sent"]
@@ -40,6 +53,55 @@ def test_a_finished_study_has_a_finding_for_each_claim() -> None:
     assert beyond.kind is FindingKind.CONFIRMED
     assert few_reasons.kind is FindingKind.CONTRADICTED
     assert findings_of(study, boards(study)) == [raised, beyond, few_reasons]
+
+
+def test_each_device_of_a_study_has_its_own_findings(tmp_path: Path) -> None:
+    requests = []
+    for kind in (DeviceKind.NVME, DeviceKind.HDD):
+        (tmp_path / kind).mkdir()
+        requests.append(DeviceRequest(tmp_path / kind, kind=kind))
+    study = create_study(
+        StudyRequest(template="flush-method", devices=requests, seed=3, confirms=False)
+    )
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        noise = math.exp(random.Random(plan.load.seed).gauss(0, 0.01))
+        effect = 1.5 if plan.options.get("innodb_flush_method") == "O_DIRECT" else 1.0
+        return measurement(6000 * effect * noise)  # pays on both, whatever the paper says
+
+    assert run_to_the_end(study, measure).state == StudyState.FINISHED
+    on_nvme, on_hdd = findings_of(study)
+    assert (on_nvme.device_kind, on_nvme.kind) == ("nvme", FindingKind.CONFIRMED)
+    assert (on_hdd.device_kind, on_hdd.kind) == ("hdd", FindingKind.CONTRADICTED)
+    by_kind = dict(study.devices.values_list("kind", "pk"))
+    assert (on_nvme.device_id, on_hdd.device_id) == (by_kind["nvme"], by_kind["hdd"])
+
+
+def test_logs_beside_the_data_are_measured_as_another_candidate(tmp_path: Path) -> None:
+    data, logs = tmp_path / "data", tmp_path / "logs"
+    data.mkdir()
+    logs.mkdir()
+    with pytest.raises(BadRequest, match="'log-device' needs a directory for redo logs"):
+        create_study(StudyRequest(template="log-device", devices=[DeviceRequest(data)]))
+    study = create_study(
+        StudyRequest(
+            template="log-device",
+            devices=[DeviceRequest(data, log_dir=logs)],
+            seed=3,
+            confirms=False,
+        )
+    )
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        noise = math.exp(random.Random(plan.load.seed).gauss(0, 0.01))
+        return measurement(6000 * (1.0 if plan.logs_with_data else 1.3) * noise)
+
+    assert run_to_the_end(study, measure).state == StudyState.FINISHED
+    assert not study.candidates.exclude(merged_into=None).exists()
+    paper, defaults = findings_of(study)
+    assert (paper.kind, defaults.kind) == (FindingKind.CONFIRMED, FindingKind.CONFIRMED)
+    assert paper.said.startswith("whitepaper-a-apart completes ")
+    assert paper.ratio == pytest.approx(1.3, rel=0.03)
 
 
 def test_while_nothing_is_measured_nothing_is_decided() -> None:
