@@ -17,6 +17,7 @@ from benchmarks.datasets.golden import sweep_loads
 from benchmarks.datasets.pristine import ensure_pristine, pristine_key
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.servers import instance as instance_module
 from benchmarks.servers import trial as trial_module
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.process import process_id
@@ -121,7 +122,14 @@ def test_the_servers_warnings_are_kept_but_not_those_of_our_own_options(attempt:
     assert "pid-file" not in log
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MariaDB hears no SIGTERM while it starts: SIGKILL comes after a second, not after ten."""
+    monkeypatch.setattr(instance_module, "FAILED_STOP_S", 1.0)
+
+
 @pytest.mark.server
+@pytest.mark.usefixtures("impatient")
 def test_a_trial_can_be_cancelled(attempt: Try, server_tmp: Path) -> None:
     for begun in ("trial-*", "trial-*/console.log", "trial-*/error.log"):
         with pytest.raises(RunFailed) as stopped:
@@ -130,6 +138,7 @@ def test_a_trial_can_be_cancelled(attempt: Try, server_tmp: Path) -> None:
 
 
 @pytest.mark.server
+@pytest.mark.usefixtures("impatient")
 def test_a_server_that_does_not_answer_in_time_is_ended(attempt: Try) -> None:
     with pytest.raises(RunFailed) as late:
         attempt({}, deadline_s=0.01)

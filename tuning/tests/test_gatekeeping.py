@@ -12,6 +12,7 @@ from celery import current_app
 
 from benchmarks.drivers.fake import FakeDriver
 from benchmarks.errors import RunFailed
+from benchmarks.layout import FOLDER
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -249,6 +250,7 @@ def test_preparing_again_tries_again_and_changes_nothing(
 @pytest.mark.server
 def test_the_gate_on_a_real_server(
     any_server: ServerBinary,
+    server_session_tmp: Path,
     server_tmp: Path,
     settings: Any,
     new_study: Callable[..., Study],
@@ -261,6 +263,12 @@ def test_the_gate_on_a_real_server(
     settings.RUN_DIR = server_tmp
     settings.DEFAULT_DEVICE = server_tmp / "device"
     settings.INSTANCE_REGISTRY = server_tmp / "registry"
+    # The empty data directory that other trial starts of this session need, too.
+    shared = server_session_tmp / "device" / "datasets"
+    shared.mkdir(parents=True, exist_ok=True)
+    ours = settings.DEFAULT_DEVICE / FOLDER
+    ours.mkdir(parents=True)
+    (ours / "datasets").symlink_to(shared)
     odd_pool = ("odd", b"[mysqld]\ninnodb_buffer_pool_size = 200M\n")
     default_pool = ("default", b"[mysqld]\ninnodb_buffer_pool_size = 128M\n")
     study = new_study(odd_pool, default_pool, driver="sysbench")
