@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchmarks.models import Device
+from benchmarks.storage.kinds import DeviceKind
 from tuning.claims import Finding, FindingKind
 from tuning.models import Study
 from tuning.services.findings import findings_of, template_of
@@ -47,11 +49,16 @@ class ClaimView:
 
 @dataclass(frozen=True)
 class FindingsView:
-    """All claims of a study's template; `repeats` is the figure that the template repeats."""
+    """All claims of a study's template; `repeats` is the figure that the template repeats.
+
+    `unknown` are devices of no kind that a claim could be about, because nobody has said what
+    they are.
+    """
 
     repeats: str
     claims: list[ClaimView]
     is_final: bool
+    unknown: list[Device]
 
     @property
     def has_figures(self) -> bool:
@@ -80,7 +87,20 @@ def findings_view(study: Study, found: list[Board]) -> FindingsView | None:
         ClaimView(number, claim, views)
         for number, (claim, views) in enumerate(by_claim.items(), start=1)
     ]
-    return FindingsView(template.repeats, claims, study.is_finished)
+    return FindingsView(template.repeats, claims, study.is_finished, _unknown(claims, found))
+
+
+def _unknown(claims: Sequence[ClaimView], found: Sequence[Board]) -> list[Device]:
+    """A virtual disk does not tell what it is, and the user may know it."""
+    if not any(claim.claim.devices for claim in claims):
+        return []
+    devices = {board.device.pk: board.device for board in found}
+    return [
+        device
+        for device in devices.values()
+        if device.kind == DeviceKind.OTHER
+        and not (device.profile is not None and device.profile.throttles)
+    ]
 
 
 def place_text(finding: Finding, found: Sequence[Board]) -> str:

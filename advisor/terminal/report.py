@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from advisor.pages.board_view import names_text
 from advisor.pages.finding_view import findings_view
@@ -62,12 +64,19 @@ def _print_findings(study: Study, found: list[Board], console: Console) -> None:
     so_far = "" if findings.is_final else ", so far"
     console.print(f"What the source found, and what was found here{so_far}", style="italic")
     for one in findings.claims:
-        console.print(f"{one.number}. {one.claim.says}", markup=False)
-        console.print(f"   {one.findings[0].finding.published}", markup=False, style="dim")
+        console.print(_indented(f"{one.number}. {one.claim.says}", 0))
+        console.print(_indented(one.findings[0].finding.published, 3), style="dim")
         for view in one.findings:
             place = f"{view.place}: " if view.place else ""
-            console.print(f"   {place}{view.finding.sentence}", markup=False)
+            console.print(_indented(f"{place}{view.finding.sentence}", 3))
+    for device in findings.unknown:
+        console.print(_indented(f"{device}: its kind is not known; name it if you do.", 0))
     console.print()
+
+
+def _indented(text: str, columns: int) -> Padding:
+    """Also the lines that it is wrapped into."""
+    return Padding(Text(text), (0, 0, 0, columns))
 
 
 def _unmeasured(study: Study) -> Iterator[str]:
@@ -126,6 +135,8 @@ def _interval(row: Row) -> str:
     if interval is None or row.candidate.is_baseline or row.ranked.at_most is not None:
         return ""
     low, high = ((bound - 1) * 100 for bound in (interval.low, interval.high))
+    if low > MOST_PCT:
+        return f">{MOST_PCT}"
     if high > MOST_PCT:
         return f"{low:+.0f} to >{MOST_PCT}"
     places = 1 if max(abs(low), abs(high)) < 10 else 0

@@ -16,6 +16,7 @@ from advisor.api.documents import study_document
 from advisor.charts.findings import findings_figure, findings_series
 from advisor.terminal.report import print_ranking
 from advisor.tests import claimed, factories
+from benchmarks.emulation.profile import EmulationProfile
 from tuning.claims import FindingKind
 from tuning.models import Study, StudyState
 from tuning.services import findings as findings_service
@@ -84,6 +85,25 @@ def test_while_the_study_runs_it_says_so_far(browser: Client) -> None:
     # The chart stays where it is and is drawn anew, as those of the boards.
     assert 'data-chart="findings"' in html
     assert 'data-chart="findings"' not in answer
+
+
+def test_a_device_of_unknown_kind_is_to_be_named(browser: Client) -> None:
+    study = claimed.claimed_study({"other": claimed.AS_PUBLISHED})
+    device = study.devices.get()
+    html = page_of(browser, study)
+    assert "6 not decided." in html
+    assert f'<a href="/devices/{device.pk}/">name its kind</a>' in html
+    assert "its kind is not known; name it if you do." in printed(study)
+    study.devices.update(kind="nvme")
+    html = page_of(browser, study)
+    assert "3 confirmed, 3 not decided." in html
+    assert "name its kind" not in html
+
+
+def test_an_emulated_device_is_of_the_kind_it_stands_for(browser: Client) -> None:
+    study = claimed.claimed_study({"other": claimed.AS_PUBLISHED})
+    study.devices.update(emulation=EmulationProfile("slow", read_iops=300).as_dict())
+    assert "name its kind" not in page_of(browser, study)
 
 
 def test_before_the_first_block_nothing_is_decided(browser: Client) -> None:
