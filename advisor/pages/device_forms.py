@@ -82,15 +82,15 @@ class AddDeviceForm(_PlainForm):
         profiles = [
             (name, f"{name}: {profile.title}") for name, profile in shipped_profiles().items()
         ]
-        _set_choices(self, "emulate", [("", "No: the device as it is"), *profiles])
-        _set_choices(self, "kind", [("", "As it is found"), *KINDS])
+        set_choices(self, "emulate", [("", "No: the device as it is"), *profiles])
+        set_choices(self, "kind", [("", "As it is found"), *KINDS])
 
     def clean_path(self) -> Path:
-        return _directory(self.cleaned_data["path"])
+        return directory(self.cleaned_data["path"])
 
     def clean_log_dir(self) -> Path | None:
         text = self.cleaned_data["log_dir"]
-        return _directory(text) if text else None
+        return directory(text) if text else None
 
     def device_request(self) -> DeviceRequest:
         """The request that the cleaned fields stand for."""
@@ -121,7 +121,7 @@ class KindForm(_PlainForm):
     def __init__(self, *args: Any, discovered: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         found = f"As it was found: {discovered}" if discovered else "As it was found"
-        _set_choices(self, "kind", [("", found), *KINDS])
+        set_choices(self, "kind", [("", found), *KINDS])
 
     def clean_kind(self) -> DeviceKind | None:
         text = self.cleaned_data["kind"]
@@ -156,7 +156,7 @@ class OneDiskForm(_PlainForm):
         return self.cleaned_data
 
 
-def _directory(text: str) -> Path:
+def directory(text: str) -> Path:
     """The directory that is meant, as the services spell it in their errors."""
     try:
         return Path(text).expanduser().absolute()
@@ -164,7 +164,8 @@ def _directory(text: str) -> Path:
         raise forms.ValidationError("There is no such user's home directory.") from None
 
 
-def _set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
+def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
+    """Give a field of the form its choices."""
     field = form.fields[name]
     assert isinstance(field, forms.ChoiceField)  # noqa: S101  # for the type checker
     field.choices = choices

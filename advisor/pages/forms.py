@@ -8,10 +8,11 @@ from typing import Any
 from django import forms
 
 from advisor.pages.config_texts import ConfigText
+from advisor.pages.device_forms import set_choices
+from advisor.pages.study_devices import StudyDevicesForm
 from advisor.pages.template_view import template_view
 from advisor.pages.words import STUDY_MAY_HAVE, origin_choices, target_choices
 from benchmarks.errors import BenchmarkError
-from benchmarks.services.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.configs.target import ServerTraits, parse_traits
 from tuning.errors import TuningError
@@ -24,7 +25,6 @@ SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
 # Which field an error of the services belongs beside, by its code.
 FIELD_OF_CODE = {
-    "device_unusable": "device",
     "not_a_server": "server",
     "no_server_found": "server",
     "no_driver": "driver",
@@ -49,7 +49,7 @@ class ConfigFields(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _set_choices(self, "translate_from", origin_choices())
+        set_choices(self, "translate_from", origin_choices())
         self.fields["durability"].initial = Durability.D0.value
         for name in self.fields:
             self.fields[name].widget.attrs.setdefault("autocomplete", "off")
@@ -78,7 +78,7 @@ class CheckForm(ConfigFields):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _set_choices(self, "target", [("", "The server of this host"), *target_choices()])
+        set_choices(self, "target", [("", "The server of this host"), *target_choices()])
 
     def clean_acknowledge(self) -> Durability:
         text = self.cleaned_data["acknowledge"]
@@ -89,18 +89,12 @@ class CheckForm(ConfigFields):
         return parse_traits(text) if text else None
 
 
-class NewStudyForm(ConfigFields):
+class NewStudyForm(StudyDevicesForm, ConfigFields):
     """Every field may stay empty: then the template's or the host's own value holds."""
 
     template = forms.ChoiceField()
     name = forms.CharField(
         required=False, max_length=200, help_text="How the study is listed. Optional."
-    )
-    device = forms.CharField(
-        label="Device path",
-        required=False,
-        max_length=1024,
-        help_text="A directory on the device to be measured; all data goes below it.",
     )
     server = forms.CharField(
         label="Server program",
@@ -151,7 +145,7 @@ class NewStudyForm(ConfigFields):
 
     def __init__(self, *args: Any, templates: list[StudyTemplate], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _set_choices(self, "template", [(one.name, one.title) for one in templates])
+        set_choices(self, "template", [(one.name, one.title) for one in templates])
         self.fields["template"].initial = DEFAULT_TEMPLATE
         # app.js changes them with the choice of the template.
         self.template_values = {one.name: _values_of(one) for one in templates}
@@ -183,15 +177,6 @@ class NewStudyForm(ConfigFields):
     def clean_confirms(self) -> bool | None:
         return _yes_no(self.cleaned_data["confirms"])
 
-    def device_path(self) -> Path | None:
-        """The directory on the device that was named."""
-        return Path(self.cleaned_data["device"]) if self.cleaned_data["device"] else None
-
-    def devices(self) -> list[DeviceRequest]:
-        """What was asked for; empty for the host's usual device."""
-        path = self.device_path()
-        return [DeviceRequest(path)] if path else []
-
     def server_path(self) -> Path | None:
         """The server program that was named."""
         return Path(self.cleaned_data["server"]) if self.cleaned_data["server"] else None
@@ -202,7 +187,7 @@ class NewStudyForm(ConfigFields):
         return StudyRequest(
             template=data["template"],
             name=data["name"],
-            devices=self.devices(),
+            devices=self.device_requests(),
             server=self.server_path(),
             driver=data["driver"],
             configs=[(config.name, config.data) for config in configs],
@@ -226,7 +211,7 @@ class NewStudyForm(ConfigFields):
 
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
-        field = FIELD_OF_CODE.get(error.code)
+        field = FIELD_OF_CODE.get(error.code) or self.field_of_refusal(error)
         first_word = str(error).split(" ", 1)[0]
         if field is None and error.code == "bad_request" and first_word in self.fields:
             field = first_word
@@ -235,12 +220,6 @@ class NewStudyForm(ConfigFields):
 
 def _yes_no(text: str) -> bool | None:
     return {"yes": True, "no": False}.get(text)
-
-
-def _set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
-    field = form.fields[name]
-    assert isinstance(field, forms.ChoiceField)  # noqa: S101  # for the type checker
-    field.choices = choices
 
 
 def _values_of(template: StudyTemplate) -> dict[str, str]:

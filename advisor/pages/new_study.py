@@ -18,6 +18,7 @@ from advisor.pages.config_texts import (
     uploaded_configs,
 )
 from advisor.pages.forms import NewStudyForm
+from advisor.pages.study_devices import choosable
 from benchmarks.errors import BenchmarkError
 from tuning.configs.cnf import MOST_CONFIG_BYTES
 from tuning.errors import InvalidConfig, Problem, TuningError
@@ -39,6 +40,7 @@ class _Answer:
     problems: list[Problem] = field(default_factory=list)
     checks: list[CheckView] = field(default_factory=list)
     only_checked: bool = False
+    is_device_gone: bool = False
 
 
 @require_http_methods(["GET", "POST"])
@@ -46,7 +48,7 @@ def study_new(request: HttpRequest) -> HttpResponse:
     """The empty form; on POST the new study's page, or the form with what is wrong in it."""
     templates = [load_template(name) for name in template_names()]
     if request.method == "GET":
-        return _page(request, NewStudyForm(templates=templates), _Answer())
+        return _empty_page(request, templates)
     action = request.POST.get("action", "")
     form = NewStudyForm(_posted(request, action), templates=templates)
     answer = _Answer(only_checked=action in (CHECK, CHECK_TRANSLATED))
@@ -67,6 +69,16 @@ def study_new(request: HttpRequest) -> HttpResponse:
     # htmx takes the result of a check out of the page and swaps nothing of an error's answer.
     is_fine = answer.only_checked and (form.is_valid() or request.htmx)  # type: ignore[attr-defined]
     return _page(request, form, answer, status=200 if is_fine else 400)
+
+
+def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpResponse:
+    """The form as it is at first; `?device=` ticks one that is kept."""
+    initial, wanted = {}, request.GET.get("device")
+    answer = _Answer()
+    if wanted is not None:
+        answer.is_device_gone = not choosable(wanted)
+        initial = {} if answer.is_device_gone else {"devices": [str(int(wanted))]}
+    return _page(request, NewStudyForm(templates=templates, initial=initial), answer)
 
 
 def _posted(request: HttpRequest, action: str) -> QueryDict:
@@ -99,7 +111,7 @@ def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None
                     config.data,
                     name=config.name,
                     server=form.server_path(),
-                    device=form.device_path(),
+                    devices=form.device_requests(),
                     translate_from=data["translate_from"],
                     durability=data["durability"],
                     connections=form.most_connections(template),

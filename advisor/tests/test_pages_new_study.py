@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 BLANK = {
     "template": "quick",
     "name": "",
-    "device": "",
+    "path": "",
     "server": "",
     "driver": "auto",
     "warehouses": "",
@@ -69,10 +69,11 @@ def post(client: Client, **fields: Any) -> tuple[int, str]:
     return answer.status_code, answer.content.decode()
 
 
-def beside(text: str, field: str) -> str:
-    """The errors that stand beside a field, tied to it for screen readers."""
+def beside(text: str, field: str, *, group: bool = False) -> str:
+    """The errors that stand beside a field, or a group of them, tied to it for screen readers."""
     [block] = re.findall(rf'<ul class="errorlist" id="id_{field}_error">(.*?)</ul>', text, re.S)
-    assert re.search(rf'name="{field}"[^>]*aria-describedby="[^"]*id_{field}_error', text)
+    named = 'role="group"' if group else f'name="{field}"'
+    assert re.search(rf'{named}[^>]*aria-describedby="[^"]*id_{field}_error', text)
     return str(block)
 
 
@@ -133,7 +134,7 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
     post(
         admin_client,
         name="Mine",
-        device="/srv/nvme",
+        path="/srv/nvme",
         server="/opt/mysql/bin/mysqld",
         driver="sysbench",
         warehouses="20",
@@ -191,7 +192,7 @@ def test_a_bad_value_is_said_beside_its_field(
 @pytest.mark.parametrize(
     ("refusal", "field"),
     [
-        (DeviceUnusable("/nowhere does not exist"), "device"),
+        (DeviceUnusable("/nowhere does not exist"), "path"),
         (NotAServer("/bin/ls is not a mysqld"), "server"),
         (NoDriver("sysbench is not installed"), "driver"),
         (BadRequest("blocks must be between 1 and 1000"), "blocks"),

@@ -6,13 +6,14 @@ they come at the beginning of a study (`tuning.services.gatekeeping`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 
 from benchmarks.servers.discovery import find_server
+from benchmarks.services.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.configs.circumstances import UNKNOWN, Circumstances
 from tuning.configs.imports import ImportReport, import_cnf
@@ -61,13 +62,13 @@ def check_text(
     name: str,
     target: ServerTraits | None = None,
     server: Path | None = None,
-    device: Path | None = None,
+    devices: Sequence[DeviceRequest] = (),
     translate_from: str = "",
     durability: Durability = Durability.D0,
     connections: int | None = None,
 ) -> CheckedText:
     """Check a my.cnf for `target`, by default the server here (`server`: its program) and its
-    `device`.
+    `devices`, the usual one where none is named.
 
     Rules that need this host are applied for the server here only. Raises BadRequest for a
     `translate_from` that names no server, NoServerFound or NotAServer.
@@ -75,7 +76,10 @@ def check_text(
     origin = origin_of(translate_from)
     if target is None:
         target = server_here(server)
-        circumstances = circumstances_here({device or settings.DEFAULT_DEVICE}, connections)
+        named = devices or [DeviceRequest()]
+        paths = {one.path or settings.DEFAULT_DEVICE for one in named}
+        limits = [one.memory_bytes for one in named if one.memory_bytes is not None]
+        circumstances = circumstances_here(paths, connections, min(limits, default=None))
     else:
         circumstances = Circumstances(connections=connections) if connections else UNKNOWN
     report = import_cnf(

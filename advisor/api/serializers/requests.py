@@ -18,6 +18,7 @@ from advisor.api.serializers.common import (
 from advisor.api.serializers.device_requests import StudyDeviceSerializer, device_request
 from advisor.ids import MOST_ID
 from advisor.pages.config_texts import MOST_CONFIGS
+from advisor.pages.study_devices import MOST_DEVICES
 from benchmarks.services.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.configs.candidates import LONGEST_NAME
@@ -25,9 +26,6 @@ from tuning.configs.cnf import MOST_CONFIG_BYTES
 from tuning.configs.target import ServerTraits
 from tuning.export import ExportRequest
 from tuning.services.requests import LARGEST, MOST_MINUTES, StudyRequest
-
-# More than any disk shelf has kinds of; each costs a study of its own.
-MOST_DEVICES = 20
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):

@@ -1,0 +1,320 @@
+"""The devices of a new study: ticked, named, put under limits, and what is wrong beside them."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from advisor.tests import factories
+from advisor.tests.test_api import Service
+from advisor.tests.test_pages_new_study import BLANK, beside
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.errors import DeviceUnusable, EmulationUnavailable
+from benchmarks.models import Device, Host
+from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.services.devices import DeviceRequest
+from benchmarks.storage.kinds import DeviceKind
+from tuning.configs.target import ServerTraits
+from tuning.models import Study
+from tuning.services.requests import BadRequest
+
+pytestmark = pytest.mark.django_db
+
+HDD = EmulationProfile("hdd", "hdd", 200, 200, memory_bytes=420_000_000)
+NEW = "/studies/new/"
+
+
+@pytest.fixture(autouse=True)
+def here(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+    settings.HOST_NAME = factories.make_host().name
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Service:
+    fake = Service()
+    monkeypatch.setattr("advisor.pages.new_study.create_study", fake)
+    here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
+    monkeypatch.setattr("tuning.services.checking.server_here", lambda named=None: here)
+    return fake
+
+
+def kept(path: str = "/srv/a", **values: Any) -> Device:
+    return factories.found_device(data_dir=path, **values)
+
+
+def emulated(path: str = "/srv/a") -> Device:
+    return kept(
+        path, kind="hdd", emulation=HDD.as_dict(), emulation_label=HDD.label(), model="A disk"
+    )
+
+
+def far(path: str = "/srv/far") -> Device:
+    device = kept(path)
+    Device.objects.filter(pk=device.pk).update(host=Host.objects.create(name="far"))
+    return device
+
+
+def text_of(client: Client, **query: Any) -> str:
+    answer = client.get(reverse("study-new"), query)
+    assert answer.status_code == 200
+    return html.unescape(answer.content.decode())
+
+
+def post(client: Client, **fields: Any) -> tuple[int, str]:
+    answer = client.post(NEW, BLANK | fields)
+    return answer.status_code, html.unescape(answer.content.decode())
+
+
+def choices(text: str) -> dict[str, str]:
+    """By id the words of each device that can be ticked; those ticked end with "(ticked)"."""
+    found = {}
+    part = text[text.index("<legend>Devices") : text.index("Another directory")]
+    for tag, words in re.findall(r"(<input[^>]*>)(.*?)</label>", part, re.S):
+        [value] = re.findall(r'value="(\d+)"', tag)
+        plain = " ".join(re.sub(r"<[^>]+>", " ", words).split())
+        found[value] = plain + (" (ticked)" if " checked" in tag else "")
+    return found
+
+
+def devices_of(service: Service) -> list[DeviceRequest]:
+    assert service.request is not None
+    return service.request.devices
+
+
+# --- what can be chosen --------------------------------------------------------------------------
+
+
+def test_without_kept_devices_only_the_directory_is_asked_for(
+    admin_client: Client, settings: Any
+) -> None:
+    text = text_of(admin_client)
+    assert f"<code>{settings.DEFAULT_DEVICE}</code>" in text
+    assert "device-choice" not in text
+    assert re.search(r'<details id="device-more">', text)
+
+
+def test_the_devices_of_this_host_in_use_can_be_ticked(
+    admin_client: Client, settings: Any
+) -> None:
+    settings.DEFAULT_DEVICE = Path("/srv/a")
+    plain, limited = kept(), emulated()
+    kept("/srv/old", retired_at=factories.BEGIN)
+    far()
+    found = choices(text_of(admin_client))
+    assert found == {
+        str(plain.pk): "/srv/a nvme usual SAMSUNG MZWLL1T6HEHP, xfs",
+        str(limited.pk): f"/srv/a hdd emulated {HDD.label()}",
+    }
+
+
+def test_an_address_ticks_its_device(admin_client: Client) -> None:
+    first, second = kept(), kept("/srv/b")
+    found = choices(text_of(admin_client, device=second.pk))
+    assert "(ticked)" in found[str(second.pk)]
+    assert "(ticked)" not in found[str(first.pk)]
+    page = admin_client.get(reverse("device-detail", args=[second.pk])).content.decode()
+    assert f"{NEW}?device={second.pk}" in page
+
+
+@pytest.mark.parametrize("wanted", ["", "x", "0", "-1", "4711", "²", "9" * 19, "9" * 5000, "\0"])
+def test_an_address_with_no_such_device_says_so(admin_client: Client, wanted: str) -> None:
+    device = kept()
+    text = text_of(admin_client, device=wanted)
+    assert "cannot be measured" in text
+    assert "(ticked)" not in choices(text)[str(device.pk)]
+
+
+def test_neither_a_retired_device_nor_another_host_s_is_ticked(admin_client: Client) -> None:
+    kept()
+    for device in (kept("/srv/old", retired_at=factories.BEGIN), far()):
+        assert "cannot be measured" in text_of(admin_client, device=device.pk)
+    assert "cannot be measured" not in text_of(admin_client)
+
+
+# --- what is asked for ---------------------------------------------------------------------------
+
+
+def test_several_devices_and_a_directory_are_all_measured(
+    admin_client: Client, service: Service
+) -> None:
+    plain, limited = kept(), emulated("/srv/b")
+    status, _ = post(
+        admin_client,
+        devices=[plain.pk, limited.pk],
+        path="/srv/c",
+        log_dir="/srv/d",
+        kind="raid",
+    )
+    assert status == 302
+    assert devices_of(service) == [
+        DeviceRequest(Path("/srv/a")),
+        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000),
+        DeviceRequest(Path("/srv/c"), Path("/srv/d"), kind=DeviceKind.RAID),
+    ]
+
+
+def test_limits_apply_to_every_device_that_has_none(
+    admin_client: Client, service: Service
+) -> None:
+    plain, limited = kept(), emulated("/srv/b")
+    fields = {"emulate": ["native", "hdd"], "memory_mb": "500"}
+    post(admin_client, devices=[plain.pk, limited.pk], **fields)
+    assert devices_of(service) == [
+        DeviceRequest(Path("/srv/a"), None, "native", 500_000_000),
+        DeviceRequest(Path("/srv/a"), None, "hdd", 500_000_000),
+        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000),
+    ]
+
+
+def test_limits_without_a_device_are_those_of_the_usual_one(
+    admin_client: Client, service: Service
+) -> None:
+    post(admin_client, emulate=["hdd"], log_dir="/srv/logs")
+    assert devices_of(service) == [DeviceRequest(log_dir=Path("/srv/logs"), emulate="hdd")]
+    post(admin_client, memory_mb="700")
+    assert devices_of(service) == [DeviceRequest(memory_bytes=700_000_000)]
+
+
+def test_a_check_knows_the_devices(
+    admin_client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def circumstances(*arguments: Any) -> Any:
+        asked.append(arguments)
+        raise BadRequest("enough")
+
+    monkeypatch.setattr("tuning.services.checking.circumstances_here", circumstances)
+    post(
+        admin_client,
+        devices=[kept().pk, emulated("/srv/b").pk],
+        config_text=["[mysqld]\nmax_connections = 10\n"],
+        action="check",
+    )
+    assert asked == [({Path("/srv/a"), Path("/srv/b")}, 8, 420_000_000)]
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["x", "0", "-1", "4711", "9" * 19, "9" * 5000, "<b>"])
+def test_a_device_that_is_not_there_is_refused(
+    admin_client: Client, service: Service, value: str
+) -> None:
+    kept()
+    status, text = post(admin_client, devices=[value])
+    assert status == 400
+    assert "cannot be measured here" in beside(text, "devices", group=True)
+    assert len(text) < 100_000
+    assert service.request is None
+
+
+def test_so_are_a_retired_one_and_another_host_s(admin_client: Client, service: Service) -> None:
+    for device in (kept("/srv/old", retired_at=factories.BEGIN), far()):
+        status, text = post(admin_client, devices=[device.pk])
+        assert status == 400
+        assert "cannot be measured here" in beside(text, "devices", group=True)
+    assert service.request is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("path", "x" * 1025, "at most 1024 characters"),
+        ("path", "~nobody-here/x", "no such user"),
+        ("path", "/\0", "Null characters"),
+        ("log_dir", "~nobody-here/x", "no such user"),
+        ("kind", "floppy", "Select a valid choice"),
+        ("memory_mb", "67", "greater than or equal to 68"),
+        ("memory_mb", "9" * 30, "less than or equal to"),
+        ("memory_mb", "9" * 5000, "whole number"),
+        ("memory_mb", "much", "whole number"),
+    ],
+)
+def test_a_bad_value_is_said_beside_its_field_unfolded(
+    admin_client: Client, service: Service, field: str, value: str, error: str
+) -> None:
+    status, text = post(admin_client, **{field: value})
+    assert status == 400
+    assert error in beside(text, field)
+    assert service.request is None
+    assert ('<details id="device-more" open>' in text) is (field != "path")
+
+
+def test_an_unknown_profile_is_refused(admin_client: Client, service: Service) -> None:
+    status, text = post(admin_client, emulate=["floppy"])
+    assert status == 400
+    assert "Select a valid choice" in beside(text, "emulate", group=True)
+
+
+def test_too_many_devices_are_refused(admin_client: Client, service: Service) -> None:
+    devices = [kept(f"/srv/{number}").pk for number in range(6)]
+    status, text = post(admin_client, devices=devices, emulate=["native", "hdd", "sata-ssd"])
+    assert status == 302
+    profiles = ["native", "hdd", "sata-ssd", "sas-ssd"]
+    status, text = post(admin_client, devices=devices, emulate=profiles)
+    assert status == 400
+    assert "At most 20 devices" in beside(text, "devices", group=True)
+
+
+@pytest.mark.parametrize("field", ["log_dir", "kind"])
+def test_what_goes_with_a_directory_needs_one(
+    admin_client: Client, service: Service, field: str
+) -> None:
+    values = {"log_dir": "/srv/logs", "kind": "nvme"}
+    status, text = post(admin_client, devices=[kept().pk], **{field: values[field]})
+    assert status == 400
+    assert "Goes with another directory" in beside(text, field)
+    assert service.request is None
+
+
+@pytest.mark.parametrize(
+    ("refusal", "fields", "field"),
+    [
+        (DeviceUnusable("/srv/x: does not exist"), {"path": "/srv/x"}, "path"),
+        (
+            DeviceUnusable("/srv/y: does not exist"),
+            {"path": "/srv/x", "log_dir": "/srv/y"},
+            "log_dir",
+        ),
+        (DeviceUnusable("/srv/a: 1 GiB free, 2 GiB needed"), {"devices": True}, "devices"),
+        (EmulationUnavailable("no cgroup"), {"emulate": ["hdd"]}, "emulate"),
+        (EmulationUnavailable("no cgroup"), {"memory_mb": "700"}, "memory_mb"),
+        (EmulationUnavailable("no cgroup"), {"devices": True}, "devices"),
+        (BadRequest("devices names the same device twice"), {"devices": True}, "devices"),
+        (
+            BadRequest("template 'log-device' needs a directory for redo logs on a device"),
+            {},
+            "log_dir",
+        ),
+    ],
+)
+def test_what_the_service_refuses_of_devices_is_said_beside_its_field(
+    admin_client: Client, service: Service, refusal: Exception, fields: Any, field: str
+) -> None:
+    service.refusal = refusal
+    if "devices" in fields:
+        fields = {"devices": [kept().pk]}
+    status, text = post(admin_client, **fields)
+    assert status == 400
+    found = beside(text, field, group=field in ("devices", "emulate"))
+    assert str(refusal) in found
+
+
+@pytest.mark.server
+def test_a_file_system_in_memory_cannot_be_slowed_down(
+    admin_client: Client, mysql_binary: ServerBinary
+) -> None:
+    fields = {"path": "/dev/shm", "emulate": ["hdd"], "server": str(mysql_binary.path)}
+    status, text = post(admin_client, driver="sysbench", warehouses="1", **fields)
+    assert status == 400
+    assert "tmpfs" in beside(text, "emulate", group=True)
+    assert not Study.objects.exists()
+    assert not Device.objects.exists()
