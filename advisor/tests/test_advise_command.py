@@ -13,6 +13,8 @@ import pytest
 
 from advisor.tests.harness import Home
 from benchmarks.drivers.tpcc_mysql import find_tpcc_start
+from benchmarks.emulation.device import why_unavailable
+from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.servers.binary import ServerBinary
 
 ROW_KEYS = {
@@ -29,6 +31,9 @@ ROW_KEYS = {
     "runs",
 }
 
+# What a server may use, in bytes: enough for MariaDB, too little for all of the data as well.
+LIMIT = 600_000_000
+
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
@@ -39,16 +44,19 @@ def candidate(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("driver", ["sysbench", "tpcc-mysql"])
+# Fresh pairs of what won are asked for once here: they are the same with either driver.
+@pytest.mark.parametrize(
+    ("driver", "more"), [("sysbench", []), ("tpcc-mysql", ["--no-race", "--no-confirm"])]
+)
 def test_a_study_ends_in_a_ranking_and_a_file_the_server_accepts(
-    home: Home, candidate: Path, tmp_path: Path, driver: str
+    home: Home, candidate: Path, tmp_path: Path, driver: str, more: list[str]
 ) -> None:
     if driver == "tpcc-mysql" and find_tpcc_start() is None:
         pytest.skip("tpcc-mysql is not installed (no tpcc_start on PATH or in TPCC_MYSQL_HOME)")
     output = tmp_path / "my.cnf"
     done = home.run(
         *home.advise("--template", "compare", "--config", str(candidate), "--blocks", "2"),
-        *("--driver", driver, "--output", str(output), "--json"),
+        *("--driver", driver, "--output", str(output), "--json", *more),
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -71,7 +79,8 @@ def test_the_quick_template_runs_every_whitepaper_config_on_mariadb(
     home: Home, mariadb_binary: ServerBinary
 ) -> None:
     place = dataclasses.replace(home, server=mariadb_binary)
-    done = place.run(*place.advise("--driver", "sysbench", "--blocks", "1", "--json"))
+    few = ("--blocks", "1", "--no-race", "--no-confirm")
+    done = place.run(*place.advise("--driver", "sysbench", *few, "--json"))
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["ranking"]
     assert {row["config"]: row["outcome"] for row in rows} == dict.fromkeys(
@@ -79,6 +88,33 @@ def test_the_quick_template_runs_every_whitepaper_config_on_mariadb(
     )
     assert sorted(row["rank"] for row in rows) == [1, 2, 3, 4, 5]
     assert place.left_behind() == []
+
+
+def test_one_study_over_two_emulated_devices(
+    home: Home, mariadb_binary: ServerBinary, candidate: Path
+) -> None:
+    limits = EmulationProfile("hdd", "hdd", read_iops=200, write_iops=200, memory_bytes=LIMIT)
+    if reason := why_unavailable(limits, [home.device]):
+        pytest.skip(f"no emulated devices here: {reason}")
+    place = dataclasses.replace(home, server=mariadb_binary)
+    devices = ("--emulate", "hdd", "--emulate", "native", "--memory-limit", f"{LIMIT // 10**6}")
+    few = ("--blocks", "1", "--measure", "5", "--no-race", "--no-confirm", "--driver", "sysbench")
+    done = place.run(
+        *place.advise("--template", "compare", "--config", str(candidate), *devices, *few),
+        "--json",
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    hdd, native = document["study"]["devices"]
+    assert [hdd["kind"], hdd["emulated"], native["emulated"]] == ["hdd", True, True]
+    tpmp = {(row["device_id"], row["config"]): row["tpmP"] for row in document["ranking"]}
+    assert len(tpmp) == 4
+    for config in ("server-default", candidate.stem):
+        assert tpmp[hdd["id"], config] < tpmp[native["id"], config] / 2
+    answered = {one["device_id"]: one["my_cnf"] for one in document["recommendations"]}
+    assert "emulated hdd (200 IOPS read, 200 IOPS write, 600 MB memory)" in answered[hdd["id"]]
+    assert "emulated native (600 MB memory)" in answered[native["id"]]
+    assert home.left_behind() == []
 
 
 def test_merged_and_unsafe_configs_are_told_apart(home: Home, tmp_path: Path) -> None:
@@ -94,7 +130,7 @@ def test_merged_and_unsafe_configs_are_told_apart(home: Home, tmp_path: Path) ->
     done = home.run(
         *home.advise("--template", "compare", *configs, "--blocks", "1", "--driver", "sysbench"),
         *("--durability", "d1", "--translate-from", "mysql 5.7", "--output", str(output)),
-        "--json",
+        *("--json", "--no-race", "--no-confirm"),
     )
     document = json.loads(done.stdout)
     candidates = {one["name"]: one for one in document["candidates"]}
