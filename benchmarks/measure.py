@@ -23,7 +23,13 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import RunFailed
 from benchmarks.fingerprint import comparability_key, comparable_facts, host_fingerprint
 from benchmarks.layout import DeviceLayout
-from benchmarks.metrics import Metrics, compute_metrics, interval_mismatch, mean_cpu_hz
+from benchmarks.metrics import (
+    Metrics,
+    compute_metrics,
+    interval_mismatch,
+    mean_cpu_hz,
+    p95_per_second,
+)
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.failures import explain_death, find_trouble
@@ -42,7 +48,7 @@ from benchmarks.telemetry.disturbance import (
     reason,
 )
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
-from benchmarks.telemetry.series import Second, merge_commits, merge_new_orders
+from benchmarks.telemetry.series import Second, merge_commits, merge_new_orders, merge_p95
 from benchmarks.telemetry.snapshot import Snapshot
 from benchmarks.telemetry.trend import find_trend
 
@@ -388,6 +394,7 @@ def _samples(series: list[Second], driven: _Driven) -> list[SampleRow]:
     merged = merge_commits(series, driven.commits_per_second)
     if isinstance(driven.end_of, DriverResult):
         merged = merge_new_orders(merged, driven.end_of.new_orders_per_second)
+        merged = merge_p95(merged, p95_per_second(driven.end_of))
     return [second.as_row() for second in merged]
 
 

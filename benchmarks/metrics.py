@@ -77,6 +77,16 @@ class Metrics:
     telemetry_seconds: float
 
 
+def p95_per_second(result: DriverResult) -> list[float | None]:
+    """The p95 in ms of the New-Orders that ended in each measured second; None where none did.
+
+    To see a run over time. The run's own p95 is never made of these.
+    """
+    ends = np.cumsum(result.new_orders_per_second, dtype=np.int64)
+    parts = np.split(result.new_order_ms, ends)[: ends.size]
+    return [nearest_rank(part, 95) if part.size else None for part in parts]
+
+
 def compute_metrics(
     result: DriverResult,
     start: Snapshot,

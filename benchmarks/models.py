@@ -304,6 +304,9 @@ class Sample(models.Model):
     commits = models.PositiveIntegerField(
         null=True, blank=True, help_text="as the server counts them, live"
     )
+    p95_ms = models.FloatField(
+        null=True, blank=True, help_text="of the New-Orders that ended in this second"
+    )
     cpu_user_pct = models.FloatField(null=True, blank=True)
     cpu_sys_pct = models.FloatField(null=True, blank=True)
     cpu_iowait_pct = models.FloatField(null=True, blank=True)

@@ -43,6 +43,7 @@ SCALES = {"server_rss_bytes": 1e-6}
 # Key, title, unit, whether lines are stacked, and per line: label, colour, field of Sample.
 CHARTS: tuple[tuple[str, str, str, bool, tuple[tuple[str, str, str], ...]], ...] = (
     ("new_orders", "New-Orders", "per second", False, (("New-Orders", BLUE, "new_orders"),)),
+    ("p95", "Response time of New-Order", "ms (p95)", False, (("p95", ORANGE, "p95_ms"),)),
     (
         "cpu",
         "CPU of the host",

@@ -100,6 +100,16 @@ CHARTS = (
         "Less is better. One transaction decides it: expect it to vary.",
     ),
     ChartWords(
+        "p95-over-time",
+        "95th percentile of each second",
+        (15,),
+        OVER_SECONDS,
+        "p95_ms",
+        "p95 of the second, ms",
+        "ms",
+        "Less is better. Runs before this was kept have none.",
+    ),
+    ChartWords(
         "path-length",
         "CPU path length of the server",
         (16, 17),
@@ -221,7 +231,7 @@ def _samples(comparison: Comparison, connections: int | None) -> Samples:
             read_iops=F("data_read_iops") + Coalesce("log_read_iops", 0.0),
             write_iops=F("data_write_iops") + Coalesce("log_write_iops", 0.0),
         )
-        .values("run_id", "new_orders", "read_iops", "write_iops")
+        .values("run_id", "new_orders", "p95_ms", "read_iops", "write_iops")
     )
     for row in rows:
         found[row["run_id"]].append(row)

@@ -134,7 +134,6 @@ def _published() -> dict[str, Any]:
             (one, _rows(one)) for one in published.tables() if one.name not in shown
         ],
         "published_sources": published.publications().sources,
-        "published_statements": published.publications().statements,
     }
 
 

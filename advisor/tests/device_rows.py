@@ -61,6 +61,7 @@ def measured_on(
         )
         Sample.objects.filter(run__in=runs).update(
             new_orders=F("new_orders") * times,
+            p95_ms=F("p95_ms") / times,
             data_read_iops=F("data_read_iops") * times,
             data_write_iops=F("data_write_iops") * times,
         )

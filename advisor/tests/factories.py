@@ -411,6 +411,7 @@ def make_samples(run: Run) -> None:
             run=run,
             second=second,
             new_orders=round((run.tpmP or 0) / 60 * dice.gauss(1, 0.08)) if second >= 0 else None,
+            p95_ms=(run.p95_ms or 0) * dice.gauss(1, 0.08) if second >= 0 else None,
             cpu_user_pct=dice.gauss(60, 4),
             cpu_sys_pct=dice.gauss(18, 2),
             cpu_iowait_pct=dice.uniform(5, 15),

@@ -188,8 +188,8 @@ def test_a_run_draws_its_seconds(visitor: Visitor) -> None:
     def look() -> None:
         visitor.open(reverse("run-detail", args=[run.pk]))
         charts = visitor.page.locator(".chart")
-        expect(charts).to_have_count(6)
-        expect(visitor.page.locator(".chart svg.main-svg .xtitle")).to_have_count(6)
+        expect(charts).to_have_count(7)
+        expect(visitor.page.locator(".chart svg.main-svg .xtitle")).to_have_count(7)
         assert set(visitor.overflow().values()) == {0}
 
     in_browser(look)
@@ -224,7 +224,7 @@ def test_devices_are_compared_with_and_without_the_published_layer(visitor: Visi
     def look() -> None:
         page = visitor.page
         visitor.open(reverse("device-comparison"))
-        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(7)
+        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(8)
         throughput = page.locator("[data-chart='throughput']")
         expect(throughput.locator(".points path.point")).to_have_count(9)
         assert set(visitor.overflow().values()) == {0}

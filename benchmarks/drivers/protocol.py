@@ -101,7 +101,8 @@ class DriverResult:
     """What one run of a driver measured.
 
     `new_order_ms` has the response time of every New-Order completed in the measured interval,
-    `new_orders_per_second` how many ended in each of its seconds (the two agree in sum), and
+    second by second, `new_orders_per_second` how many ended in each of its seconds (the two agree
+    in sum), and
     `driver_cpu_seconds` the user and system time of the driver's process in that interval.
     `output` is what the program said, bounded and without secrets.
     """

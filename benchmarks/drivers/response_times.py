@@ -20,6 +20,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.drivers.protocol import Milliseconds
 
@@ -27,7 +28,8 @@ from benchmarks.drivers.protocol import Milliseconds
 def measured_response_times(
     path: Path, *, completed: int, measure_s: int
 ) -> tuple[Milliseconds, list[int]]:
-    """Response times in ms and New-Orders per second of the `completed` measured New-Orders.
+    """Response times in ms, second by second, and New-Orders per second of the `completed`
+    measured New-Orders.
 
     Raises ValueError when the file does not hold that many or cannot be read as numbers.
     """
@@ -44,5 +46,15 @@ def measured_response_times(
     end = max(completed, int(np.count_nonzero(second < measure_s)))
     measured = slice(end - completed, end)
     in_second = np.minimum(second[measured], measure_s - 1)
-    per_second = np.bincount(in_second, minlength=measure_s)
-    return response_ms[measured].copy(), [int(count) for count in per_second]
+    return second_by_second(response_ms[measured], in_second, measure_s=measure_s)
+
+
+def second_by_second(
+    response_ms: Milliseconds, second: NDArray[np.int64], *, measure_s: int
+) -> tuple[Milliseconds, list[int]]:
+    """Response times in the order of the seconds (0 to `measure_s` - 1) that they ended in, and
+    how many there are in each. Connections finish side by side: they come in any order.
+    """
+    per_second = np.bincount(second, minlength=measure_s)
+    in_order = np.argsort(second, kind="stable")
+    return response_ms[in_order], [int(count) for count in per_second]

@@ -28,6 +28,7 @@ from benchmarks.drivers.protocol import (
     Transaction,
     TransactionCounts,
 )
+from benchmarks.drivers.response_times import second_by_second
 from benchmarks.errors import NoDriver
 from benchmarks.outcomes import Outcome
 
@@ -250,10 +251,13 @@ def _collect(child: Child, directory: Path, load: Load, measured: _Measured) -> 
         raise child.failure(*wrong)
     new_orders = records[(records["kind"] == 0) & (records["failed"] == 0)]
     second = np.minimum((new_orders["ended"] - measured.begin).astype(int), load.measure_s - 1)
+    response_ms, per_second = second_by_second(
+        new_orders["ms"].astype(np.float64), second, measure_s=load.measure_s
+    )
     return DriverResult(
         measured_seconds=measured.end - measured.begin,
-        new_order_ms=new_orders["ms"].astype(np.float64),
-        new_orders_per_second=np.bincount(second, minlength=load.measure_s).tolist(),
+        new_order_ms=response_ms,
+        new_orders_per_second=per_second,
         counts=counts,
         driver_cpu_seconds=measured.cpu_seconds,
         output=child.output(),

@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
+from typing import TypeVar
 
 from benchmarks.telemetry.snapshot import Snapshot
 from benchmarks.telemetry.usage import Usage, usage_between
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +21,8 @@ class Second:
     Negative seconds are warm-up. `elapsed_s` is the true time between the two samples. `usage` is
     None where the host missed a sample: that second was not seen, and the work done in it is not
     spread over its neighbours. `server_rss_bytes` is mysqld's resident memory at the end.
-    `new_orders` comes from the driver and `commits` from the server, None outside
-    of the measured interval.
+    `new_orders` and `p95_ms` (of their response times) come from the driver and `commits` from the
+    server, None outside of the measured interval.
     """
 
     second: int
@@ -28,6 +31,7 @@ class Second:
     server_rss_bytes: int | None = None
     new_orders: int | None = None
     commits: int | None = None
+    p95_ms: float | None = None
 
     def as_row(self) -> dict[str, float | int | None]:
         """All values under one name each, the same names in every row, ready for JSON."""
@@ -37,6 +41,7 @@ class Second:
             "elapsed_s": self.elapsed_s,
             "new_orders": self.new_orders,
             "commits": self.commits,
+            "p95_ms": self.p95_ms,
             "server_rss_bytes": self.server_rss_bytes,
             **used,
         }
@@ -78,17 +83,22 @@ def merge_new_orders(series: Sequence[Second], per_second: Sequence[int]) -> lis
     return _merge(series, per_second, lambda entry, count: replace(entry, new_orders=count))
 
 
+def merge_p95(series: Sequence[Second], per_second: Sequence[float | None]) -> list[Second]:
+    """The same with the 95th percentile of each measured second, in ms."""
+    return _merge(series, per_second, lambda entry, p95: replace(entry, p95_ms=p95))
+
+
 def merge_commits(series: Sequence[Second], per_second: Sequence[int]) -> list[Second]:
     """The same with the commits of each measured second (CommitCounter's `per_second`)."""
     return _merge(series, per_second, lambda entry, count: replace(entry, commits=count))
 
 
 def _merge(
-    series: Sequence[Second], per_second: Sequence[int], put: Callable[[Second, int], Second]
+    series: Sequence[Second], per_second: Sequence[T], put: Callable[[Second, T], Second]
 ) -> list[Second]:
     by_second = {entry.second: entry for entry in series}
-    for second, count in enumerate(per_second):
-        by_second[second] = put(by_second.get(second, Second(second)), count)
+    for second, value in enumerate(per_second):
+        by_second[second] = put(by_second.get(second, Second(second)), value)
     return [by_second[second] for second in sorted(by_second)]
 
 

@@ -139,6 +139,14 @@ def test_ramp_up_and_stragglers_are_dropped_from_the_response_times(response_tim
     assert times[-178:].max() == pytest.approx(73.340)
 
 
+def test_response_times_stand_second_by_second(tmp_path: Path) -> None:
+    path = tmp_path / "times"
+    path.write_text("0 9\n0 1\n1 30\n0 2\n1 40\n2 7\n")
+    times, per_second = measured_response_times(path, completed=5, measure_s=3)
+    assert times.tolist() == [1, 2, 30, 40, 7]
+    assert per_second == [2, 2, 1]
+
+
 def test_new_orders_that_ended_at_the_very_end_are_found(response_times: Path) -> None:
     times, per_second = measured_response_times(
         response_times, completed=1837 + 576 + 2, measure_s=10

@@ -16,6 +16,7 @@ from benchmarks.metrics import (
     compute_metrics,
     mean_cpu_hz,
     nearest_rank,
+    p95_per_second,
 )
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
@@ -245,3 +246,10 @@ def test_snapshots_without_time_between_them_are_of_another_interval() -> None:
 def test_a_processor_that_cannot_be_is_a_bug_not_a_number(cpu_hz: float, cpus: int) -> None:
     with pytest.raises(ValueError, match="not a processor"):
         compute_metrics(driver_result([1.0]), START, END, cpu_hz=cpu_hz, logical_cpus=cpus)
+
+
+def test_the_p95_of_each_second_is_that_of_the_new_orders_that_ended_in_it() -> None:
+    first = [float(ms) for ms in range(100, 0, -1)]
+    result = replace(driver_result([*first, 7.0, 9.0]), new_orders_per_second=[100, 0, 2])
+    assert p95_per_second(result) == [95.0, None, 9.0]
+    assert p95_per_second(driver_result([1.0])) == []

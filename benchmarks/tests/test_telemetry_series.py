@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.telemetry.series import Second, build_series, merge_new_orders
+from benchmarks.telemetry.series import Second, build_series, merge_new_orders, merge_p95
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
 from benchmarks.telemetry.usage import usage_between
 
@@ -72,6 +72,12 @@ def test_too_few_snapshots_make_no_series() -> None:
 def test_the_drivers_counts_stand_beside_their_second() -> None:
     merged = merge_new_orders(series_of([9.0, 10.0, 11.0, 12.0], origin=10.0), [70, 0])
     assert [(entry.second, entry.new_orders) for entry in merged] == [(-1, None), (0, 70), (1, 0)]
+
+
+def test_so_do_the_response_times_of_its_new_orders() -> None:
+    merged = merge_p95(series_of([9.0, 10.0, 11.0, 12.0], origin=10.0), [12.5, None])
+    assert [(entry.second, entry.p95_ms) for entry in merged] == [(-1, None), (0, 12.5), (1, None)]
+    assert merged[1].as_row()["p95_ms"] == 12.5
 
 
 def test_counts_of_seconds_that_telemetry_missed_are_kept() -> None:
