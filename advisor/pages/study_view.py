@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404
 from advisor.pages.board_choice import BoardChoice, board_choice
 from advisor.pages.board_view import board_views, verdict_of_study
 from advisor.pages.candidate_view import candidate_views
+from advisor.pages.device_matrix import device_matrices
 from advisor.pages.extend import ExtendForm
 from advisor.pages.finding_view import findings_view
 from advisor.pages.recommendation_view import recommendation_views
@@ -61,13 +62,15 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     shown = candidate_views(candidates, traits_of(study.server))
     found = boards(study)
     views = board_views(found, candidates, history, choice)
+    advice = recommendation_views(study, request)
     return {
         **live_context(study, choice),
         "boards": views,
         "findings": findings_view(study, found),
         "verdicts": verdict_of_study(study, views),
         "trust": trust_of(study),
-        "recommendations": recommendation_views(study, request),
+        "recommendations": advice,
+        "matrices": device_matrices(found, [view.recommendation for view in advice]),
         "candidates": shown,
         "refused": [view for view in shown if view.candidate.refusal],
         "ended_runs": [
