@@ -14,8 +14,8 @@ from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
 from benchmarks.services.devices import DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
+from tuning.services.devices import MB
 
-MB = 1_000_000
 LEAST_MEMORY_MB = -(-LEAST_MEMORY_BYTES // MB)
 MOST_MEMORY_MB = 16_000_000
 # Twice the fastest array sold, and far below where a chart or a product of it overflows.

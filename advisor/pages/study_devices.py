@@ -14,7 +14,6 @@ from advisor.ids import MOST_ID
 from advisor.pages.device_forms import (
     KINDS,
     LEAST_MEMORY_MB,
-    MB,
     MOST_MEMORY_MB,
     directory,
     set_choices,
@@ -25,7 +24,7 @@ from benchmarks.models import Device
 from benchmarks.services.devices import NATIVE, DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
-from tuning.services.devices import request_for
+from tuning.services.devices import MB, request_for
 
 # Each costs a study of its own.
 MOST_DEVICES = 20

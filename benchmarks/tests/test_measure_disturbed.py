@@ -16,48 +16,25 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.datasets.golden import Dataset
 from benchmarks.drivers.protocol import Load
-from benchmarks.drivers.select import find_driver
-from benchmarks.layout import FOLDER, DeviceLayout
 from benchmarks.measure import Disturbed, Plan, measure
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.disturbance import Kind, Limits
-from benchmarks.tests.conftest import GOLDEN_WAREHOUSES
+from benchmarks.tests.conftest import GOLDEN_WAREHOUSES, NOTHING
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
-# Only what each test is about: this host may be busy with other tests.
-NOTHING = Limits(0, 0, 0, 0, 0, 0, 0)
 STOPPED_S = 3.0
 
 
 @pytest.fixture
-def plan(
-    mysql_binary: ServerBinary,
-    golden_dataset: Callable[[ServerBinary], Dataset],
-    server_tmp: Path,
-    registry: Path,
-) -> Plan:
+def plan(mysql_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) -> Plan:
     """A short run on the golden dataset that the tests of this session share."""
-    golden = golden_dataset(mysql_binary)
-    device = server_tmp / "device"
-    device.mkdir()
-    # <device>/oltp-advisor/datasets/<key> is where a run looks for it
-    (device / FOLDER).symlink_to(golden.path.parents[1])
-    return Plan(
-        name=f"run-{os.getpid()}",
-        binary=mysql_binary,
-        driver=find_driver("sysbench"),
-        load=Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=6, seed=1),
-        options={},
-        layout=DeviceLayout(device),
-        registry=registry,
-        limits=NOTHING,
-    )
+    load = Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=6, seed=1)
+    return replace(plan_on(mysql_binary), load=load)
 
 
 @contextmanager

@@ -9,13 +9,13 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import KINDS, StrictSerializer
 from advisor.ids import MOST_ID
-from advisor.pages.device_forms import LEAST_MEMORY_MB, MB, MOST_MEMORY_MB
+from advisor.pages.device_forms import LEAST_MEMORY_MB, MOST_MEMORY_MB
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.models import Device
 from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
 from benchmarks.services.devices import NATIVE, DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
-from tuning.services.devices import request_for
+from tuning.services.devices import MB, request_for
 
 
 class DeviceRequestSerializer(StrictSerializer):
