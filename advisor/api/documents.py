@@ -104,6 +104,7 @@ def study_state(study: Study) -> dict[str, Any]:
             "eta_s": None if progress.eta_s is None else round(progress.eta_s, 1),
             "pair": progress.pair,
             "pairs": progress.pairs,
+            "device": progress.device,
         },
         "candidates": candidate_documents(study),
     }

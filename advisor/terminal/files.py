@@ -62,7 +62,7 @@ def write_files(
         suffix = suffixes[found.pk]
         path = _with(output, suffix) if output and found in wanted else _place_of(found, suffix)
         _write(path, text)
-        words = [suffix.strip("-").replace("-", " ")] if suffix else []
+        words = _words(found, rows)
         words += [found.durability] if len({one.durability for one, _ in ready}) > 1 else []
         named = f" ({', '.join(words)})" if words else ""
         console.print(f"Recommended my.cnf{named}: {path}", markup=False, soft_wrap=True)
@@ -92,6 +92,13 @@ def _suffixes(rows: Sequence[Recommendation]) -> dict[int, str]:
         + (f"-{found.workload.connections}-connections" if len(numbers) > 1 else "")
         for found in rows
     }
+
+
+def _words(found: Recommendation, rows: Sequence[Recommendation]) -> list[str]:
+    """The same for people: an emulated device is always called so."""
+    words = [str(found.device)] if len({one.device_id for one in rows}) > 1 else []
+    several = len({one.workload_id for one in rows}) > 1
+    return words + ([f"{found.workload.connections} connections"] if several else [])
 
 
 def _with(path: Path, suffix: str) -> Path:

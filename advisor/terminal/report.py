@@ -36,6 +36,8 @@ def print_ranking(study: Study, console: Console) -> None:
     tells_class = study.durability != DurabilityClass.D0
     for board in found:
         console.print(f"{study.server} on {board.device}", markup=False, style="italic")
+        if limits := board.device.emulation_label:
+            console.print(limits, markup=False, style="italic")
         console.print(str(board.workload), markup=False, style="italic")
         if tells_class:
             cost = MAY_COST[board.durability]
@@ -48,9 +50,12 @@ def print_ranking(study: Study, console: Console) -> None:
         console.print(line, markup=False)
     _print_findings(study, found, console)
     console.print(NOTE, style="dim")
-    several = len({board.workload.pk for board in found}) > 1
-    for recommendation in study.recommendations.select_related("candidate", "workload"):
-        words = [f"{recommendation.workload.connections} connections"] if several else []
+    devices = {board.device.pk for board in found}
+    workloads = {board.workload.pk for board in found}
+    for recommendation in study.recommendations.select_related("candidate", "device", "workload"):
+        words = [str(recommendation.device)] if len(devices) > 1 else []
+        if len(workloads) > 1:
+            words.append(f"{recommendation.workload.connections} connections")
         words += [recommendation.durability] if tells_class else []
         head = f"{', '.join(words)}: " if words else ""
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")

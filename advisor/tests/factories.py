@@ -10,6 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from advisor.tests.probes import identity, probe_result
+from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.models import (
     Config,
     Device,
@@ -127,6 +128,17 @@ def found_device(found: DeviceIdentity | None = None, **values: Any) -> Device:
         "file_system": found.file_system,
         "scheduler": found.scheduler,
         "identity": found.as_json(),
+    }
+    return make_device(**(facts | values))
+
+
+def emulated_device(memory_bytes: int = 700_000_000, **values: Any) -> Device:
+    """One that stands for a hard disk, on the directory of `make_device`."""
+    profile = EmulationProfile("hdd", "hdd", 200, 200, memory_bytes=memory_bytes)
+    facts: dict[str, Any] = {
+        "kind": "hdd",
+        "emulation": profile.as_dict(),
+        "emulation_label": profile.label(),
     }
     return make_device(**(facts | values))
 
@@ -533,6 +545,15 @@ def race(study: Study, *, most: int = 400, conclude: bool = True) -> Study:
             state=StudyState.FINISHED, finished_at=BEGIN + timedelta(seconds=28 * done)
         )
         study.refresh_from_db()
+    return study
+
+
+def study_on_two_devices(*, blocks: int = 2, **values: Any) -> Study:
+    """A study yet to `race` on a disk as it is and emulated, both on one directory."""
+    study = make_study(blocks=0, device=found_device(), **values)
+    study.devices.add(emulated_device())
+    Study.objects.filter(pk=study.pk).update(blocks=blocks)
+    study.refresh_from_db()
     return study
 
 

@@ -14,7 +14,6 @@ from pytest_django import DjangoAssertNumQueries
 from advisor.tests import factories
 from advisor.tests.test_api import Service, error
 from benchmarks.devices import identify_device
-from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.models import Device, Host, Probe, ProbeState
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.services.devices import DeviceRequest
@@ -59,16 +58,6 @@ def post(api: Client, address: str, body: Any) -> Any:
 def patch(api: Client, device: Device, body: Any) -> Any:
     where = f"{DEVICES}{device.pk}/"
     return api.patch(where, json.dumps(body), content_type="application/json")
-
-
-def emulated(name: str = "hdd", memory_bytes: int = 700_000_000, **values: Any) -> Device:
-    profile = EmulationProfile(name, name, 200, 200, memory_bytes=memory_bytes)
-    facts: dict[str, Any] = {
-        "kind": name,
-        "emulation": profile.as_dict(),
-        "emulation_label": profile.label(),
-    }
-    return factories.make_device(**(facts | values))
 
 
 # --- devices -------------------------------------------------------------------------------------
@@ -161,7 +150,7 @@ def test_your_word_for_the_kind_counts_until_it_is_taken_back(api: Client) -> No
 
 
 def test_the_kind_of_an_emulated_device_is_that_of_its_limits(api: Client) -> None:
-    device = emulated()
+    device = factories.emulated_device()
     found = error(patch(api, device, {"kind": "nvme"}), 400)
     assert found["code"] == "device_unusable"
     assert "kind that it stands for" in found["details"]["kind"][0]
@@ -195,7 +184,7 @@ def test_the_list_takes_as_many_queries_for_three_devices_as_for_one(
     with django_assert_max_num_queries(9) as one:
         api.get(DEVICES)
     factories.probed_device(data_dir="/srv/b")
-    emulated()
+    factories.emulated_device()
     with django_assert_max_num_queries(len(one)):
         assert api.get(DEVICES).json()["count"] == 3
 
@@ -300,7 +289,7 @@ def test_a_retired_device_is_not_probed(api: Client) -> None:
 
 def test_the_devices_of_a_study_reach_the_service(api: Client, service: Service) -> None:
     kept = factories.found_device(kind_correction="raid", kind="raid", log_dir="/logs")
-    limited = emulated()
+    limited = factories.emulated_device()
     body = {
         "devices": [
             {"path": "/srv/a"},
@@ -422,10 +411,7 @@ def test_the_real_service_says_why_limits_cannot_be_had(
 
 
 def test_everything_that_a_study_answers_says_which_device_it_is(api: Client) -> None:
-    study = factories.make_study(blocks=0, device=factories.found_device())
-    study.devices.add(emulated(data_dir="/srv/mysql"))
-    Study.objects.filter(pk=study.pk).update(blocks=2)
-    study.refresh_from_db()
+    study = factories.study_on_two_devices()
     factories.race(study)
     one = f"{STUDIES}{study.pk}/"
     state, rows = api.get(one).json(), api.get(f"{one}ranking/").json()

@@ -12,6 +12,7 @@ from django.test import Client
 from advisor.api.documents import study_document
 from advisor.tests import factories
 from benchmarks.models import Run
+from tuning.models import StudyState
 
 pytestmark = pytest.mark.django_db
 STUDIES = "/api/v1/studies/"
@@ -136,3 +137,20 @@ def test_of_several_boards_the_connections_name_one(api: Client) -> None:
     found = study_document(study)
     assert [one["connections"] for one in found["recommendations"]] == [8, 32]
     assert found["recommendation"] == found["recommendations"][0]
+
+
+def test_progress_names_the_device_where_there_are_several(api: Client) -> None:
+    study = factories.study_on_two_devices()
+    factories.race(study, most=1)
+    current = factories.begin(study)
+    assert current is not None
+    progress = api.get(f"{STUDIES}{study.pk}/").json()["progress"]
+    assert progress["device"] == str(current.device)
+    assert progress["text"].endswith(f", measuring, on {current.device}")
+    assert f"<span>on {current.device}</span>" in api.get(f"/studies/{study.pk}/").content.decode()
+    factories.finish(current)
+    only = factories.make_study(state=StudyState.RUNNING)
+    factories.begin(only)
+    progress = api.get(f"{STUDIES}{only.pk}/").json()["progress"]
+    assert progress["device"] == ""
+    assert progress["text"].endswith(", measuring")

@@ -64,3 +64,25 @@ def test_several_boards_have_a_verdict_each() -> None:
     text = shown(factories.raced_study(workloads=workloads))
     assert "8 connections: whitepaper-3 completes" in text
     assert "32 connections: whitepaper-" in text
+
+
+def test_devices_are_called_by_their_names_and_limits() -> None:
+    study = factories.race(factories.study_on_two_devices())
+    text = shown(study)
+    heads = [line for line in text.splitlines() if line.startswith("MySQL 9.7.4 on ")]
+    assert heads == [
+        "MySQL 9.7.4 on nvme at /srv/mysql",
+        "MySQL 9.7.4 on emulated hdd with 700 MB of memory at /srv/mysql",
+    ]
+    label = "emulated hdd (200 IOPS read, 200 IOPS write, 700 MB memory)"
+    assert text.splitlines().count(label) == 1
+    assert text.index(heads[1]) < text.index(label)
+    verdicts = " ".join(text[text.index("how they ended.") :].split())
+    assert " nvme at /srv/mysql: whitepaper-" in verdicts
+    assert " emulated hdd with 700 MB of memory at /srv/mysql: whitepaper-" in verdicts
+
+
+def test_of_a_single_device_the_verdict_needs_no_name() -> None:
+    text = shown(factories.measured_study(blocks=1))
+    assert "at /srv/mysql: " not in text
+    assert "emulated" not in text

@@ -19,7 +19,8 @@ class StudyProgress:
     """`fraction` is 0..1; `eta_s` seconds to the end, None when nothing is known yet.
 
     `runs_total` and `eta_s` are upper ends: a race that is decided early needs less.
-    While a winner is confirmed `pair` of `pairs` is measured; else both are 0.
+    While a winner is confirmed `pair` of `pairs` is measured; else both are 0. `device` names the
+    one that is measured where the study has several.
     """
 
     fraction: float
@@ -33,6 +34,7 @@ class StudyProgress:
     eta_s: float | None = None
     pair: int = 0
     pairs: int = 0
+    device: str = ""
 
 
 def study_progress(study: Study) -> StudyProgress:
@@ -86,16 +88,18 @@ def _measuring(
         seconds -= min(spent, expected_s(current.run))
     share = counted.runs_done / max(counted.runs_total, 1)
     pair, pairs = _pair(current, slots)
+    device = str(current.device) if current and len(study.devices.all()) > 1 else ""
     return replace(
         counted,
         fraction=LOADING_SHARE + (1.0 - LOADING_SHARE) * share,
-        text=_describe(current, slots, counted.blocks),
+        text=_describe(current, slots, counted.blocks) + (f", on {device}" if device else ""),
         candidate=current.candidate.name if current else "",
         block=current.block if current else 0,
         step=current.run.step if current else "",
         eta_s=max(seconds, 0.0),
         pair=pair,
         pairs=pairs,
+        device=device,
     )
 
 

@@ -68,6 +68,9 @@ class ProgressSerializer(serializers.Serializer[Any]):
     eta_s = serializers.FloatField(allow_null=True, help_text="Seconds left; null: not known.")
     pair = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
     pairs = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
+    device = serializers.CharField(
+        help_text="The name of the one that is measured; empty: there is one, or none is."
+    )
 
 
 class StudyStateSerializer(StudySerializer):
