@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from tuning.models import Study
@@ -33,16 +34,24 @@ def follow(study: Study, console: Console, check: Callable[[], None]) -> Study:
             study.refresh_from_db()
             state = study_progress(study)
             bar.update(
-                task, completed=state.fraction, description=state.text, eta=_eta(study, state)
+                task, completed=state.fraction, description=_lines(state), eta=_eta(study, state)
             )
             if study.is_finished:
                 return study
             if not console.is_terminal and time.monotonic() - logged > LOG_SECONDS:
+                where = f", on {state.device}" if state.device else ""
                 console.print(
-                    f"{state.fraction:4.0%} {state.text} {_eta(study, state)}", markup=False
+                    f"{state.fraction:4.0%} {state.text}{where} {_eta(study, state)}",
+                    markup=False,
+                    soft_wrap=True,
                 )
                 logged = time.monotonic()
             time.sleep(POLL_SECONDS)
+
+
+def _lines(state: StudyProgress) -> str:
+    """What is measured, and where below it: on one line they would push the bar off the screen."""
+    return escape(f"{state.text}\non {state.device}" if state.device else state.text)
 
 
 def _eta(study: Study, state: StudyProgress) -> str:

@@ -92,7 +92,7 @@ def _measuring(
     return replace(
         counted,
         fraction=LOADING_SHARE + (1.0 - LOADING_SHARE) * share,
-        text=_describe(current, slots, counted.blocks) + (f", on {device}" if device else ""),
+        text=_describe(current, slots, counted.blocks),
         candidate=current.candidate.name if current else "",
         block=current.block if current else 0,
         step=current.run.step if current else "",
