@@ -329,7 +329,7 @@ def test_a_run_that_ends_brings_its_charts(visitor: Visitor) -> None:
         expect(visitor.page.locator("#run")).to_contain_text("measuring")
 
     def see_the_end() -> None:
-        expect(visitor.page.locator(".chart svg.main-svg .xtitle")).to_have_count(6)
+        expect(visitor.page.locator(".chart svg.main-svg .xtitle")).to_have_count(7)
         assert visitor.page.locator("[hx-trigger]").count() == 0
 
     in_browser(open_page)
