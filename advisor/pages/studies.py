@@ -10,7 +10,7 @@ from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import trigger_client_event
+from django_htmx.http import HttpResponseClientRefresh, trigger_client_event
 
 from advisor.charts.boards import board_figures
 from advisor.charts.findings import findings_figure, findings_series
@@ -60,10 +60,13 @@ def study_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     """What htmx asks for every two seconds while the study is active.
 
-    The results come along, to be swapped out of band, only when `seen` is not their stamp.
+    The results come along, to be swapped out of band, only when `seen` is not their stamp. A page
+    that has no place for a board that has begun since is asked to load itself afresh.
     """
     study = study_for_page(pk)
     context: dict[str, Any] = live_context(study, board_choice(request.GET))
+    if request.GET.get("places", "") not in ("", str(context["places"])):
+        return HttpResponseClientRefresh()
     changed = request.GET.get("seen") != context["stamp"]
     if changed:
         context = study_context(study, request)

@@ -45,6 +45,7 @@ def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
         "progress": progress,
         "percent": round(progress.fraction * 100),
         "stamp": results_stamp(study),
+        "places": result_places(study),
         "choice": choice,
         "took_s": _took_s(study),
         "announcement": _announcement(study, progress),
@@ -89,6 +90,16 @@ def results_stamp(study: Study) -> str:
         ended=Count("pk", filter=~Q(run__state__in=ACTIVE_RUN_STATES)),
     )
     return f"{study.state}.{runs['newest']}.{runs['ended']}.{study.recommendations.count()}"
+
+
+def result_places(study: Study) -> int:
+    """Changes whenever a board is there that was not, or under another name.
+
+    Only a whole page has a section for each board: what is swapped into an open one fills those
+    that it has. Devices are measured one after the other, so their boards come one by one.
+    """
+    places = study.slots.order_by().values("device", "workload", "candidate__durability")
+    return places.distinct().count()
 
 
 def _took_s(study: Study) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -80,3 +81,28 @@ def test_one_device_needs_no_such_table(client: Client, admin_user: User) -> Non
     study = factories.measured_study(blocks=2)
     assert device_matrices(boards(study), []) == []
     assert page(client, admin_user, study) == ""
+
+
+def test_an_open_page_gets_the_second_devices_ranking_when_that_begins(
+    admin_client: Client,
+) -> None:
+    """As in life: the second device has no slot before the first is done."""
+    study = factories.study_on_two_devices()
+    factories.race(study, most=3, conclude=False)
+    first, second = study.devices.order_by("pk")
+    assert not study.slots.filter(device=second).exists()
+    detail = reverse("study-detail", args=[study.pk])
+    open_page = admin_client.get(detail).content.decode()
+    [address] = re.findall(r'hx-get="([^"]+)"', open_page)
+    assert "HX-Refresh" not in admin_client.get(html.unescape(address)).headers
+    factories.race(study, most=1, conclude=False)
+    while not study.slots.filter(device=second).exists():
+        factories.race(study, most=1, conclude=False)
+    answer = admin_client.get(html.unescape(address))
+    assert answer.headers["HX-Refresh"] == "true"
+    assert answer.content == b""
+    fresh = admin_client.get(detail).content.decode()
+    for device in (first, second):
+        assert f"Ranking: {device}</h2>" in fresh
+    [address] = re.findall(r'hx-get="([^"]+)"', fresh)
+    assert "HX-Refresh" not in admin_client.get(html.unescape(address)).headers
