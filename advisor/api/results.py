@@ -175,7 +175,8 @@ def _confirmation(one: Confirming) -> dict[str, Any]:
 
 def _finding(one: Finding, found: Sequence[Board]) -> dict[str, Any]:
     """The claim as the list of templates has it, and what one place of the study says of it."""
-    directories = {board.device.pk: board.device.data_dir for board in found}
+    devices = {board.device.pk: board.device for board in found}
+    device = None if one.device_id is None else devices[one.device_id]
     interval = one.interval
     return {
         **claim_document(one.claim),
@@ -184,9 +185,12 @@ def _finding(one: Finding, found: Sequence[Board]) -> dict[str, Any]:
         "ratio": _finite(one.ratio),
         "interval_low": _finite(interval.low) if interval else None,
         "interval_high": _finite(interval.high) if interval else None,
-        "device": None if one.device_id is None else directories[one.device_id],
+        "device": device and device.data_dir,
         "device_id": one.device_id,
+        "device_name": device and str(device),
         "device_kind": one.device_kind,
+        "emulated": device and bool(device.emulation_label),
+        "emulation": device and device.emulation_label,
         "connections": one.connections,
     }
 

@@ -53,7 +53,8 @@ def print_ranking(study: Study, console: Console) -> None:
     devices = {board.device.pk for board in found}
     workloads = {board.workload.pk for board in found}
     for recommendation in study.recommendations.select_related("candidate", "device", "workload"):
-        words = [str(recommendation.device)] if len(devices) > 1 else []
+        device = recommendation.device
+        words = [str(device)] if len(devices) > 1 or device.emulation_label else []
         if len(workloads) > 1:
             words.append(f"{recommendation.workload.connections} connections")
         words += [recommendation.durability] if tells_class else []

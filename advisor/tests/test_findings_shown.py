@@ -260,3 +260,20 @@ def test_the_api_lists_the_templates(browser: Client) -> None:
 
 def test_the_api_lists_the_templates_to_who_has_a_token_only(client: Client) -> None:
     assert client.get("/api/v1/templates/").status_code == 401
+
+
+def test_a_finding_of_the_api_tells_an_emulated_device_from_a_real_one(browser: Client) -> None:
+    study = claimed.claimed_study({"hdd": claimed.AS_PUBLISHED})
+    emulated = factories.emulated_device(data_dir="/srv/other")
+    study.devices.update(emulation=emulated.emulation, emulation_label=emulated.emulation_label)
+    found = browser.get(f"/api/v1/studies/{study.pk}/results/").json()["findings"]
+    placed = [one for one in found if one["device_id"] is not None]
+    assert placed
+    for one in placed:
+        assert one["device_name"] == str(study.devices.get())
+        assert one["device_kind"] == "hdd"
+        assert one["emulated"] is True
+        assert one["emulation"] == emulated.emulation_label
+    for one in found:
+        if one["device_id"] is None:
+            assert one["device_name"] is one["emulated"] is one["emulation"] is None

@@ -116,3 +116,11 @@ def test_each_device_has_a_file_of_its_own_and_is_named(home: Path) -> None:
     for device, name in names.items():
         place = home / f"my-device-{device.pk}.cnf"
         assert f"Recommended my.cnf ({name}): {place}" in said(console)
+
+
+def test_the_file_of_a_single_emulated_device_is_said_to_be_for_it(home: Path) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    study = factories.measured_study(blocks=1, device=factories.emulated_device())
+    write_files(study, console, output=home / "my.cnf")
+    name = "emulated hdd with 700 MB of memory at /srv/mysql"
+    assert f"Recommended my.cnf ({name}): {home / 'my.cnf'}" in said(console)

@@ -57,6 +57,13 @@ def test_the_bar_of_a_terminal_has_it_below(monkeypatch: pytest.MonkeyPatch) -> 
     assert "━" in text
 
 
+def test_a_single_emulated_device_is_named() -> None:
+    device = factories.emulated_device()
+    study = factories.make_study(state=StudyState.RUNNING, device=device)
+    factories.begin(study)
+    assert f", on {device} " in followed(study, is_terminal=False)
+
+
 def test_a_single_device_needs_no_name() -> None:
     study = factories.make_study(state=StudyState.RUNNING)
     factories.begin(study)

@@ -82,6 +82,12 @@ def test_devices_are_called_by_their_names_and_limits() -> None:
     assert " emulated hdd with 700 MB of memory at /srv/mysql: whitepaper-" in verdicts
 
 
+def test_a_single_emulated_device_is_called_so_beside_the_verdict() -> None:
+    study = factories.measured_study(blocks=1, device=factories.emulated_device())
+    text = " ".join(shown(study).split())
+    assert " emulated hdd with 700 MB of memory at /srv/mysql: " in text
+
+
 def test_of_a_single_device_the_verdict_needs_no_name() -> None:
     text = shown(factories.measured_study(blocks=1))
     assert "at /srv/mysql: " not in text

@@ -20,7 +20,7 @@ class StudyProgress:
 
     `runs_total` and `eta_s` are upper ends: a race that is decided early needs less.
     While a winner is confirmed `pair` of `pairs` is measured; else both are 0. `device` names the
-    one that is measured where the study has several.
+    one that is measured where the study has several or it is emulated.
     """
 
     fraction: float
@@ -88,7 +88,8 @@ def _measuring(
         seconds -= min(spent, expected_s(current.run))
     share = counted.runs_done / max(counted.runs_total, 1)
     pair, pairs = _pair(current, slots)
-    device = str(current.device) if current and len(study.devices.all()) > 1 else ""
+    device = current.device if current else None
+    is_told = device is not None and (device.emulation_label or len(study.devices.all()) > 1)
     return replace(
         counted,
         fraction=LOADING_SHARE + (1.0 - LOADING_SHARE) * share,
@@ -99,7 +100,7 @@ def _measuring(
         eta_s=max(seconds, 0.0),
         pair=pair,
         pairs=pairs,
-        device=device,
+        device=str(device) if is_told else "",
     )
 
 

@@ -39,8 +39,15 @@ class FindingSerializer(ClaimSerializer):
     interval_high = serializers.FloatField(allow_null=True)
     device = serializers.CharField(allow_null=True, help_text="The device's data directory.")
     device_id = serializers.IntegerField(allow_null=True)
+    device_name = serializers.CharField(allow_null=True, help_text="In words, as on the pages.")
     device_kind = serializers.CharField(
         allow_null=True, help_text="Null, as the other words on the place: no place can tell."
+    )
+    emulated = serializers.BooleanField(
+        allow_null=True, help_text="Measured under limits around mysqld."
+    )
+    emulation = serializers.CharField(
+        allow_null=True, help_text="The limits in words; empty: as it is."
     )
     connections = serializers.IntegerField(
         allow_null=True, help_text="Null also where several numbers of them are compared."
