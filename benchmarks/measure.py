@@ -174,32 +174,32 @@ def measure(
         registry=plan.registry,
         should_stop=should_stop,
     )
-    with _run_dirs(plan, steps) as (run_dir, log_dir):
+    with _run_dirs(plan, steps) as (run_dir, log_dir), ExitStack() as stack:
+        places = [place for place in (run_dir, log_dir) if place]
+        # Before the long part: limits that cannot be set cost no copy of the dataset.
+        cage = stack.enter_context(emulated_device(plan.emulation, places, run=plan.name))
         steps.enter("cloning the dataset")
         clone(dataset, run_dir / "data", log_dir=log_dir, should_stop=should_stop)
         steps.enter("starting the server")
-        with ExitStack() as stack:
-            places = [place for place in (run_dir, log_dir) if place]
-            cage = stack.enter_context(emulated_device(plan.emulation, places, run=plan.name))
-            server = stack.enter_context(
-                running_server(
-                    plan.binary,
-                    data_dir=run_dir / "data",
-                    run_dir=run_dir,
-                    registry=plan.registry,
-                    log_dir=log_dir,
-                    options=plan.options,
-                    should_stop=should_stop,
-                    confinement=cage,
-                )
+        server = stack.enter_context(
+            running_server(
+                plan.binary,
+                data_dir=run_dir / "data",
+                run_dir=run_dir,
+                registry=plan.registry,
+                log_dir=log_dir,
+                options=plan.options,
+                should_stop=should_stop,
+                confinement=cage,
             )
-            stack.callback(steps.enter, "stopping the server")
-            variables = server.variables()
-            before = plan.fingerprint(data, log)
-            sampler = Sampler.of(server.pid, data, log)
-            driven = _drive(plan, server, sampler, run_dir, steps, should_stop)
-            fingerprint = plan.fingerprint(data, log)
-            log_tail = server.error_log_tail()
+        )
+        stack.callback(steps.enter, "stopping the server")
+        variables = server.variables()
+        before = plan.fingerprint(data, log)
+        sampler = Sampler.of(server.pid, data, log)
+        driven = _drive(plan, server, sampler, run_dir, steps, should_stop)
+        fingerprint = plan.fingerprint(data, log)
+        log_tail = server.error_log_tail()
     conditions, disturbances = _look_for_disturbances(plan, sampler, driven)
     if changed := host_changed(comparable_facts(before), comparable_facts(fingerprint)):
         disturbances.append(changed)

@@ -32,8 +32,8 @@ class Host(models.Model):
 class Device(models.Model):
     """Where the data goes on a host: a directory, perhaps one more for the redo logs, and limits.
 
-    A row stands for the same device for good. An emulated one never changes; where another disk is
-    found behind the directory of a real one its row retires, and the disk gets a row of its own.
+    A row stands for the same device for good, and its limits never change. Where another disk is
+    found behind the directory the row retires, and the disk gets a row of its own.
     """
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="devices")
@@ -88,6 +88,11 @@ class Device(models.Model):
     def profile(self) -> EmulationProfile | None:
         """The limits of an emulated device; None for a device as it is."""
         return EmulationProfile.from_dict(self.emulation) if self.emulation else None
+
+    @property
+    def is_throttled(self) -> bool:
+        """Whether it stands for a slower device, and not only for one with less memory."""
+        return self.profile is not None and self.profile.throttles
 
     @property
     def found(self) -> DeviceIdentity | None:

@@ -40,6 +40,7 @@ class Place:
     analyses: the ranking by each metric. observations: the runs behind them.
     same_as: by name of a candidate that was not measured because it is the same config as
         another: that one's name.
+    is_throttled: whether the device is emulated, and so without seek times.
     """
 
     device: str
@@ -50,6 +51,7 @@ class Place:
     alpha: float = ALPHA
     same_as: Mapping[str, str] = field(default_factory=dict)
     device_id: int = 0
+    is_throttled: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,11 @@ def evaluate(claim: Claim, places: Sequence[Place]) -> list[Finding]:
     suited = [place for place in places if not claim.devices or place.kind in claim.devices]
     if not suited:
         return [_undecided(claim, _no_such_device(claim, places))]
+    if claim.needs_seeks:
+        suited = [place for place in suited if not place.is_throttled]
+        if not suited:
+            why = "an emulated disk has no seek times, so it cannot tell"
+            return [_undecided(claim, why)]
     having = [place for place in suited if _has(place, claim)]
     if not having:
         names = " and ".join(dict.fromkeys(claim.statement.names))

@@ -315,7 +315,9 @@ def test_the_devices_of_a_study_reach_the_service(api: Client, service: Service)
             ),
             DeviceRequest(emulate="native"),
             DeviceRequest(Path(kept.data_dir), Path("/logs"), kind=DeviceKind.RAID),
-            DeviceRequest(Path(limited.data_dir), None, "hdd", 700_000_000),
+            DeviceRequest(
+                Path(limited.data_dir), None, "hdd", 700_000_000, limits=limited.profile
+            ),
         ]
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -14,6 +16,7 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.shipped import RealFigures, shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
 from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.servers.privileges import check_reachable, give, server_user
 from benchmarks.storage.kinds import DeviceKind
 
 #: The profile that holds nothing back: the device as it is, perhaps with less memory.
@@ -27,7 +30,8 @@ class DeviceRequest:
     path: a directory on it, None for the host's usual one. log_dir: one for the redo logs on
     another device. emulate: a shipped profile's name; "" and "native" for the device as it is.
     memory_bytes: limits all memory of the server, its page cache included. kind: the user's
-    correction; None leaves the one that was made before.
+    correction; None leaves the one that was made before. limits: those of a device that is kept,
+    in place of what `emulate` and `memory_bytes` would come to by now.
     """
 
     path: Path | None = None
@@ -35,6 +39,7 @@ class DeviceRequest:
     emulate: str = ""
     memory_bytes: int | None = None
     kind: DeviceKind | None = None
+    limits: EmulationProfile | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,8 @@ def find_device(
 def device_row(host: Host, found: FoundDevice) -> Device:
     """The row of this device, as it is found now; where another was in its place, a new one."""
     with transaction.atomic():
+        # Two that come with the same new device at once wait for each other here.
+        Host.objects.select_for_update().get(pk=host.pk)
         place = {
             "host": host,
             "data_dir": str(found.data.path),
@@ -87,16 +94,60 @@ def device_row(host: Host, found: FoundDevice) -> Device:
             "emulation_label": found.emulation.label() if found.emulation else "",
             "retired_at": None,
         }
-        row = Device.objects.select_for_update().filter(**place).first()
-        if row is not None and not _is_same(row, found):
+        row = Device.objects.filter(**place).first()
+        if row is not None and not _is_same(row, found.data, found.log):
             row.retired_at = timezone.now()
             row.save(update_fields=["retired_at"])
             row = None
         if row is None:
-            row = Device(**place)
+            row = Device(**place, kind_correction=_known_correction(host, found))
+            row.emulation = found.emulation.as_dict() if found.emulation else None
         _fill_in(row, found)
         row.save()
     return row
+
+
+def shares_disk(found: FoundDevice) -> bool:
+    """Whether data and redo logs are known to be on one disk, in directories of their own."""
+    disk = found.data.block_device
+    return found.log is not None and disk is not None and disk == found.log.block_device
+
+
+def check_still_there(device: Device) -> None:
+    """Raise DeviceUnusable unless what stores its directories is what its row stands for.
+
+    A mount that is missing after a restart leaves its directory behind, on another disk.
+    """
+    layout = device.layout
+    check_usable(layout.data_dir, 0)
+    log = identify_device(layout.log_dir) if layout.log_dir else None
+    if not _is_same(device, identify_device(layout.data_dir), log):
+        raise DeviceUnusable(f"{device}: there is another device in its place now")
+
+
+def check_measurable(device: Device) -> None:
+    """Try what every run on the device needs, in the process that is going to measure.
+
+    Raises DeviceUnusable when another device is in its place or the server's user cannot reach
+    the directory for redo logs, EmulationUnavailable when its limits cannot be set.
+    """
+    check_still_there(device)
+    layout = device.layout
+    places = [place for place in (layout.data_dir, layout.log_dir) if place is not None]
+    if device.profile is not None and (missing := why_unavailable(device.profile, places)):
+        raise EmulationUnavailable(f"{device}: {missing}")
+    folder = layout.run_log_dir("check")
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        user = server_user()
+        give(folder, user)
+        check_reachable(folder, user)
+    except OSError as error:
+        raise DeviceUnusable(f"{folder}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def correct_kind(device: Device, kind: DeviceKind | None) -> None:
@@ -104,9 +155,10 @@ def correct_kind(device: Device, kind: DeviceKind | None) -> None:
 
     Raises DeviceUnusable for a throttled device, which is what its limits make of it.
     """
-    if _is_throttled(device.profile):
+    if device.is_throttled:
         raise DeviceUnusable("an emulated device is of the kind that it stands for")
-    device.kind_correction = kind.value if kind else ""
+    corrected = kind.value if kind else ""
+    device.kind_correction = "" if corrected == device.discovered_kind else corrected
     device.kind = device.kind_correction or device.discovered_kind
     device.save(update_fields=["kind", "kind_correction"])
 
@@ -130,6 +182,8 @@ def _absolute(path: Path) -> Path:
 def _profile(
     request: DeviceRequest, data: DeviceIdentity, otherwise: int | None
 ) -> EmulationProfile | None:
+    if request.limits is not None:
+        return request.limits
     name = request.emulate
     try:
         if name not in ("", NATIVE):
@@ -139,8 +193,9 @@ def _profile(
                 raise EmulationUnavailable(
                     f"there is no emulated device {name!r}; there are {known}"
                 )
-            memory_bytes = request.memory_bytes or otherwise
-            return shipped.on(_real_figures(data.path), memory_bytes=memory_bytes)
+            asked = request.memory_bytes
+            memory_bytes = otherwise if asked is None else asked
+            return shipped.on(_real_figures(data), memory_bytes=memory_bytes)
         if request.memory_bytes is None:
             return None
         return EmulationProfile(NATIVE, data.kind.value, memory_bytes=request.memory_bytes)
@@ -148,19 +203,22 @@ def _profile(
         raise EmulationUnavailable(str(error)) from error
 
 
-def _real_figures(path: Path) -> RealFigures | None:
-    """What the newest probe of the device as it is found; None without one."""
+def _real_figures(data: DeviceIdentity) -> RealFigures | None:
+    """What the newest probe of the device as it is found; None without one of this very device."""
     probe = (
         Probe.objects.filter(
-            device__data_dir=str(path),
+            device__host__name=settings.HOST_NAME,
+            device__data_dir=str(data.path),
             device__emulation_label="",
             device__retired_at=None,
             state=ProbeState.OK,
         )
+        .select_related("device")
+        .defer("result")
         .order_by("-pk")
         .first()
     )
-    if probe is None:
+    if probe is None or not _is_same(probe.device, data, None):
         return None
     return RealFigures(
         read_iops=probe.random_read_iops,
@@ -170,9 +228,9 @@ def _real_figures(path: Path) -> RealFigures | None:
     )
 
 
-def _is_same(row: Device, found: FoundDevice) -> bool:
+def _is_same(row: Device, data: DeviceIdentity, log: DeviceIdentity | None) -> bool:
     """Whether what was found is what the row stands for; names of block devices may change."""
-    pairs = [(row.found, found.data), (row.found_for_logs, found.log)]
+    pairs = [(row.found, data), (row.found_for_logs, log)]
     return all(
         old is None or (new is not None and _nature(old) == _nature(new)) for old, new in pairs
     )
@@ -184,21 +242,26 @@ def _nature(identity: DeviceIdentity) -> tuple[object, ...]:
     return (found, identity.transport, identity.model, *array, identity.file_system)
 
 
-def _is_throttled(profile: EmulationProfile | None) -> bool:
-    return profile is not None and profile.throttles
+def _known_correction(host: Host, found: FoundDevice) -> str:
+    """What the user said of the same disk under another row, of other limits or log directory."""
+    if found.emulation is not None and found.emulation.throttles:
+        return ""
+    there = Device.objects.filter(host=host, data_dir=str(found.data.path), retired_at=None)
+    for row in there.exclude(kind_correction="").order_by("-pk"):
+        if row.found is not None and _nature(row.found) == _nature(found.data):
+            return row.kind_correction
+    return ""
 
 
 def _fill_in(row: Device, found: FoundDevice) -> None:
     data, log = found.data, found.log
     row.discovered_kind = (data.discovered_kind or data.kind).value
-    if found.kind is not None and not _is_throttled(found.emulation):
+    if found.kind is not None and not row.is_throttled:
         corrected = found.kind.value
         row.kind_correction = "" if corrected == row.discovered_kind else corrected
     row.kind = row.kind_correction or row.discovered_kind
-    if found.emulation is not None:
-        row.emulation = found.emulation.as_dict()
-        if found.emulation.throttles:
-            row.kind = found.emulation.kind
+    if row.profile is not None and row.profile.throttles:
+        row.kind = row.profile.kind
     row.block_device = data.block_device or ""
     row.log_block_device = (log.block_device or "") if log else ""
     row.model = data.model

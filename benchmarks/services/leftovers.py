@@ -34,28 +34,25 @@ def clear_leftovers(host_id: int) -> list[str]:
     alive = {f"{RUN_PREFIX}{run.pk}" for run in running if not is_dead(run.claimed_by)}
     devices = Device.objects.filter(host_id=host_id)
     places = {place for pair in devices.values_list("data_dir", "log_dir") for place in pair}
+    dead = {f"{RUN_PREFIX}{pk}" for pk in Run.objects.values_list("pk", flat=True)} - alive
     for place in sorted(places - {""}):
-        done += [f"deleted {path}" for path in _sweep_loads(Path(place))]
         layout = DeviceLayout(Path(place))
-        done += _clear_runs(layout.run_dir(""), alive)
-        done += [f"deleted {path}" for path in sweep_trials(layout.trials_dir)]
-        done += [f"deleted {path}" for path in sweep_probes(layout.root)]
+        try:
+            found = sweep_loads(layout.root)
+            found += _clear_runs(layout.run_dir(""), dead)
+            found += sweep_trials(layout.trials_dir)
+            found += sweep_probes(layout.root)
+        except OSError as error:  # a device that is gone must not keep the worker from its work
+            logger.warning("%s could not be looked through: %s", place, error)
+        else:
+            done += [f"deleted {path}" for path in found]
     return done
 
 
-def _clear_runs(folder: Path, alive: set[str]) -> list[str]:
+def _clear_runs(folder: Path, dead: set[str]) -> list[Path]:
     if not folder.is_dir():
         return []
-    ours = {f"{RUN_PREFIX}{pk}" for pk in Run.objects.values_list("pk", flat=True)}
-    dead = [path for path in folder.iterdir() if path.name in ours - alive]
-    for path in dead:
+    there = [path for path in folder.iterdir() if path.name in dead]
+    for path in there:
         shutil.rmtree(path, ignore_errors=True)
-    return [f"deleted {path}" for path in dead if not path.exists()]
-
-
-def _sweep_loads(place: Path) -> list[Path]:
-    try:
-        return sweep_loads(DeviceLayout(place).root)
-    except OSError as error:  # a device that is gone must not keep the worker from its work
-        logger.warning("%s could not be looked through: %s", place, error)
-        return []
+    return [path for path in there if not path.exists()]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
 
 from benchmarks.datasets.golden import FULL
-from benchmarks.devices import check_usable
 from benchmarks.emulation.device import emulated_device
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.models import Device, Probe, ProbeState
@@ -23,6 +21,7 @@ from benchmarks.probe.result import ProbeResult
 from benchmarks.probe.run import Progress, probe_device
 from benchmarks.services import heartbeat
 from benchmarks.services.claims import claimant, host_lock
+from benchmarks.services.devices import check_still_there
 from benchmarks.services.heartbeat import Heartbeat
 from benchmarks.services.provenance import code_commit
 from benchmarks.storage.kinds import DeviceKind
@@ -89,8 +88,8 @@ def _look(
     should_stop: Callable[[], bool],
 ) -> ProbeResult:
     device: Device = probe.device
-    path = Path(device.data_dir)
-    check_usable(path, 0)
+    path = device.layout.data_dir
+    check_still_there(device)
     correction = DeviceKind(device.kind_correction) if device.kind_correction else None
     with ExitStack() as stack:
         name = f"probe-{probe.pk}"

@@ -32,6 +32,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import identify
 from benchmarks.services import heartbeat
 from benchmarks.services.claims import claimant, host_lock
+from benchmarks.services.devices import check_still_there
 from benchmarks.services.heartbeat import Heartbeat
 from benchmarks.services.provenance import code_commit
 from benchmarks.telemetry.disturbance import Limits
@@ -125,7 +126,8 @@ def _execute_claimed(run: Run, measure: Measure, cutting: Cutting) -> None:
 def plan_for(run: Run) -> Plan:
     """What `measure` needs to know, read from the row.
 
-    Raises NotAServer, NoDriver or BenchmarkError when something is no longer there.
+    Raises NotAServer, NoDriver, DeviceUnusable or another BenchmarkError when something is no
+    longer there.
     """
     binary = identify(Path(run.server.path))
     if binary.digest != run.server.digest:
@@ -134,6 +136,7 @@ def plan_for(run: Run) -> Plan:
             f"({run.server.version}): its digest changed"
         )
     workload, device = run.workload, run.device
+    check_still_there(device)
     return Plan(
         name=f"run-{run.pk}",
         binary=binary,

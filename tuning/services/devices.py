@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from benchmarks.datasets.rules import estimated_bytes
-from benchmarks.devices import identify_device
 from benchmarks.errors import DeviceUnusable
 from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour
@@ -36,7 +35,10 @@ def find_devices(
         find_device(request, default=settings.DEFAULT_DEVICE, memory_bytes=limit)
         for request in requests or [DeviceRequest()]
     ]
-    places = [(one.data.path, one.log and one.log.path, one.emulation) for one in found]
+    places = [
+        (one.data.path, one.log and one.log.path, one.emulation and one.emulation.label())
+        for one in found
+    ]
     if len(set(places)) < len(places):
         raise BadRequest("devices names the same device twice")
     return found
@@ -87,17 +89,12 @@ def request_for(device: Device) -> DeviceRequest:
             f"{device}: belongs to host {device.host}; what is asked for here is measured on "
             f"{settings.HOST_NAME}"
         )
-    profile, logs = device.profile, device.layout.log_dir
+    profile = device.profile
     return DeviceRequest(
         path=device.layout.data_dir,
-        log_dir=logs,
+        log_dir=device.layout.log_dir,
         emulate=profile.name if profile else "",
         memory_bytes=profile.memory_bytes if profile else None,
         kind=DeviceKind(device.kind_correction) if device.kind_correction else None,
+        limits=profile,
     )
-
-
-def refresh_device(device: Device) -> Device:
-    """Look again at what is there; the row of another device where that is in its place now."""
-    identify_device(device.layout.data_dir)
-    return register_device(request_for(device))

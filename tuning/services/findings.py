@@ -30,13 +30,27 @@ def template_of(study: Study) -> StudyTemplate | None:
 
 
 def places_of(study: Study, found: list[Board] | None = None) -> list[Place]:
-    """The study's boards as claims are checked on them."""
+    """The study's boards as claims are checked on them, and the devices that have none yet."""
     same_as = {
         twin.name: twin.merged_into.name
         for twin in study.candidates.exclude(merged_into=None).select_related("merged_into")
         if twin.merged_into is not None
     }
-    return [
+    there = boards(study) if found is None else found
+    seen = {board.device.pk for board in there}
+    waiting = [
+        Place(
+            device=str(device),
+            kind=device.kind,
+            connections=0,
+            analyses={},
+            device_id=device.pk,
+            is_throttled=device.is_throttled,
+        )
+        for device in study.devices.order_by("pk")
+        if device.pk not in seen
+    ]
+    measured = [
         Place(
             device=str(board.device),
             kind=board.device.kind,
@@ -46,6 +60,8 @@ def places_of(study: Study, found: list[Board] | None = None) -> list[Place]:
             alpha=board.alpha,
             same_as=same_as,
             device_id=board.device.pk,
+            is_throttled=board.device.is_throttled,
         )
-        for board in (boards(study) if found is None else found)
+        for board in there
     ]
+    return measured + waiting

@@ -15,6 +15,7 @@ from benchmarks.layout import DeviceLayout
 from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.services import heartbeat
 from benchmarks.services.claims import claimant, host_lock
+from benchmarks.services.devices import check_measurable
 from benchmarks.services.heartbeat import Heartbeat
 from tuning.models import Study, StudyState
 from tuning.services.dispatch import end_study
@@ -63,6 +64,8 @@ def _prepare_claimed(study: Study) -> None:
     with Heartbeat(beat) as pulse:
         try:
             binary = identify(Path(study.server.path))
+            for device in study.devices.order_by("pk"):
+                check_measurable(device)
             _load_all(study, binary, progress, pulse)
             try_candidates(study, binary, report=report, should_stop=pulse.should_stop)
         except RunFailed as failure:

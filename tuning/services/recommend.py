@@ -32,7 +32,8 @@ def store_recommendations(study: Study) -> None:
             raise NothingToRecommend("disturbed", disturbed)
         raise NothingToRecommend(
             "no_baseline",
-            f"the baseline has no successful run on {device}, so nothing can be compared",
+            f"the baseline has no successful run on {device}, so nothing can be compared"
+            f"{_last_failure(found[0])}",
         )
     trust = trust_of(study).sentences()
     for board in judged:
@@ -99,6 +100,13 @@ def _advise(study: Study, board: Board) -> _Advice:
             winner, confirmation.ratio, confirmation.interval, standing.ratio, confirmation
         )
     return _Advice(board.baseline, 1.0, None, standing.ratio, confirmation)
+
+
+def _last_failure(board: Board) -> str:
+    """What came of the baseline's last run there."""
+    runs = [slot.run for slot in board.slots if slot.candidate == board.baseline]
+    reasons = [run.reason for run in runs if run.is_finished and run.reason]
+    return f": {reasons[-1]}" if reasons else ""
 
 
 def _has_baseline(board: Board) -> bool:

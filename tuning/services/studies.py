@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
@@ -22,7 +23,7 @@ from benchmarks.models import Host, Run, RunState
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
 from benchmarks.services import heartbeat
-from benchmarks.services.devices import FoundDevice, device_row
+from benchmarks.services.devices import FoundDevice, device_row, shares_disk
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.circumstances import Circumstances
 from tuning.configs.expected import Expected
@@ -121,11 +122,13 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
 def extend_study(study: Study, blocks: int) -> None:
     """Measure so many more blocks of a finished study and conclude it again.
 
-    Raises BadRequest for a number out of range, TuningError (not_finished, nothing_left) when
-    there is nothing to extend.
+    Raises BadRequest for a number out of range, TuningError: not_finished, nothing_left,
+    device_retired.
     """
     if not 1 <= blocks <= LARGEST["blocks"]:
         raise BadRequest(f"blocks must be between 1 and {LARGEST['blocks']}")
+    if gone := study.devices.exclude(retired_at=None).first():
+        raise TuningError("device_retired", f"{gone}: there is another device in its place now")
     with transaction.atomic():
         again = Study.objects.filter(pk=study.pk, state=StudyState.FINISHED).update(
             state=StudyState.RUNNING,
@@ -209,21 +212,26 @@ def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, arena
 
 def _check_log_device(template: StudyTemplate, devices: Sequence[FoundDevice]) -> None:
     """Refuse a question about redo logs of their own device where they have none."""
-    if template.needs_log_device and any(device.log is None for device in devices):
-        raise BadRequest(
-            f"template {template.name!r} needs a directory for redo logs on a device of its own"
-        )
+    if not template.needs_log_device:
+        return
+    for device in devices:
+        asks = f"template {template.name!r} needs a directory for redo logs on a device of its own"
+        if device.log is None:
+            raise BadRequest(asks)
+        if shares_disk(device):
+            disk = device.data.block_device
+            raise BadRequest(f"{asks}: {device.data.path} and {device.log.path} are on {disk}")
 
 
 def _check_room(binary: ServerBinary, devices: Sequence[FoundDevice], warehouses: int) -> int:
-    """Bytes that are left beside the data on the fullest device. Raises DeviceUnusable."""
-    left = []
-    for device in devices:
-        needed = _needed_bytes(binary, device.data.path, warehouses)
-        check_usable(device.data.path, needed)
-        on_logs = (device.log or device.data).free_bytes - (0 if device.log else needed)
-        left.append(on_logs)
-    return min(left)
+    """Bytes that are left beside all data on the fullest file system. Raises DeviceUnusable."""
+    needed: Counter[int] = Counter()  # by file system: two directories may share one
+    for path in {device.data.path for device in devices}:
+        needed[path.stat().st_dev] += _needed_bytes(binary, path, warehouses)
+        check_usable(path, needed[path.stat().st_dev])
+    # A template may measure both: redo logs apart and beside the data.
+    places = [found for device in devices for found in (device.data, device.log) if found]
+    return min(found.free_bytes - needed[found.path.stat().st_dev] for found in places)
 
 
 def _needed_bytes(binary: ServerBinary, device: Path, warehouses: int) -> int:

@@ -102,7 +102,8 @@ Statement = Faster | Best | NoDifference | Knee
 class Claim:
     """A finding of a source: its words, where they stand, the figures it gives ("": none).
 
-    `devices` are the kinds of device that it speaks of; empty: every one.
+    `devices` are the kinds of device that it speaks of; empty: every one. With `needs_seeks` it
+    is about seek times, of which an emulated device tells nothing.
     """
 
     says: str
@@ -110,6 +111,7 @@ class Claim:
     published: str
     statement: Statement
     devices: tuple[str, ...] = ()
+    needs_seeks: bool = False
 
 
 def read_claim(content: Mapping[str, Any]) -> Claim:
@@ -120,6 +122,7 @@ def read_claim(content: Mapping[str, Any]) -> Claim:
         published=content.get("published", "").strip(),
         statement=_statement(content),
         devices=tuple(content.get("devices", ())),
+        needs_seeks=content.get("needs_seeks", False),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from benchmarks.services import devices as rows
 from benchmarks.services.devices import (
     DeviceRequest,
     FoundDevice,
+    check_measurable,
+    check_still_there,
     correct_kind,
     device_row,
     find_device,
@@ -179,6 +182,74 @@ def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> Non
 def test_what_cannot_be_is_refused(find: Find, values: dict[str, Any], said: str) -> None:
     with pytest.raises((DeviceUnusable, EmulationUnavailable), match=said):
         find(**values)
+
+
+def test_another_disk_behind_the_directory_is_noticed_before_a_run(
+    find: Find, host: Host, tmp_path: Path
+) -> None:
+    device = device_row(host, find())
+    check_still_there(device)
+    device.identity["model"] = "Another Disk 9000"
+    with pytest.raises(DeviceUnusable, match="another device in its place"):
+        check_still_there(device)
+
+
+def test_what_every_run_needs_is_tried_first(
+    find: Find, host: Host, tmp_path: Path, server_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = server_tmp / "logs"
+    logs.mkdir()
+    device = device_row(host, find(path=server_tmp, log_dir=logs, emulate="hdd"))
+    check_measurable(device)
+    assert not list((logs / "oltp-advisor").rglob("check"))
+    monkeypatch.setattr(rows, "why_unavailable", lambda *_: "no cgroups")
+    with pytest.raises(EmulationUnavailable, match=r"emulated hdd.*no cgroups"):
+        check_measurable(device)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root hands directories to another user")
+def test_a_log_directory_that_the_server_cannot_enter(
+    find: Find, host: Host, server_tmp: Path
+) -> None:
+    logs = server_tmp / "closed"
+    logs.mkdir(mode=0o700)
+    device = device_row(host, find(path=server_tmp, log_dir=logs))
+    with pytest.raises(DeviceUnusable, match="cannot enter"):
+        check_measurable(device)
+
+
+def test_a_correction_holds_for_the_same_disk_under_limits(find: Find, host: Host) -> None:
+    device_row(host, find(kind=DeviceKind.NVME))
+    limited = device_row(host, find(memory_bytes=900 * MB))
+    assert (limited.kind, limited.kind_correction) == ("nvme", "nvme")
+    assert device_row(host, find(emulate="hdd")).kind_correction == ""
+
+
+def test_a_kept_device_keeps_its_limits_after_another_probe(
+    find: Find, host: Host, tmp_path: Path
+) -> None:
+    real = device_row(host, find())
+    kept = device_row(host, find(emulate="sata-ssd"))
+    Probe.objects.create(
+        device=real,
+        seconds=50,
+        state=ProbeState.OK,
+        random_read_iops=50_000,
+        random_write_iops=20_000,
+        read_mb_s=3000,
+        write_mb_s=1000,
+    )
+    assert device_row(host, find_device(request_for(kept), default=tmp_path)) == kept
+    assert device_row(host, find(emulate="sata-ssd")) != kept
+
+
+def test_a_probe_of_another_disk_scales_nothing(find: Find, host: Host) -> None:
+    real = device_row(host, find())
+    Probe.objects.create(
+        device=real, seconds=50, state=ProbeState.OK, random_read_iops=90, random_write_iops=90
+    )
+    Device.objects.update(identity=real.identity | {"model": "Another Disk 9000"})
+    assert find(emulate="hdd").emulation is not None
 
 
 def test_the_logs_directory_is_not_the_datas(find: Find, tmp_path: Path) -> None:

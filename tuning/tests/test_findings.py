@@ -13,6 +13,7 @@ import pytest
 from benchmarks.measure import Measurement, Plan
 from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
+from benchmarks.services import devices
 from benchmarks.services.devices import DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
 from tuning.claims import FindingKind
@@ -77,12 +78,18 @@ def test_each_device_of_a_study_has_its_own_findings(tmp_path: Path) -> None:
     assert (on_nvme.device_id, on_hdd.device_id) == (by_kind["nvme"], by_kind["hdd"])
 
 
-def test_logs_beside_the_data_are_measured_as_another_candidate(tmp_path: Path) -> None:
+def test_logs_beside_the_data_are_measured_as_another_candidate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data, logs = tmp_path / "data", tmp_path / "logs"
     data.mkdir()
     logs.mkdir()
     with pytest.raises(BadRequest, match="'log-device' needs a directory for redo logs"):
         create_study(StudyRequest(template="log-device", devices=[DeviceRequest(data)]))
+    one_disk = [DeviceRequest(data, log_dir=logs)]
+    with pytest.raises(BadRequest, match=r"of its own: .*data and .*logs are on "):
+        create_study(StudyRequest(template="log-device", devices=one_disk))
+    monkeypatch.setattr(studies, "shares_disk", lambda _: False)
     study = create_study(
         StudyRequest(
             template="log-device",
@@ -102,6 +109,38 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(tmp_path: Path) 
     assert (paper.kind, defaults.kind) == (FindingKind.CONFIRMED, FindingKind.CONFIRMED)
     assert paper.said.startswith("whitepaper-a-apart completes ")
     assert paper.ratio == pytest.approx(1.3, rel=0.03)
+
+
+def test_a_device_that_waits_its_turn_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    requests = []
+    for kind in (DeviceKind.OTHER, DeviceKind.HDD):
+        (tmp_path / kind).mkdir()
+        requests.append(DeviceRequest(tmp_path / kind, kind=kind))
+    study = create_study(StudyRequest(template="flush-neighbors", devices=requests))
+    on_hdd, on_ssd = findings_of(study)
+    assert "no figures of neighbors-1" in on_hdd.sentence
+    assert "no device of the kind sata-ssd or sas-ssd or nvme" in on_ssd.sentence
+
+
+def test_an_emulated_disk_says_nothing_of_seeks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "why_unavailable", lambda *_: "")
+    hdd = DeviceRequest(tmp_path, emulate="hdd")
+    study = create_study(
+        StudyRequest(template="flush-neighbors", devices=[hdd], seed=3, confirms=False)
+    )
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        assert plan.emulation is not None
+        faster = plan.options.get("innodb_flush_neighbors") == "1"
+        noise = math.exp(random.Random(plan.load.seed).gauss(0, 0.01))
+        return measurement((200.0 if faster else 100.0) * noise)
+
+    assert run_to_the_end(study, measure).state == StudyState.FINISHED
+    on_hdd, _ = findings_of(study)
+    assert on_hdd.kind == FindingKind.NOT_DECIDED
+    assert "no seek times" in on_hdd.sentence
 
 
 def test_while_nothing_is_measured_nothing_is_decided() -> None:

@@ -98,6 +98,7 @@ def host_of_fakes(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
     monkeypatch.setattr(studies, "find_driver", lambda *_: FakeDriver())
     monkeypatch.setattr(studies, "estimated_directory_bytes", lambda _: 1)
     monkeypatch.setattr(prepare, "identify", lambda _: BINARY)
+    monkeypatch.setattr(prepare, "check_measurable", lambda _: None)
     monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
     monkeypatch.setattr(gatekeeping, "ensure_pristine", lambda *_, **__: tmp_path)
     monkeypatch.setattr(gatekeeping, "try_config", started)

@@ -218,6 +218,9 @@ def _run(options: dict[str, Any], console: Console) -> Study:
 def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
     """Every directory under every profile; none of both is the host's usual device."""
     memory_mb = options["memory_limit"]
+    for name in ("log_dir", "device_kind"):
+        if options[name] is not None and len(options["device"]) > 1:
+            raise BadRequest(f"--{name.replace('_', '-')} goes with one --device only")
     return [
         DeviceRequest(
             path=path,
