@@ -108,7 +108,7 @@ class AddDeviceForm(_PlainForm):
         """Show a service's error beside the field it is about, or above the form."""
         field = _FIELD_OF_CODE.get(error.code)
         log_dir = self.cleaned_data.get("log_dir")
-        if field == "path" and log_dir and str(error).startswith(str(log_dir)):
+        if field == "path" and log_dir and is_about(str(error), log_dir):
             field = "log_dir"
         self.add_error(field, str(error))
 
@@ -162,6 +162,15 @@ def directory(text: str) -> Path:
         return Path(text).expanduser().absolute()
     except RuntimeError:
         raise forms.ValidationError("There is no such user's home directory.") from None
+
+
+def is_about(message: str, named: Path) -> bool:
+    """Whether a service's error is about the directory: it begins with its absolute path."""
+    try:
+        meant = named.expanduser().absolute()
+    except RuntimeError:  # of a user there is not: the services leave it as it is
+        meant = named
+    return message.startswith(f"{meant}:")
 
 
 def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:

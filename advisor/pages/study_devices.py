@@ -16,6 +16,7 @@ from advisor.pages.device_forms import (
     LEAST_MEMORY_MB,
     MOST_MEMORY_MB,
     directory,
+    is_about,
     set_choices,
 )
 from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
@@ -161,7 +162,7 @@ class StudyDevicesForm(forms.Form):
         if error.code != "device_unusable":
             return None
         for name in ("log_dir", "path"):
-            if data.get(name) and said.startswith(f"{data[name]}:"):
+            if data.get(name) and is_about(said, data[name]):
                 return name
         return "devices" if data.get("devices") else "path"
 

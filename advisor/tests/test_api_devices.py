@@ -139,6 +139,18 @@ def test_a_device_that_cannot_be_had_is_refused_and_not_kept(
     assert not Device.objects.exists()
 
 
+def test_the_refused_directory_is_told_by_its_whole_path(
+    api: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    below = {"path": str(tmp_path / "mysql"), "log_dir": str(tmp_path)}
+    assert list(error(post(api, DEVICES, below), 400)["details"]) == ["path"]
+    for logs in ("nowhere", "~/nowhere", "~nobody-here/x"):
+        body = {"path": str(tmp_path), "log_dir": logs}
+        assert list(error(post(api, DEVICES, body), 400)["details"]) == ["log_dir"], logs
+
+
 def test_your_word_for_the_kind_counts_until_it_is_taken_back(api: Client) -> None:
     device = factories.found_device()
     found = patch(api, device, {"kind": "raid"}).json()

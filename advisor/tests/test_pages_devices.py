@@ -226,6 +226,16 @@ def test_a_service_s_refusal_stands_beside_what_it_is_about(
     assert 'value="/srv/logs"' in text
 
 
+def test_a_refused_directory_below_that_of_the_logs_is_not_taken_for_it(
+    admin_client: Client, tmp_path: Path
+) -> None:
+    values = {"path": str(tmp_path / "mysql"), "log_dir": str(tmp_path)}
+    answer = admin_client.post(reverse("device-list"), values)
+    text = html.unescape(answer.content.decode())
+    assert f"{tmp_path}/mysql: does not exist" in text[text.index('id="id_path_error"') :]
+    assert "id_log_dir_error" not in text
+
+
 # --- one device ------------------------------------------------------------------------------
 
 

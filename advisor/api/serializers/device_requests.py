@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import KINDS, StrictSerializer
 from advisor.ids import MOST_ID
-from advisor.pages.device_forms import LEAST_MEMORY_MB, MOST_MEMORY_MB
+from advisor.pages.device_forms import LEAST_MEMORY_MB, MOST_MEMORY_MB, is_about
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.models import Device
 from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
@@ -57,7 +57,7 @@ class DeviceRequestSerializer(StrictSerializer):
     def details_of(self, message: str) -> dict[str, list[str]]:
         """The field that a refusal is about; the services name the directory first."""
         log_dir = self.validated_data.get("log_dir")
-        named = bool(log_dir) and message.startswith(str(Path(log_dir)))
+        named = bool(log_dir) and is_about(message, Path(log_dir))
         return {"log_dir" if named else "path": [message]}
 
 
