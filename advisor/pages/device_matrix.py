@@ -6,15 +6,17 @@ and the most that any two runs give, and no interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 
+from advisor.pages.formatting import significant
 from benchmarks.models import Device, RunState, Workload
-from tuning.models import DurabilityClass, Recommendation
-from tuning.ranking import Ranked
+from tuning.models import DurabilityClass, Recommendation, Study
+from tuning.ranking import Interval, Ranked
 from tuning.ratios import Ratio, Spread, ratio, spread
+from tuning.services.comparison import device_names
+from tuning.services.evidence import CONFIDENCE
 from tuning.services.results import Board
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.verdict import VerdictKind
@@ -24,8 +26,10 @@ _ANSWERS = {
     VerdictKind.TIE: "best of a tie",
     VerdictKind.NO_DIFFERENCE: "no measurable difference",
     VerdictKind.BASELINE_BEST: "the others are worse",
-    VerdictKind.NOTHING_TO_COMPARE: "not known yet",
 }
+# Of a baseline without a figure nothing is the reason that is in these.
+_NO_FAULT = (RunState.OK, RunState.CANCELLED)
+_LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
 
 
 # Without a confirmed lead it is the baseline that is recommended.
@@ -38,82 +42,134 @@ _CONFIRMED = {
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """A device's answer. `line` is that of the config to use, `times` what it completes compared
-    with the slowest device's, None for that one itself and without figures.
+    """A device's answer. `line` is that of the config to use, None where there is none to name.
+
+    `change` is that config's ratio to the baseline: what is recommended, which after a
+    confirmation comes from fresh pairs alone, else the board's. `times` is what it completes
+    compared with the slowest device's, None for that one itself and while any has no figures.
     """
 
     device: Device
-    board: Board
     answer: str
-    line: Ranked
-    times: Ratio | None
-    is_slowest: bool
+    baseline: str = ""
+    line: Ranked | None = None
+    change: float | None = None
+    interval: Interval | None = None
+    tpmP: Spread | None = None
+    times: Ratio | None = None
+    is_slowest: bool = False
 
 
 @dataclass(frozen=True)
 class DeviceMatrix:
-    """The devices under one workload in one durability class, slowest first."""
+    """The devices under one workload in one durability class, slowest first; those without a
+    figure last. `summary` compares the fastest with the slowest, "" while any has no figures.
+    """
 
     workload: Workload
     durability: DurabilityClass
     rows: list[DeviceRow]
+    summary: str
+
+
+Advised = Mapping[tuple[int, int, str], Recommendation]
 
 
 def device_matrices(
-    found: Iterable[Board], recommendations: Iterable[Recommendation]
+    study: Study, found: Iterable[Board], recommendations: Iterable[Recommendation]
 ) -> list[DeviceMatrix]:
-    """One for each workload and class that several devices were measured under."""
+    """One for each workload and class of a study of several devices, from its start on."""
+    devices = list(study.devices.all())
+    if len(devices) < 2:
+        return []
     advised = {(one.device_id, one.workload_id, one.durability): one for one in recommendations}
-
-    def together(board: Board) -> tuple[int, int, str]:
-        return board.workload.connections, board.workload.pk, board.durability
-
+    at = {(one.device.pk, one.workload.pk, one.durability): one for one in found}
+    # Until the first board has begun nobody knows more than that the baseline is safe.
+    classes = sorted({durability for _, _, durability in at}) or [DurabilityClass.D0]
+    workloads = sorted(study.workloads.all(), key=lambda one: (one.connections, one.pk))
+    names = device_names(devices)
     matrices = []
-    for _, there in groupby(sorted(found, key=together), key=together):
-        boards = list(there)
-        if len(boards) > 1:
-            rows = _rows(boards, advised)
-            matrices.append(DeviceMatrix(boards[0].workload, boards[0].durability, rows))
+    for workload in workloads:
+        for durability in classes:
+            rows = []
+            for device in devices:
+                place = device.pk, workload.pk, durability
+                rows.append(_row(study, device, at.get(place), advised.get(place)))
+            rows = _compared(rows)
+            matrices.append(DeviceMatrix(workload, durability, rows, _summary(rows, names)))
     return matrices
 
 
-def _rows(
-    boards: Sequence[Board], advised: dict[tuple[int, int, str], Recommendation]
-) -> list[DeviceRow]:
-    answers = []
-    for board in boards:
-        there = board.device.pk, board.workload.pk, board.durability
-        name, answer = _answer(board, advised.get(there))
-        answers.append((board, name, answer, _throughput(board, name)))
-    answers.sort(key=lambda one: one[3].median if one[3] else inf)
-    slowest = answers[0][3]
-    return [
-        DeviceRow(
-            device=board.device,
-            board=board,
-            answer=answer,
-            line=next(line for line in board.judgement.ranked if line.candidate == name),
-            times=ratio(slowest, runs) if place else None,
-            is_slowest=place == 0 and runs is not None,
-        )
-        for place, (board, name, answer, runs) in enumerate(answers)
-    ]
-
-
-def _answer(board: Board, advice: Recommendation | None) -> tuple[str, str]:
-    """The config to use and how sure that is; as it stands now while there is no advice yet."""
-    verdict = board.for_advice.verdict
-    if advice is None:
-        return verdict.candidate, _ANSWERS[verdict.kind]
-    answer = _ANSWERS[VerdictKind(advice.kind)]
-    if advice.confirmation:
-        answer = _CONFIRMED[ConfirmationState(advice.confirmation)].format(answer)
-    return advice.candidate.name, answer
-
-
-def _throughput(board: Board, name: str) -> Spread | None:
-    return spread(
-        slot.run.tpmP
-        for slot in board.slots
-        if slot.candidate.name == name and slot.run.state == RunState.OK
+def _row(
+    study: Study, device: Device, board: Board | None, advice: Recommendation | None
+) -> DeviceRow:
+    if board is None:
+        return DeviceRow(device, "not measured" if study.is_finished else "not measured yet")
+    lines = {line.candidate: line for line in board.judgement.ranked}
+    baseline = board.baseline.name
+    if study.is_finished and lines[baseline].tpmP is None:
+        return DeviceRow(device, _no_answer(board), baseline)
+    name = advice.candidate.name if advice else board.for_advice.verdict.candidate
+    line = lines.get(name)
+    change, interval = (line.ratio_to_baseline, line.interval) if line else (None, None)
+    if advice is not None:
+        change, interval = advice.ratio_to_baseline, None
+        if advice.low is not None and advice.high is not None:
+            interval = Interval(advice.low, advice.high, CONFIDENCE)
+    return DeviceRow(
+        device=device,
+        answer=_answer(study, board, advice),
+        baseline=baseline,
+        line=line,
+        change=change,
+        interval=interval,
+        tpmP=spread(
+            run.tpmP for run in board.observations if run.candidate == name and run.counts
+        ),
     )
+
+
+def _compared(rows: Sequence[DeviceRow]) -> list[DeviceRow]:
+    """Slowest first; of some without figures the slowest is not known."""
+    ordered = sorted(rows, key=lambda row: row.tpmP.median if row.tpmP else inf)
+    if any(row.tpmP is None for row in ordered):
+        return ordered
+    first = ordered[0]
+    others = [replace(row, times=ratio(first.tpmP, row.tpmP)) for row in ordered[1:]]
+    return [replace(first, is_slowest=True), *others]
+
+
+def _summary(rows: Sequence[DeviceRow], names: Mapping[int, str]) -> str:
+    slow, fast = rows[0], rows[-1]
+    if fast.times is None or fast.line is None or slow.line is None:
+        return ""
+    configs = {row.line.candidate for row in rows if row.line is not None}
+    differ = "; the configs differ" if len(configs) > 1 else ""
+    return (
+        f"{names[fast.device.pk]} completes {significant(fast.times.value)} times as many "
+        f"New-Orders as {names[slow.device.pk]}, each with its config to use{differ}."
+    )
+
+
+def _answer(study: Study, board: Board, advice: Recommendation | None) -> str:
+    """How sure the config to use is; as it stands now while there is no advice yet."""
+    kind = advice.kind if advice else board.for_advice.verdict.kind
+    unknown = "nothing to compare" if study.is_finished else "not known yet"
+    answer = _ANSWERS.get(VerdictKind(kind), unknown) if kind in list(VerdictKind) else unknown
+    if advice is None:
+        return answer
+    if advice.confirmation in list(ConfirmationState):
+        return _CONFIRMED[ConfirmationState(advice.confirmation)].format(answer)
+    return f"{answer}, not measured afresh" if kind in _LEADS and not study.confirms else answer
+
+
+def _no_answer(board: Board) -> str:
+    """Without a baseline nothing compares: why it has no figure."""
+    failed = [
+        slot.run
+        for slot in board.slots
+        if slot.candidate.is_baseline and slot.run.is_finished and slot.run.state not in _NO_FAULT
+    ]
+    newest = max(failed, key=lambda run: run.pk, default=None)
+    reason = newest.reason or newest.get_state_display() if newest else ""
+    return f"no answer: {reason}" if reason else "no answer"

@@ -71,7 +71,7 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
         "verdicts": verdict_of_study(study, views),
         "trust": trust_of(study),
         "recommendations": advice,
-        "matrices": device_matrices(found, [view.recommendation for view in advice]),
+        "matrices": device_matrices(study, found, [view.recommendation for view in advice]),
         "candidates": shown,
         "refused": [view for view in shown if view.candidate.refusal],
         "ended_runs": [

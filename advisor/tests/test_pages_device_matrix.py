@@ -13,6 +13,7 @@ from django.urls import reverse
 from advisor.pages.device_matrix import device_matrices
 from advisor.tests import factories
 from advisor.tests.claimed import AS_PUBLISHED, ON_A_HARD_DISK, claimed_study
+from benchmarks.models import Run, RunState
 from tuning.models import Study
 from tuning.services.recommend import store_recommendations
 from tuning.services.results import boards
@@ -33,13 +34,18 @@ def test_each_device_has_its_config_slowest_first(client: Client, admin_user: Us
     study.confirms = False
     study.save()
     store_recommendations(study)
-    [matrix] = device_matrices(boards(study), study.recommendations.all())
+    [matrix] = device_matrices(study, boards(study), study.recommendations.all())
     slow, fast = matrix.rows
     assert [slow.device.kind, fast.device.kind] == ["hdd", "nvme"]
+    assert fast.line is not None
+    assert slow.line is not None
     assert fast.line.candidate == "whitepaper-a"
-    assert fast.answer == "measurably best"
+    assert fast.answer == "measurably best, not measured afresh"
     assert slow.line.candidate in ("whitepaper-a", "whitepaper-3")
-    assert slow.answer in ("best of a tie", "measurably best")
+    assert slow.answer.removesuffix(", not measured afresh") in (
+        "best of a tie",
+        "measurably best",
+    )
     assert slow.times is None
     assert slow.is_slowest
     assert fast.times is not None
@@ -48,6 +54,7 @@ def test_each_device_has_its_config_slowest_first(client: Client, admin_user: Us
     text = page(client, admin_user, study)
     assert "Device by device" in text
     assert "so far" not in text
+    assert re.search(r"nvme completes 13\d times as many New-Orders as hdd, each with", text)
     assert "slowest" in text
     assert "×" in text
 
@@ -58,12 +65,17 @@ def test_while_it_runs_a_device_without_figures_has_no_answer(
     levels = {"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK}
     one_device = 6 * (len(AS_PUBLISHED))
     study = claimed_study(levels, done=one_device)
-    [matrix] = device_matrices(boards(study), [])
+    [matrix] = device_matrices(study, boards(study), [])
     measured, waiting = matrix.rows
-    assert measured.line.tpmP is not None
+    assert measured.line is not None
+    assert waiting.line is not None
     assert (waiting.line.tpmP, waiting.times, waiting.is_slowest) == (None, None, False)
+    assert not measured.is_slowest, "nobody knows yet which one it is"
     assert waiting.answer == "not known yet"
-    assert "Device by device, so far" in page(client, admin_user, study)
+    text = page(client, admin_user, study)
+    assert "Device by device, so far" in text
+    assert "times as many" not in text
+    assert "slowest" not in text.replace("times the slowest", "")
 
 
 def test_a_lead_that_was_not_confirmed_is_not_called_best() -> None:
@@ -71,15 +83,68 @@ def test_a_lead_that_was_not_confirmed_is_not_called_best() -> None:
     study.confirms = True
     study.save()
     store_recommendations(study)
-    [matrix] = device_matrices(boards(study), study.recommendations.all())
+    [matrix] = device_matrices(study, boards(study), study.recommendations.all())
     for row in matrix.rows:
+        assert row.line is not None
         assert row.line.candidate == "server-default"
         assert row.answer == "another's lead could not be confirmed"
 
 
+def test_devices_whose_turn_has_not_come_are_named_from_the_start(
+    client: Client, admin_user: User
+) -> None:
+    study = factories.study_on_two_devices()
+    for answers in (["not measured yet"] * 2, ["not known yet", "not measured yet"]):
+        [matrix] = device_matrices(study, boards(study), [])
+        assert [row.answer for row in matrix.rows] == answers
+        assert matrix.summary == ""
+        assert "emulated hdd with 700 MB of memory" in page(client, admin_user, study)
+        factories.race(study, most=1, conclude=False)
+
+
+def test_a_change_is_that_of_the_recommendation() -> None:
+    """After a confirmation from fresh pairs, which is less than what selected the config."""
+    study = claimed_study({"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK})
+    store_recommendations(study)
+    study.recommendations.filter(device__kind="nvme").update(
+        ratio_to_baseline=7.5, low=7.25, high=7.75, confirmation="confirmed"
+    )
+    [matrix] = device_matrices(study, boards(study), study.recommendations.all())
+    [fast] = [row for row in matrix.rows if row.device.kind == "nvme"]
+    assert fast.line is not None
+    assert fast.line.ratio_to_baseline == pytest.approx(11.5, rel=0.05)
+    assert fast.interval is not None
+    assert (fast.change, fast.interval.low, fast.interval.high) == (7.5, 7.25, 7.75)
+    assert fast.answer == "measurably best, confirmed"
+
+
+def test_only_runs_that_can_be_ranked_say_how_much_faster_a_device_is() -> None:
+    study = claimed_study({"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK})
+    best = study.slots.filter(device__kind="nvme", candidate__name="whitepaper-a", twin=0)
+    Run.objects.filter(pk=best[0].run_id).update(comparability_key="b2" * 32, tpmP=1e9)
+    [matrix] = device_matrices(study, boards(study), [])
+    fast = matrix.rows[-1]
+    assert fast.times is not None
+    assert fast.times.high < 1000
+
+
+def test_a_device_without_a_baseline_says_why_it_has_no_answer(
+    client: Client, admin_user: User
+) -> None:
+    study = claimed_study({"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK})
+    Run.objects.filter(slot__device__kind="hdd", slot__candidate__is_baseline=True).update(
+        state=RunState.TIMED_OUT, tpmP=None, reason="the server answered nobody for 60 s"
+    )
+    store_recommendations(study)
+    rows = device_matrices(study, boards(study), study.recommendations.all())[0].rows
+    assert [row.device.kind for row in rows] == ["nvme", "hdd"]
+    assert rows[1].answer == "no answer: the server answered nobody for 60 s"
+    assert "no answer: the server answered nobody" in page(client, admin_user, study)
+
+
 def test_one_device_needs_no_such_table(client: Client, admin_user: User) -> None:
     study = factories.measured_study(blocks=2)
-    assert device_matrices(boards(study), []) == []
+    assert device_matrices(study, boards(study), []) == []
     assert page(client, admin_user, study) == ""
 
 

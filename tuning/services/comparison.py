@@ -133,7 +133,7 @@ def compare(family: Family, token: str = BEST) -> Comparison:
     return Comparison(
         family=family,
         devices=_slowest_first(devices, connections, cells),
-        names=_names(devices),
+        names=device_names(devices),
         connections=connections,
         cells=cells,
         choice=choice,
@@ -237,7 +237,7 @@ def _what(device: Device) -> str:
     return device.model if device.kind == "other" and device.model else device.kind
 
 
-def _names(devices: Iterable[Device]) -> dict[int, str]:
+def device_names(devices: Iterable[Device]) -> dict[int, str]:
     """Short names; devices that would be called alike are told apart by their directories."""
     devices = list(devices)
     short = {device.pk: _what(device) for device in devices}
