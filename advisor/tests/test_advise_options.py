@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from django.core.management import CommandError, call_command
 
 from advisor.management.commands import advise
+from benchmarks.services.devices import DeviceRequest
+from benchmarks.storage.kinds import DeviceKind
 from tuning.services.requests import BadRequest, StudyRequest
 
 
@@ -53,3 +57,58 @@ def test_design_options_reach_the_request(
 def test_a_budget_is_a_number() -> None:
     with pytest.raises(CommandError, match="--budget"):
         call_command("advise", "--budget", "long")
+
+
+MB = 1_000_000
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("options", "devices"),
+    [
+        ([], [DeviceRequest()]),
+        (["--device", "/a"], [DeviceRequest(Path("/a"))]),
+        (
+            ["--device", "/a", "--device", "/b", "--emulate", "hdd", "--emulate", "native"],
+            [
+                DeviceRequest(Path(place), emulate=name)
+                for place in ("/a", "/b")
+                for name in ("hdd", "native")
+            ],
+        ),
+        (
+            ["--device", "/a", "--log-dir", "/b", "--device-kind", "nvme"],
+            [DeviceRequest(Path("/a"), Path("/b"), kind=DeviceKind.NVME)],
+        ),
+        (
+            ["--emulate", "hdd", "--memory-limit", "800"],
+            [DeviceRequest(emulate="hdd", memory_bytes=800 * MB)],
+        ),
+        (["--memory-limit", "0"], [DeviceRequest(memory_bytes=0)]),
+    ],
+)
+def test_devices_reach_the_request(
+    asked: list[StudyRequest], options: list[str], devices: list[DeviceRequest]
+) -> None:
+    with pytest.raises(SystemExit):
+        call_command("advise", *options)
+    [request] = asked
+    assert request.devices == devices
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("option", [["--log-dir", "/c"], ["--device-kind", "hdd"]])
+def test_what_is_said_of_one_device_goes_with_one_only(
+    asked: list[StudyRequest], option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        call_command("advise", "--device", "/a", "--device", "/b", *option)
+    assert ended.value.code == 2
+    assert f"{option[0]} goes with one --device only" in capsys.readouterr().err
+    assert asked == []
+
+
+@pytest.mark.parametrize("option", [["--emulate", "floppy"], ["--device-kind", "drum"]])
+def test_profiles_and_kinds_are_those_there_are(option: list[str]) -> None:
+    with pytest.raises(CommandError, match=option[0]):
+        call_command("advise", *option)

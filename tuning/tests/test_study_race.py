@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from benchmarks.measure import Measurement, Plan
 from benchmarks.models import Run
@@ -186,6 +187,16 @@ def test_what_cannot_be_extended_says_why() -> None:
     assert refused.value.code == "nothing_left"
     study.refresh_from_db()
     assert (study.state, study.blocks) == (StudyState.FINISHED, 3)
+
+
+def test_a_study_whose_disk_was_replaced_is_not_extended() -> None:
+    study = run_to_the_end(started(blocks=2, confirms=False), noisy({}))
+    study.devices.update(retired_at=timezone.now())
+    with pytest.raises(TuningError, match="another device in its place") as refused:
+        extend_study(study, 2)
+    assert refused.value.code == "device_retired"
+    study.refresh_from_db()
+    assert (study.state, study.blocks) == (StudyState.FINISHED, 2)
 
 
 def test_a_budget_in_minutes_ends_the_blocks() -> None:
