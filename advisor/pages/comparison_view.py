@@ -11,7 +11,7 @@ from advisor.pages.formatting import ABSENT, decimals
 from benchmarks.models import Device
 from tuning import published
 from tuning.ratios import Ratio, ladder, ratio, spread
-from tuning.services.comparison import Cell, Comparison, compare
+from tuning.services.comparison import BEST, Cell, Comparison, compare
 from tuning.services.families import chosen_family, families, labels
 
 Cells = list[tuple[published.Column, str]]
@@ -64,11 +64,18 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
     if family is None:
         return context
     comparison = compare(family, choice.config)
+    is_config_gone = choice.config != BEST and comparison.choice is None
     number = connections_of(comparison, choice.connections)
     told = labels(found)
     return context | {
         # Charts and links keep to what is shown, also when something newer is measured meanwhile.
-        "choice": replace(choice, family=family.key, connections=number),
+        "choice": replace(
+            choice,
+            family=family.key,
+            config=BEST if is_config_gone else choice.config,
+            connections=number,
+        ),
+        "is_config_gone": is_config_gone,
         "comparison": comparison,
         "families": [(one, told[one.key]) for one in found],
         "family_text": told[family.key],

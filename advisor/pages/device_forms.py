@@ -11,7 +11,7 @@ from benchmarks.emulation.profile import LEAST_MEMORY_BYTES
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
-from benchmarks.services.devices import DeviceRequest
+from benchmarks.services.devices import NATIVE, DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
 from tuning.services.devices import MB
@@ -32,6 +32,8 @@ KIND_WORDS = {
     DeviceKind.OTHER: "other",
 }
 KINDS = [(kind.value, words) for kind, words in KIND_WORDS.items()]
+
+OF_ITS_OWN_KIND = "An emulated device is of the kind it stands for: leave this empty."
 
 # Which field a service's error belongs beside, by its code.
 _FIELD_OF_CODE = {"device_unusable": "path", "emulation_unavailable": "emulate"}
@@ -91,6 +93,12 @@ class AddDeviceForm(_PlainForm):
     def clean_log_dir(self) -> Path | None:
         text = self.cleaned_data["log_dir"]
         return directory(text) if text else None
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("kind") and is_throttling(data.get("emulate")):
+            self.add_error("kind", OF_ITS_OWN_KIND)
+        return data
 
     def device_request(self) -> DeviceRequest:
         """The request that the cleaned fields stand for."""
@@ -162,6 +170,11 @@ def directory(text: str) -> Path:
         return Path(text).expanduser().absolute()
     except RuntimeError:
         raise forms.ValidationError("There is no such user's home directory.") from None
+
+
+def is_throttling(emulate: str | None) -> bool:
+    """Whether a request's `emulate` makes a slower device of it, of a kind of its own."""
+    return emulate not in (None, "", NATIVE)
 
 
 def is_about(message: str, named: Path) -> bool:

@@ -15,8 +15,10 @@ from advisor.pages.device_forms import (
     KINDS,
     LEAST_MEMORY_MB,
     MOST_MEMORY_MB,
+    OF_ITS_OWN_KIND,
     directory,
     is_about,
+    is_throttling,
     set_choices,
 )
 from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
@@ -134,6 +136,15 @@ class StudyDevicesForm(forms.Form):
                     self.add_error(
                         name, "Goes with another directory: name that above, or leave this empty."
                     )
+        asked = data.get("emulate") or [""]
+        if data.get("kind") and all(is_throttling(name) for name in asked):
+            self.add_error("kind", OF_ITS_OWN_KIND)
+        if not self.errors and all(place.emulate for place in self._places()):
+            for name in ("emulate", "memory_mb"):
+                if data.get(name):
+                    self.add_error(
+                        name, "All chosen devices are emulated already: leave this empty."
+                    )
         if not self.errors and len(self._places()) * len(self._limits()) > MOST_DEVICES:
             self.add_error("devices", f"At most {MOST_DEVICES} devices fit into one study.")
         return data
@@ -146,7 +157,12 @@ class StudyDevicesForm(forms.Form):
                 requests.append(place)
             else:
                 requests += [
-                    replace(place, emulate=name, memory_bytes=memory)
+                    replace(
+                        place,
+                        emulate=name,
+                        memory_bytes=memory,
+                        kind=None if is_throttling(name) else place.kind,
+                    )
                     for name, memory in self._limits()
                 ]
         return [] if requests == [DeviceRequest()] else requests

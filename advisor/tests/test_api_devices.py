@@ -120,6 +120,7 @@ def test_two_emulated_devices_on_one_directory_are_told_apart(
         ({"emulate": "floppy"}, "invalid_request", "emulate", "not a valid choice"),
         ({"memory_mb": 64}, "invalid_request", "memory_mb", "greater than or equal to 68"),
         ({"memory_mb": 2**70}, "invalid_request", "memory_mb", "less than or equal to"),
+        ({"emulate": "hdd", "kind": "nvme"}, "invalid_request", "kind", "it stands for"),
         ({"kind": "floppy"}, "invalid_request", "kind", "not a valid choice"),
         ({"path": "/\0"}, "invalid_request", "path", "Null characters"),
         ({"path": 7 * ["x"]}, "invalid_request", "path", "Not a valid string"),
@@ -310,8 +311,8 @@ def test_the_devices_of_a_study_reach_the_service(api: Client, service: Service)
                 "log_dir": "/srv/c",
                 "emulate": "sata-ssd",
                 "memory_mb": 420,
-                "kind": "nvme",
             },
+            {"path": "/srv/d", "emulate": "native", "kind": "nvme"},
             {"emulate": "native", "path": None, "memory_mb": None},
             {"id": kept.pk},
             {"id": limited.pk},
@@ -322,9 +323,8 @@ def test_the_devices_of_a_study_reach_the_service(api: Client, service: Service)
     assert service.request == StudyRequest(
         devices=[
             DeviceRequest(Path("/srv/a")),
-            DeviceRequest(
-                Path("/srv/b"), Path("/srv/c"), "sata-ssd", 420_000_000, DeviceKind.NVME
-            ),
+            DeviceRequest(Path("/srv/b"), Path("/srv/c"), "sata-ssd", 420_000_000),
+            DeviceRequest(Path("/srv/d"), emulate="native", kind=DeviceKind.NVME),
             DeviceRequest(emulate="native"),
             DeviceRequest(Path(kept.data_dir), Path("/logs"), kind=DeviceKind.RAID),
             DeviceRequest(
@@ -334,7 +334,7 @@ def test_the_devices_of_a_study_reach_the_service(api: Client, service: Service)
     )
 
 
-@pytest.mark.parametrize("body", [{"devices": []}, {"devices": None, "device": None}, {}])
+@pytest.mark.parametrize("body", [{"devices": None, "device": None}, {}])
 def test_no_devices_are_the_usual_one(api: Client, service: Service, body: Any) -> None:
     assert post(api, STUDIES, body).status_code == 201
     assert service.request == StudyRequest()
@@ -359,6 +359,8 @@ def test_a_device_and_devices_are_not_both_taken(api: Client, service: Service) 
         [{"id": 1, "emulate": "hdd"}],
         [{"path": "/srv"}, {"emulate": "floppy"}],
         [{"path": "/srv", "memory": 1}],
+        [{"path": "/srv", "emulate": "hdd", "kind": "nvme"}],
+        [],
         [{"path": "x" * 2000}],
         [{}] * 21,
         "/srv",

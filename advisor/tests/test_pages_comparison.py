@@ -48,6 +48,17 @@ def three() -> None:
     measured_on(NVME, names=names, samples=True)
 
 
+def test_a_config_that_was_not_measured_is_not_passed_over_in_silence(
+    admin_client: Client, three: None
+) -> None:
+    said = "That config was not measured here: shown is the best so far."
+    html = page(admin_client, "?config=0123456789ab")
+    assert said in html
+    assert "0123456789ab" not in html
+    for query in ("", "?config=best"):
+        assert said not in page(admin_client, query)
+
+
 def test_tables_have_devices_ratios_and_the_page_of_a_run(
     admin_client: Client, three: None
 ) -> None:

@@ -152,14 +152,13 @@ def test_a_device_is_added_as_the_form_names_it(
             "log_dir": "/srv/logs",
             "emulate": "hdd",
             "memory_mb": "420",
-            "kind": "nvme",
         },
     )
     assert answer.status_code == 302
-    admin_client.post(reverse("device-list"), {"path": "/srv/y"})
+    admin_client.post(reverse("device-list"), {"path": "/srv/y", "kind": "nvme"})
     assert asked == [
-        DeviceRequest(Path("/srv/x"), Path("/srv/logs"), "hdd", 420_000_000, DeviceKind.NVME),
-        DeviceRequest(Path("/srv/y")),
+        DeviceRequest(Path("/srv/x"), Path("/srv/logs"), "hdd", 420_000_000),
+        DeviceRequest(Path("/srv/y"), kind=DeviceKind.NVME),
     ]
 
 
@@ -224,6 +223,15 @@ def test_a_service_s_refusal_stands_beside_what_it_is_about(
     text = answer.content.decode()
     assert str(error) in text[text.index(f'id="id_{field}_error"') :]
     assert 'value="/srv/logs"' in text
+
+
+def test_an_emulated_device_takes_no_kind(admin_client: Client, tmp_path: Path) -> None:
+    values = {"path": str(tmp_path), "emulate": "hdd", "kind": "nvme"}
+    answer = admin_client.post(reverse("device-list"), values)
+    assert answer.status_code == 400
+    text = answer.content.decode()
+    assert "of the kind it stands for" in text[text.index('id="id_kind_error"') :]
+    assert not Device.objects.exists()
 
 
 def test_a_refused_directory_below_that_of_the_logs_is_not_taken_for_it(

@@ -155,7 +155,7 @@ def test_several_devices_and_a_directory_are_all_measured(
     assert status == 302
     assert devices_of(service) == [
         DeviceRequest(Path("/srv/a")),
-        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000),
+        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000, limits=HDD),
         DeviceRequest(Path("/srv/c"), Path("/srv/d"), kind=DeviceKind.RAID),
     ]
 
@@ -169,7 +169,7 @@ def test_limits_apply_to_every_device_that_has_none(
     assert devices_of(service) == [
         DeviceRequest(Path("/srv/a"), None, "native", 500_000_000),
         DeviceRequest(Path("/srv/a"), None, "hdd", 500_000_000),
-        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000),
+        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000, limits=HDD),
     ]
 
 
@@ -262,6 +262,32 @@ def test_too_many_devices_are_refused(admin_client: Client, service: Service) ->
     status, text = post(admin_client, devices=devices, emulate=profiles)
     assert status == 400
     assert "At most 20 devices" in beside(text, "devices", group=True)
+
+
+def test_an_emulated_device_takes_no_kind(admin_client: Client, service: Service) -> None:
+    fields = {"path": "/srv/x", "kind": "nvme"}
+    status, text = post(admin_client, emulate=["hdd"], **fields)
+    assert status == 400
+    assert "of the kind it stands for" in beside(text, "kind")
+    # The device as it is takes it, the other one has no use for it.
+    assert post(admin_client, emulate=["native", "hdd"], **fields)[0] == 302
+    assert devices_of(service) == [
+        DeviceRequest(Path("/srv/x"), emulate="native", kind=DeviceKind.NVME),
+        DeviceRequest(Path("/srv/x"), emulate="hdd"),
+    ]
+
+
+def test_limits_need_a_device_that_has_none(admin_client: Client, service: Service) -> None:
+    limited = [emulated().pk, emulated("/srv/b").pk]
+    fields: dict[str, Any]
+    for fields in ({"emulate": ["sata-ssd"]}, {"memory_mb": "700"}):
+        [field] = fields
+        status, text = post(admin_client, devices=limited, **fields)
+        assert status == 400
+        assert "are emulated already" in beside(text, field, group=field == "emulate")
+    assert service.request is None
+    both = {"emulate": ["sata-ssd"], "memory_mb": "700", "path": "/srv/c"}
+    assert post(admin_client, devices=limited, **both)[0] == 302
 
 
 @pytest.mark.parametrize("field", ["log_dir", "kind"])

@@ -9,7 +9,13 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import KINDS, StrictSerializer
 from advisor.ids import MOST_ID
-from advisor.pages.device_forms import LEAST_MEMORY_MB, MOST_MEMORY_MB, is_about
+from advisor.pages.device_forms import (
+    LEAST_MEMORY_MB,
+    MOST_MEMORY_MB,
+    OF_ITS_OWN_KIND,
+    is_about,
+    is_throttling,
+)
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.models import Device
 from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
@@ -48,8 +54,14 @@ class DeviceRequestSerializer(StrictSerializer):
         choices=KINDS,
         required=False,
         allow_null=True,
-        help_text="What the device is, where it cannot be seen. Null: as it is found.",
+        help_text="What the device is, where it cannot be seen. Null: as it is found. Not with a "
+        "profile that stands for a kind.",
     )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs.get("kind") and is_throttling(attrs.get("emulate")):
+            raise serializers.ValidationError({"kind": [OF_ITS_OWN_KIND]})
+        return attrs
 
     def device_request(self) -> DeviceRequest:
         return device_request(self.validated_data)
@@ -73,7 +85,7 @@ class StudyDeviceSerializer(DeviceRequestSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "id" not in attrs:
-            return attrs
+            return super().validate(attrs)
         if len(attrs) > 1:
             raise serializers.ValidationError({"id": ["An id goes by itself."]})
         device = Device.objects.select_related("host").filter(pk=attrs["id"]).first()

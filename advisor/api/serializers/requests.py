@@ -52,6 +52,7 @@ class StudyRequestSerializer(StrictSerializer):
         many=True,
         required=False,
         allow_null=True,
+        allow_empty=False,
         max_length=MOST_DEVICES,
         help_text="Each has rankings of its own. Left out: the host's usual one.",
     )
