@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
-from textwrap import wrap
 
 import plotly.graph_objects as go
 
 from advisor.charts.intervals import drawn_range, percent_of, whisker
 from advisor.charts.palette import BLUE, GREEN, GREY, RED, faded
+from advisor.charts.text import wrapped
+from benchmarks.models import Device
 from tuning.claims import Finding, FindingKind
+from tuning.services.comparison import device_names
 from tuning.services.results import Board
 
 COLOURS = {FindingKind.CONFIRMED: GREEN, FindingKind.CONTRADICTED: RED}
 HALF_ROW = 0.36
+# Characters of a line, in a hover box and beside the axis.
+HOVER_WIDTH, LABEL_WIDTH = 60, 24
+# Pixels of a row, and of a line of its label.
+ROW_HEIGHT, LINE_HEIGHT = 44, 17
 
 
 @dataclass(frozen=True)
 class FindingLine:
     """Percent of change of the claim's first config to its second; None is "not known", and of
-    what is claimed "no bound". `label` has the claim's number and its place.
+    what is claimed "no bound". `label` has the claim's number and its place, ready to be drawn.
     """
 
     label: str
@@ -34,22 +39,32 @@ class FindingLine:
     claimed_high: float | None
 
 
-def findings_series(findings: Sequence[Finding], found: Sequence[Board]) -> list[FindingLine]:
-    """Those with figures; claims are counted from 1 in their order, as on the page."""
+def findings_series(
+    findings: Sequence[Finding], found: Sequence[Board], devices: Iterable[Device] = ()
+) -> list[FindingLine]:
+    """Those with figures; claims are counted from 1 in their order, as on the page.
+
+    `devices`: all of the study; without them those that have begun.
+    """
     numbers = {claim: at for at, claim in enumerate(dict.fromkeys(f.claim for f in findings), 1)}
-    names = _device_names(found)
+    names = _told_names(list(devices) or [board.device for board in found])
     several = len({board.workload.connections for board in found}) > 1
     lines = []
     for one in findings:
         if one.ratio is None:
             continue
         low, high = one.claim.statement.claimed
-        place = [names[one.device_id]] if one.device_id in names and len(names) > 1 else []
+        place = [names[one.device_id]] if one.device_id in names else []
         if several and one.connections is not None:
             place.append(f"{one.connections} conn.")
         lines.append(
             FindingLine(
-                label="<br>".join(filter(None, [f"Claim {numbers[one.claim]}", ", ".join(place)])),
+                label="<br>".join(
+                    filter(
+                        None,
+                        [f"Claim {numbers[one.claim]}", wrapped(", ".join(place), LABEL_WIDTH)],
+                    )
+                ),
                 sentence=one.sentence,
                 kind=one.kind,
                 change=percent_of(one.ratio),
@@ -87,7 +102,7 @@ def findings_figure(lines: Sequence[FindingLine]) -> go.Figure:
             "thickness": 1.6,
             "width": 6,
         },
-        customdata=[[_wrapped(line.sentence)] for line in lines],
+        customdata=[[wrapped(line.sentence, HOVER_WIDTH)] for line in lines],
         hovertemplate="%{customdata[0]}<extra></extra>",
     )
     figure.update_yaxes(
@@ -108,7 +123,7 @@ def findings_figure(lines: Sequence[FindingLine]) -> go.Figure:
         showlegend=False,
         margin={"l": 8, "r": 12, "t": 12, "b": 8},
         hovermode="closest",
-        height=80 + 44 * max(len(lines), 3),
+        height=80 + _row_height(lines) * max(len(lines), 3),
     )
     return figure
 
@@ -134,18 +149,13 @@ def _add_claimed(figure: go.Figure, row: int, line: FindingLine, low: float, hig
             )
 
 
-def _device_names(found: Sequence[Board]) -> dict[int | None, str]:
-    """Short ones that tell a study's devices apart: the kind, else the last folder as well."""
-    devices = {board.device.pk: board.device for board in found}
-    kinds = [device.kind for device in devices.values()]
-    return {
-        key: device.kind
-        if kinds.count(device.kind) == 1
-        else f"{device.kind} {PurePath(device.data_dir).name}"
-        for key, device in devices.items()
-    }
+def _told_names(devices: Iterable[Device]) -> dict[int | None, str]:
+    """Short names of each of several devices, and of an emulated one always."""
+    there = list({device.pk: device for device in devices}.values())
+    names = device_names(there)
+    return {one.pk: names[one.pk] for one in there if len(there) > 1 or one.emulation_label}
 
 
-def _wrapped(text: str, width: int = 60) -> str:
-    """For a hover box, which does not wrap by itself."""
-    return "<br>".join(wrap(text, width))
+def _row_height(lines: Sequence[FindingLine]) -> int:
+    most = max((line.label.count("<br>") + 1 for line in lines), default=1)
+    return max(ROW_HEIGHT, LINE_HEIGHT * most + 4)

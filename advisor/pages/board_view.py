@@ -121,21 +121,28 @@ def board_key(board: Board) -> str:
     return f"board-{board.device.pk}-{board.workload.pk}-{board.durability}"
 
 
+def told_devices(study: Study) -> set[int]:
+    """Those that are named beside their figures: each of several, and an emulated one always."""
+    devices = list(study.devices.all())
+    return {one.pk for one in devices if len(devices) > 1 or one.emulation_label}
+
+
 def board_views(
+    study: Study,
     found: Sequence[Board],
     candidates: Sequence[Candidate],
     history: Iterable[RunLine] = (),
     choice: BoardChoice | None = None,
 ) -> list[BoardView]:
     """The boards of one study; their titles say only what tells them apart."""
-    devices = {board.device.pk for board in found}
+    told = told_devices(study)
     workloads = {board.workload.pk for board in found}
     classes = {board.durability for board in found}
     disturbed = _disturbed(history)
     choice = choice or BoardChoice()
     views = []
     for board in found:
-        words = [str(board.device)] if len(devices) > 1 else []
+        words = [str(board.device)] if board.device.pk in told else []
         if len(workloads) > 1:
             words.append(f"{board.workload.connections} connections")
         tells_class = len(classes) > 1 or board.durability != DurabilityClass.D0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+from advisor.pages.board_view import told_devices
 from benchmarks.models import Device
 from benchmarks.storage.kinds import DeviceKind
 from tuning.claims import Finding, FindingKind
@@ -77,8 +78,9 @@ class FindingsView:
 def findings_view(study: Study, found: list[Board]) -> FindingsView | None:
     """From the study's boards as they stand; None without claims."""
     by_claim: dict[Claim, list[FindingView]] = {}
+    told = told_devices(study)
     for one in findings_of(study, found):
-        view = FindingView(one, place_text(one, found), study.is_finished)
+        view = FindingView(one, place_text(one, found, told), study.is_finished)
         by_claim.setdefault(one.claim, []).append(view)
     template = template_of(study)
     if template is None or not by_claim:
@@ -103,10 +105,10 @@ def _unknown(claims: Sequence[ClaimView], found: Sequence[Board]) -> list[Device
     ]
 
 
-def place_text(finding: Finding, found: Sequence[Board]) -> str:
-    """Where it holds, as far as the study has more than one such place."""
+def place_text(finding: Finding, found: Sequence[Board], told: Container[int | None]) -> str:
+    """Where it holds: the device if that is `told`, connections where there are several."""
     words = []
-    if finding.device is not None and len({board.device.pk for board in found}) > 1:
+    if finding.device is not None and finding.device_id in told:
         words.append(finding.device)
     several = len({board.workload.connections for board in found}) > 1
     if finding.connections is not None and several:

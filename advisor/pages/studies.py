@@ -89,7 +89,7 @@ def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
         key = board_key(board)
         for name, figure in board_figures(board, history, choice.metric, choice.p95_ms).items():
             figures[f"{key}-{name}" if name else key] = figure
-    findings = findings_series(findings_of(study, found), found)
+    findings = findings_series(findings_of(study, found), found, study.devices.all())
     if findings:
         figures["findings"] = findings_figure(findings)
     return JsonResponse(charts_payload(figures))

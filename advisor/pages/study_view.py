@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, prefetch_related_objects
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
 from advisor.pages.board_choice import BoardChoice, board_choice
-from advisor.pages.board_view import board_views, verdict_of_study
+from advisor.pages.board_view import board_views, told_devices, verdict_of_study
 from advisor.pages.candidate_view import candidate_views
 from advisor.pages.device_matrix import device_matrices
 from advisor.pages.extend import ExtendForm
@@ -56,13 +56,17 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
     choice = board_choice(request.GET)
     slots = slots_of(study)
+    tells_device = bool(told_devices(study))
+    if tells_device:
+        # One query for the few devices; in a join each slot would bring its device's identity.
+        prefetch_related_objects(slots, "device")
     history = run_history(slots)
     ended = [slot for slot in slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
     candidates = list(study.candidates.select_related("config", "merged_into"))
     shown = candidate_views(candidates, traits_of(study.server))
     found = boards(study)
-    views = board_views(found, candidates, history, choice)
+    views = board_views(study, found, candidates, history, choice)
     advice = recommendation_views(study, request)
     return {
         **live_context(study, choice),
@@ -73,6 +77,7 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
         "recommendations": advice,
         "matrices": device_matrices(study, found, [view.recommendation for view in advice]),
         "candidates": shown,
+        "tells_device": tells_device,
         "refused": [view for view in shown if view.candidate.refusal],
         "ended_runs": [
             line for line in history if line.run.is_finished and not _never_started(line.slot)

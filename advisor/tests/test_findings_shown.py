@@ -186,7 +186,44 @@ def test_devices_of_one_kind_are_told_apart_in_the_chart() -> None:
     study.devices.filter(kind="hdd").update(kind="nvme")
     found = boards(study)
     labels = [line.label for line in findings_series(findings_of(study, found), found)]
-    assert labels[:2] == ["Claim 1<br>nvme nvme", "Claim 1<br>nvme hdd"]
+    assert labels[:2] == ["Claim 1<br>nvme at /srv/nvme", "Claim 1<br>nvme at /srv/hdd"]
+
+
+def test_emulated_devices_are_called_so_in_the_chart_and_told_apart(browser: Client) -> None:
+    study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
+    for device, memory in zip(
+        study.devices.order_by("pk"), (420_000_000, 700_000_000), strict=True
+    ):
+        profile = EmulationProfile("hdd", "hdd", 200, 200, memory_bytes=memory)
+        device.kind, device.emulation = "hdd", profile.as_dict()
+        device.emulation_label = profile.label()
+        device.save()
+    figure = browser.get(f"/studies/{study.pk}/charts.json").json()["charts"]["findings"]
+    labels = figure["layout"]["yaxis"]["ticktext"]
+    assert len(set(labels)) == len(labels)
+    for label, memory in zip(labels[:2], (420, 700), strict=True):
+        assert f"emulated hdd with {memory} MB" in label.replace("<br>", " ")
+    places = figure["layout"]["height"] / len(labels)
+    assert places >= 15 * (1 + labels[0].count("<br>")), "labels would be written over each other"
+    study.devices.remove(study.devices.order_by("pk")[1])
+    study.slots.exclude(device=study.devices.get()).delete()
+    figure = browser.get(f"/studies/{study.pk}/charts.json").json()["charts"]["findings"]
+    assert all("emulated hdd" in label for label in figure["layout"]["yaxis"]["ticktext"])
+    assert "emulated hdd with 420 MB of memory at" in claims_in(page_of(browser, study))[2]
+
+
+def test_names_in_a_figure_are_text_never_markup() -> None:
+    study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
+    study.devices.update(kind="nvme")
+    for device in study.devices.all():
+        device.data_dir = f"/srv/<b>%{{x}}&{device.pk}"
+        device.save()
+    found = boards(study)
+    figure = findings_figure(findings_series(findings_of(study, found), found))
+    text = "".join(figure.layout.yaxis.ticktext)
+    assert "&lt;b&gt;%&#123;x}&amp;" in text
+    assert "<b>" not in text
+    assert "%{" not in text
 
 
 def test_the_figure_of_two_blocks_is_finite(browser: Client) -> None:

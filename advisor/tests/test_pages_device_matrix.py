@@ -171,3 +171,40 @@ def test_an_open_page_gets_the_second_devices_ranking_when_that_begins(
         assert f"Ranking: {device}</h2>" in fresh
     [address] = re.findall(r'hx-get="([^"]+)"', fresh)
     assert "HX-Refresh" not in admin_client.get(html.unescape(address)).headers
+
+
+def test_titles_verdict_runs_and_files_name_a_single_emulated_device(
+    admin_client: Client,
+) -> None:
+    """Nobody shall take its figures for those of the disk below it."""
+    study = factories.make_study(blocks=0, device=factories.emulated_device())
+    Study.objects.filter(pk=study.pk).update(blocks=2)
+    study.refresh_from_db()
+    factories.race(study, most=4, conclude=False)
+    device = study.devices.get()
+    name = "emulated hdd with 700 MB of memory at /srv/mysql"
+    slot = study.slots.filter(run__state=RunState.OK)[0]
+    Run.objects.filter(pk=slot.run_id).update(state=RunState.CRASHED, reason="signal 11")
+    detail = reverse("study-detail", args=[study.pk])
+    text = admin_client.get(detail).content.decode()
+    assert f"Ranking: {name}</h2>" in text
+    assert f"<strong>Ranking: {name}:</strong>" in text
+    assert '<th scope="col">Device</th>' in text
+    assert text.count(f"<td>{name}</td>") == 4
+    assert f"block 1, {name}: signal 11" in text
+    assert (
+        device.emulation_label
+        in admin_client.get(reverse("run-detail", args=[slot.run_id])).content.decode()
+    )
+    factories.race(study)
+    advice = study.recommendations.get()
+    export = reverse("study-export", args=[study.pk, advice.pk])
+    text = admin_client.get(export).content.decode()
+    assert f"For {name}: {device.emulation_label}." in text
+
+
+def test_a_single_real_device_needs_no_column(admin_client: Client) -> None:
+    study = factories.measured_study(blocks=2)
+    text = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    assert ">Ranking</h2>" in text
+    assert '<th scope="col">Device</th>' not in text.split('id="all-runs"')[1].split("</table>")[0]
