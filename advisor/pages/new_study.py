@@ -112,6 +112,7 @@ def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None
                     name=config.name,
                     server=form.server_path(),
                     devices=form.device_requests(),
+                    warehouses=data["warehouses"] or template.warehouses,
                     translate_from=data["translate_from"],
                     durability=data["durability"],
                     connections=form.most_connections(template),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models import Q
+from django.test.utils import CaptureQueriesContext
 
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Device, Run, RunState
-from tuning.models import Candidate, DurabilityClass, Recommendation, Slot, Study
+from tuning.models import Candidate, DurabilityClass, Recommendation, Slot, Study, StudyState
 from tuning.services.comparison import Comparison, compare
 from tuning.services.families import chosen_family, families, labels
 from tuning.services.io_capacity import io_capacity_sweep
@@ -107,6 +111,52 @@ def test_what_a_study_recommends_goes_before_what_was_merely_fastest() -> None:
     found = cell(comparison, device)
     assert (found.config, found.is_recommended) == ("server-default", True)
     assert cell(comparison, device, 16).config == "whitepaper-a", "only where it was found"
+
+
+def test_a_study_that_has_not_ended_recommends_nothing_yet() -> None:
+    device = measured_on(SATA)
+    recommend(device, "server-default")
+    Study.objects.update(state=StudyState.RUNNING)
+    found = cell(the_comparison(), device)
+    assert (found.config, found.is_recommended) == ("whitepaper-a", False)
+
+
+def test_a_study_recommends_among_the_runs_that_compare_with_its_own() -> None:
+    device = measured_on(SATA)
+    recommend(device, "server-default")
+    later = factories.measured_study(
+        device=device,
+        workloads=list(Study.objects.get().workloads.all()),
+        names=("server-default", "whitepaper-a"),
+        blocks=2,
+        recommended=False,
+    )
+    Run.objects.filter(slot__study=later).update(
+        comparability_key="c3" * 32, fingerprint=factories.FINGERPRINT | {"kernel": "6.12.1"}
+    )
+    after, before = (cell(compare(family), device) for family in families())
+    assert (before.config, before.is_recommended) == ("server-default", True)
+    assert (after.config, after.is_recommended) == ("whitepaper-a", False)
+
+
+def test_of_what_no_study_recommends_a_single_lucky_run_is_not_the_best() -> None:
+    device = measured_on(SATA, [8])
+    fastest = runs_of(device, slot__candidate__name="whitepaper-a")
+    fastest.filter(slot__block=1).update(state=RunState.QUEUED)
+    assert cell(the_comparison(), device).config == "server-default"
+    runs_of(device).filter(Q(slot__block=1) | Q(slot__twin=1)).update(state=RunState.QUEUED)
+    assert cell(the_comparison(), device).config == "whitepaper-a", "all have one"
+
+
+def test_families_are_told_apart_without_loading_all_variables() -> None:
+    measured_on(SATA)
+    Run.objects.update(variables={"log_bin": "OFF", "innodb_page_size": "16384", "port": "1"})
+    with CaptureQueriesContext(connection) as queries:
+        [family] = families()
+    assert family.facts["innodb_page_size"] == "16384"
+    assert family.facts["log_bin"] == "OFF"
+    whole = re.compile(r'"variables"(, "| FROM)')
+    assert [one["sql"] for one in queries if whole.search(one["sql"])] == []
 
 
 def test_a_config_that_failed_once_is_not_the_best() -> None:

@@ -22,7 +22,9 @@ from benchmarks.services.devices import DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.target import ServerTraits
 from tuning.models import Study
+from tuning.services.devices import usual_memory
 from tuning.services.requests import BadRequest
+from tuning.study_templates import load_template
 
 pytestmark = pytest.mark.django_db
 
@@ -199,6 +201,25 @@ def test_a_check_knows_the_devices(
         action="check",
     )
     assert asked == [({Path("/srv/a"), Path("/srv/b")}, 8, 420_000_000)]
+
+
+def test_a_check_for_an_emulated_device_knows_the_memory_that_the_study_gives_it(
+    admin_client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def circumstances(*arguments: Any) -> Any:
+        asked.append(arguments[2])
+        raise BadRequest("enough")
+
+    monkeypatch.setattr("tuning.services.checking.circumstances_here", circumstances)
+    config = {"config_text": ["[mysqld]\nmax_connections = 10\n"], "action": "check"}
+    post(admin_client, emulate=["hdd"], warehouses="40", **config)
+    post(admin_client, emulate=["hdd"], **config)
+    post(admin_client, emulate=["native"], **config)
+    usual = load_template("quick").warehouses
+    limits = [usual_memory(number, Flavour.MYSQL) for number in (40, usual)]
+    assert asked == [*limits, None]
 
 
 # --- what is refused -----------------------------------------------------------------------------

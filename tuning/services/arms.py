@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.db.models import Exists, OuterRef
+
 from benchmarks.models import Config, Run
-from tuning.models import DurabilityClass, Recommendation
+from tuning.models import DurabilityClass, Recommendation, StudyState
 from tuning.ratios import Spread, spread
 from tuning.services.families import Family
 from tuning.statistics.racing import FAULTS
@@ -80,15 +82,18 @@ def arm_names(rows: Iterable[Row]) -> dict[Arm, str]:
 
 
 def recommended_arms(family: Family) -> Mapping[Place, set[Arm]]:
-    """The D0 configs that studies recommend."""
+    """The D0 configs that finished studies recommend by runs of the family."""
     found: dict[Place, set[Arm]] = defaultdict(set)
+    there = family.ok_runs().filter(
+        slot__study=OuterRef("study"),
+        slot__candidate=OuterRef("candidate"),
+        device=OuterRef("device"),
+        workload=OuterRef("workload"),
+    )
     for device, connections, config, with_data in Recommendation.objects.filter(
+        Exists(there),
         device__in=family.device_ids,
-        study__server__digest=family.server.digest,
-        workload__driver=family.driver,
-        workload__warehouses=family.warehouses,
-        workload__warmup_s=family.warmup_s,
-        workload__measure_s=family.measure_s,
+        study__state=StudyState.FINISHED,
         durability=DurabilityClass.D0,
         candidate__durability=DurabilityClass.D0,
     ).values_list(
@@ -140,7 +145,12 @@ def _best(there: Mapping[Arm, list[Row]], recommended: set[Arm], failed: set[Arm
         for arm, rows in there.items()
         if arm not in failed and rows[-1]["slot__candidate__durability"] == DurabilityClass.D0
     }
-    among = [arm for arm in fit if arm in recommended] or list(fit)
+    among = (
+        [arm for arm in fit if arm in recommended]
+        # One run may have been lucky: of many such the best one is.
+        or [arm for arm, rows in fit.items() if len(rows) > 1]
+        or list(fit)
+    )
     medians = {arm: spread(row["tpmP"] for row in fit[arm]) for arm in among}
     return max(among, key=lambda arm: _tpmp(medians[arm]), default=None)
 

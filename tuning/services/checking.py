@@ -13,7 +13,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.servers.discovery import find_server
-from benchmarks.services.devices import DeviceRequest
+from benchmarks.services.devices import NATIVE, DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.configs.circumstances import UNKNOWN, Circumstances
 from tuning.configs.imports import ImportReport, import_cnf
@@ -23,6 +23,7 @@ from tuning.configs.settled import RELEASES
 from tuning.configs.target import ServerTraits
 from tuning.export.safety import WARNINGS
 from tuning.services.circumstances import circumstances_here
+from tuning.services.devices import usual_memory
 from tuning.services.requests import origin_of
 
 
@@ -63,12 +64,14 @@ def check_text(
     target: ServerTraits | None = None,
     server: Path | None = None,
     devices: Sequence[DeviceRequest] = (),
+    warehouses: int | None = None,
     translate_from: str = "",
     durability: Durability = Durability.D0,
     connections: int | None = None,
 ) -> CheckedText:
     """Check a my.cnf for `target`, by default the server here (`server`: its program) and its
-    `devices`, the usual one where none is named.
+    `devices`, the usual one where none is named. Emulated ones have the memory limit that a study
+    of so many `warehouses` gives them.
 
     Rules that need this host are applied for the server here only. Raises BadRequest for a
     `translate_from` that names no server, NoServerFound or NotAServer.
@@ -78,8 +81,9 @@ def check_text(
         target = server_here(server)
         named = devices or [DeviceRequest()]
         paths = {one.path or settings.DEFAULT_DEVICE for one in named}
-        limits = [one.memory_bytes for one in named if one.memory_bytes is not None]
-        circumstances = circumstances_here(paths, connections, min(limits, default=None))
+        limits = [_memory_limit(one, warehouses, target) for one in named]
+        least = min((limit for limit in limits if limit is not None), default=None)
+        circumstances = circumstances_here(paths, connections, least)
     else:
         circumstances = Circumstances(connections=connections) if connections else UNKNOWN
     report = import_cnf(
@@ -91,6 +95,15 @@ def check_text(
         circumstances=circumstances,
     )
     return CheckedText(report, target, "" if report.problems else warned_cnf(report.knobs, target))
+
+
+def _memory_limit(
+    device: DeviceRequest, warehouses: int | None, target: ServerTraits
+) -> int | None:
+    is_throttled = device.emulate not in ("", NATIVE)
+    if device.memory_bytes is None and is_throttled and warehouses is not None:
+        return usual_memory(warehouses, target.flavour)
+    return device.memory_bytes
 
 
 def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:

@@ -108,8 +108,8 @@ def compare(family: Family, token: str = BEST) -> Comparison:
     """The family's devices by their best configs, or by the config that the token names.
 
     "Best" is, on each device with each number of connections, of the recommended configs the one
-    with the highest median tpmP; where no study recommends one, of all; durability D0 only, and
-    none that ever failed there.
+    with the highest median tpmP; where no study recommends one, of those with at least two runs,
+    else of all; durability D0 only, and none that ever failed there.
     """
     found = list(family.ok_runs().order_by("pk").values(*_FIELDS))
     rows = _of_one_setup(found)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Max, QuerySet
+from django.db.models.fields.json import KT
 
 from benchmarks.fingerprint import comparable_facts
 from benchmarks.models import Host, Run, RunState, Server
@@ -32,6 +33,9 @@ _SHARED = (
     "workload__measure_s",
     "driver_version",
 )
+
+# Of the server's variables, some 20 KB a run, by name; as text, whatever JSON would make of it.
+_OF_THE_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "innodb_page_size")}
 
 
 @dataclass(frozen=True)
@@ -153,18 +157,17 @@ def _facts_by_key(groups: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, st
     examples = {group["comparability_key"]: group["newest"] for group in groups}
     return {
         key: _facts(fingerprint, variables)
-        for key, fingerprint, variables in Run.objects.filter(
+        for key, fingerprint, *variables in Run.objects.filter(
             pk__in=examples.values()
-        ).values_list("comparability_key", "fingerprint", "variables")
+        ).values_list("comparability_key", "fingerprint", *_OF_THE_VARIABLES.values())
     }
 
 
-def _facts(fingerprint: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
+def _facts(fingerprint: Mapping[str, str], variables: Iterable[str | None]) -> dict[str, str]:
     of_the_host = {
         name: value
         for name, value in comparable_facts(fingerprint).items()
         if not name.startswith(OF_THE_DEVICE)
     }
-    return of_the_host | {
-        name: variables.get(name, "unknown") for name in ("log_bin", "innodb_page_size")
-    }
+    told = zip(_OF_THE_VARIABLES, variables, strict=True)
+    return of_the_host | {name: "unknown" if value is None else value for name, value in told}
