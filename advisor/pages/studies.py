@@ -16,12 +16,13 @@ from advisor.charts.boards import board_figures
 from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.payload import charts_payload
 from advisor.pages.board_choice import board_choice
-from advisor.pages.board_view import board_key
+from advisor.pages.board_view import board_key, told_devices
 from advisor.pages.extend import ExtendForm
 from advisor.pages.study_view import live_context, study_context, study_for_page
 from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.errors import TuningError
-from tuning.models import Study
+from tuning.models import Recommendation, Study
+from tuning.services.comparison import device_names
 from tuning.services.findings import findings_of
 from tuning.services.history import run_history, slots_of
 from tuning.services.results import boards
@@ -46,7 +47,18 @@ def study_list(request: HttpRequest) -> HttpResponse:
         .order_by("-id")
     )
     page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "studies/list.html", {"page": page})
+    rows = [(study, _answers(study)) for study in page]
+    return render(request, "studies/list.html", {"page": page, "rows": rows})
+
+
+def _answers(study: Study) -> list[tuple[Recommendation, str]]:
+    """Each recommendation with the device it is for, "" where that needs no telling."""
+    told = told_devices(study)
+    names = device_names(study.devices.all())
+    return [
+        (found, names[found.device_id] if found.device_id in told else "")
+        for found in study.recommendations.all()
+    ]
 
 
 @require_GET

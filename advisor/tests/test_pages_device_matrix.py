@@ -208,3 +208,17 @@ def test_a_single_real_device_needs_no_column(admin_client: Client) -> None:
     text = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
     assert ">Ranking</h2>" in text
     assert '<th scope="col">Device</th>' not in text.split('id="all-runs"')[1].split("</table>")[0]
+
+
+def test_the_list_of_studies_says_which_device_an_answer_is_for(admin_client: Client) -> None:
+    study = factories.study_on_two_devices(name="Two devices")
+    factories.race(study)
+    real = study.devices.earliest("pk")
+    for number in range(2):
+        factories.measured_study(blocks=2, name=f"One device {number}", device=real)
+    text = admin_client.get(reverse("study-list")).content.decode()
+    rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in text.split("<tr>")[2:]]
+    [both] = [row for row in rows if "Two devices" in row]
+    assert len(rows) == 3
+    assert re.search(rf"\S+ on {real.kind} \S+ on emulated hdd", both)
+    assert not any(" on " in row for row in rows if "One device" in row)
