@@ -13,6 +13,7 @@ from django.urls import reverse
 from plotly.subplots import make_subplots
 
 from advisor.charts.palette import BLUE, GREY, ORANGE, faded
+from advisor.charts.text import plain
 from benchmarks.models import RunState
 from tuning.services.results import Board
 
@@ -77,6 +78,7 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
     """Two rows that share the candidates on x: tpmP (more is better) over p95 (less is better)."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09)
     names = [median.candidate for median in series.medians]
+    shown = [plain(name) for name in names]
     places = list(range(len(names)))
     dots = [names.index(point.candidate) + _offset(point.block, series) for point in series.runs]
     panels = (("tpmP", "", BLUE, ",.0f"), ("p95_ms", " ms", ORANGE, ".1f"))
@@ -84,7 +86,7 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
         figure.add_bar(
             x=places,
             y=[getattr(median, field) for median in series.medians],
-            customdata=names,
+            customdata=shown,
             name="median",
             marker={"color": faded(colour, 0.35), "line": {"color": colour, "width": 1}},
             hovertemplate=f"%{{customdata}}<br>median %{{y:{form}}}{unit}<extra></extra>",
@@ -97,7 +99,7 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
             name="one run",
             mode="markers",
             marker={"color": colour, "size": 9, "line": {"color": "white", "width": 1}},
-            customdata=[[p.candidate, p.url, p.block] for p in series.runs],
+            customdata=[[plain(p.candidate), p.url, p.block] for p in series.runs],
             hovertemplate=(
                 "%{customdata[0]}, block %{customdata[2]}<br>"
                 f"%{{y:{form}}}{unit}<extra></extra>"
@@ -108,7 +110,7 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
     _mark_baseline(figure, series)
     figure.update_xaxes(
         tickvals=places,
-        ticktext=names,
+        ticktext=shown,
         autotickangles=[0, -45, -90],
         ticklabeloverflow="allow",
         range=[-0.5, len(names) - 0.5],

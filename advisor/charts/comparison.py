@@ -14,6 +14,7 @@ from math import isclose
 import plotly.graph_objects as go
 
 from advisor.charts.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from advisor.charts.text import plain
 from tuning.ratios import Spread
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED)
@@ -84,7 +85,7 @@ def by_setting_figure(series: BySetting) -> go.Figure:
         figure.add_scatter(
             x=[connections for connections, _ in points],
             y=medians,
-            name=line.name,
+            name=plain(line.name),
             mode="lines+markers",
             line={"color": line.colour, "width": 2},
             marker={"size": 8, "symbol": "circle-open" if line.is_emulated else "circle"},
@@ -98,7 +99,7 @@ def by_setting_figure(series: BySetting) -> go.Figure:
             },
             customdata=[_told(found, series) for _, found in points],
             hovertemplate=(
-                f"{line.name}, %{{x}} {series.setting}<br>%{{customdata}}<extra></extra>"
+                f"{plain(line.name)}, %{{x}} {series.setting}<br>%{{customdata}}<extra></extra>"
             ),
         )
     numbers = {number for line in series.lines for number in line.points}
@@ -129,10 +130,10 @@ def over_seconds_figure(series: OverSeconds) -> go.Figure:
         figure.add_scatter(
             x=[place * width for place in range(len(values))],
             y=values,
-            name=line.name,
+            name=plain(line.name),
             mode="lines",
             line={"color": line.colour, "width": 1.6},
-            hovertemplate=f"%{{y:,.4~g}} {series.unit}<extra>{line.name}</extra>",
+            hovertemplate=f"%{{y:,.4~g}} {series.unit}<extra>{plain(line.name)}</extra>",
         )
     figure.update_xaxes(
         title_text="seconds since measuring began"

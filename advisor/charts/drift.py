@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from django.urls import reverse
 
 from advisor.charts.palette import BLUE, GREEN, GREY, PURPLE, RED
+from advisor.charts.text import plain
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.services.history import RunLine
@@ -99,7 +100,7 @@ def drift_figure(series: DriftSeries) -> go.Figure:
             name="void: disturbed",
             mode="markers",
             marker={"color": RED, "size": 9, "symbol": "x"},
-            customdata=[[f"{run.candidate}: {run.reason}", run.url] for run in series.void],
+            customdata=[[plain(f"{run.candidate}: {run.reason}"), run.url] for run in series.void],
             hovertemplate="%{customdata[0]}<extra></extra>",
         )
         for run in series.void:

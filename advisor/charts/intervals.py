@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from advisor.charts.palette import BAND, BLUE, GREEN, GREY, PURPLE, RED
+from advisor.charts.text import plain
 from tuning.ranking import Metric
 from tuning.services.confirmations import confirmations_of
 from tuning.services.results import Board
@@ -123,13 +124,13 @@ def intervals_figure(series: IntervalsSeries) -> go.Figure:
                 "thickness": 1.6,
                 "width": 6,
             },
-            customdata=[[effect.candidate, _bounds(effect)] for effect in shown],
+            customdata=[[plain(effect.candidate), _bounds(effect)] for effect in shown],
             hovertemplate=f"%{{customdata[0]}}, {name}<br>%{{customdata[1]}}<extra></extra>",
         )
     names = list(places)
     figure.update_yaxes(
         tickvals=list(range(len(names))),
-        ticktext=names,
+        ticktext=[plain(name) for name in names],
         range=[len(names) - 0.5, -0.5],
         showgrid=False,
         zeroline=False,

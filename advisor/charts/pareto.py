@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from advisor.charts.palette import GREY, ORANGE
+from advisor.charts.text import plain
 from tuning.services.results import Board
 
 # Reads on light and dark ground: short paths blue, long ones orange.
@@ -84,7 +85,7 @@ def pareto_figure(series: ParetoSeries) -> go.Figure:
     else:
         marker["color"] = GREY
     sides = _sides(points)
-    names = [f"<b>{p.candidate}</b>" if p.is_front else p.candidate for p in points]
+    names = [f"<b>{plain(p.candidate)}</b>" if p.is_front else plain(p.candidate) for p in points]
     figure.add_scatter(
         x=[point.p95_ms for point in points],
         y=[point.tpmP for point in points],
@@ -147,4 +148,5 @@ def _told(point: ParetoPoint) -> str:
         if holds
     ]
     tail = f" ({', '.join(marks)})" if marks else ""
-    return f"{point.candidate}{tail}<br>{point.tpmP:,.0f} tpmP, p95 {point.p95_ms:.1f} ms{path}"
+    name = plain(point.candidate)
+    return f"{name}{tail}<br>{point.tpmP:,.0f} tpmP, p95 {point.p95_ms:.1f} ms{path}"
