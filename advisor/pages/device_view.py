@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from django.db.models import Max
 
 from benchmarks.models import ACTIVE_PROBE_STATES, Device, Probe, ProbeState
+from benchmarks.services.devices import NATIVE
 from benchmarks.storage.identity import DeviceIdentity
 from tuning.models import DurabilityClass, Recommendation, Study, StudyState
-
-NATIVE = "native"
 
 
 @dataclass(frozen=True)
@@ -107,12 +106,6 @@ def advise_command(device: Device) -> str:
         if profile.memory_bytes is not None:
             words += ["--memory-limit", f"{profile.memory_bytes / 1e6:.0f}"]
     return f".venv/bin/python manage.py advise {shlex.join(words)}"
-
-
-def is_throttled(device: Device) -> bool:
-    """Whether its requests are limited: then its kind is that of the limits."""
-    profile = device.profile
-    return profile is not None and profile.throttles
 
 
 def _newest_probes(devices: list[Device], *states: ProbeState) -> dict[int, Probe]:

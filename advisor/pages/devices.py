@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from advisor.charts.payload import charts_payload
@@ -18,11 +19,11 @@ from advisor.pages.device_view import (
     advise_command,
     answers_for,
     device_lines,
-    is_throttled,
     layers_of,
     studies_on,
 )
 from advisor.pages.probe_view import probe_view, step_words, waits_for
+from advisor.pages.words import how_sure
 from benchmarks.errors import BenchmarkError
 from benchmarks.models import ACTIVE_PROBE_STATES, Device, Probe, ProbeState
 from benchmarks.services.devices import correct_kind
@@ -132,6 +133,7 @@ def probe_detail(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
     context = {
         "device": device,
         "shown": row,
+        "page": request.path,
         "view": view,
         "layers": layers_of(view.found.device) if view else [],
         "array": array_view(device, view.found if view else None, request.GET),
@@ -184,7 +186,8 @@ def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
         "log": log,
         "log_layers": layers_of(log) if log else [],
         "profile": device.profile,
-        "is_throttled": is_throttled(device),
+        "is_throttled": device.is_throttled,
+        "page": reverse("device-detail", args=[device.pk]),
         "kind_form": KindForm(
             initial={"kind": chosen}, discovered=device.discovered_kind, auto_id="kind_%s"
         ),
@@ -192,7 +195,7 @@ def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
         "view": view,
         "probes": _ended_probes(device),
         "array": array_view(device, view.found if view else None, request.GET),
-        "answers": answers_for(device),
+        "answers": [(answer, how_sure(answer)) for answer in answers_for(device)],
         "studies": studies_on(device),
         "command": advise_command(device),
     }

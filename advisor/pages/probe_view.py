@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from advisor.charts.probe import WORDS, probe_figures, split_jobs
 from benchmarks.models import Probe, ProbeState, Run, RunState
@@ -12,6 +15,8 @@ from benchmarks.probe.result import JobResult, ProbeResult
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 
 KIB, MIB = 1024, 1024 * 1024
+# A worker shows itself every few seconds.
+WORKER_UNSEEN = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,9 @@ def step_words(step: str) -> str:
 
 
 def waits_for(probe: Probe) -> dict[str, Any]:
-    """What a queued probe stands behind on its host: a study, else a run or a probe."""
+    """What a queued probe stands behind on its host: a study, else a run or a probe; and whether
+    no worker is there to take it.
+    """
     host = probe.device.host_id
     study = (
         Study.objects.filter(host=host, state__in=ACTIVE_STUDY_STATES)
@@ -126,7 +133,13 @@ def waits_for(probe: Probe) -> dict[str, Any]:
     running = Probe.objects.filter(device__host=host, state=ProbeState.RUNNING)
     other = running.exclude(pk=probe.pk).first()
     is_measuring = Run.objects.filter(host=host, state=RunState.RUNNING).exists()
-    return {"study": study, "probe": other, "is_measuring": is_measuring}
+    seen = probe.device.host.worker_seen_at
+    return {
+        "study": study,
+        "probe": other,
+        "is_measuring": is_measuring,
+        "is_workerless": seen is None or timezone.now() - seen > WORKER_UNSEEN,
+    }
 
 
 def _line(result: JobResult) -> JobLine:

@@ -1,11 +1,13 @@
-"""The words for durability classes and servers that pages, API and terminal share."""
+"""The words for durability classes, answers and servers that pages, API and terminal share."""
 
 from __future__ import annotations
 
 from tuning.configs.target import ServerTraits
-from tuning.models import DurabilityClass
+from tuning.models import DurabilityClass, Recommendation
 from tuning.services.checking import known_targets
 from tuning.services.requests import OLDER
+from tuning.statistics.confirmation import ConfirmationState
+from tuning.statistics.verdict import VerdictKind
 
 # What a class may cost, as a DBA has to answer for it.
 MAY_COST = {
@@ -25,6 +27,32 @@ STUDY_MAY_HAVE = [
     (DurabilityClass.D1.value, "D1: also what may lose the last commits"),
     (DurabilityClass.D2.value, "D2: also what may corrupt the database"),
 ]
+
+# How sure the config to use is, by the verdict.
+ANSWERS = {
+    VerdictKind.WINNER: "measurably best",
+    VerdictKind.TIE: "best of a tie",
+    VerdictKind.NO_DIFFERENCE: "no measurable difference",
+    VerdictKind.BASELINE_BEST: "the others are worse",
+}
+# Without a confirmed lead it is the baseline that is recommended.
+CONFIRMED = {
+    ConfirmationState.CONFIRMED: "{}, confirmed",
+    ConfirmationState.WITHDRAWN: "another's lead was not confirmed",
+    ConfirmationState.UNFINISHED: "another's lead could not be confirmed",
+}
+_LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
+
+
+def how_sure(found: Recommendation) -> str:
+    """How far a recommendation is shown: "best of a tie, confirmed"; its study comes along."""
+    known = found.kind in list(VerdictKind)
+    answer = ANSWERS.get(VerdictKind(found.kind)) if known else None
+    answer = answer or "nothing to compare"
+    if found.confirmation in list(ConfirmationState):
+        return CONFIRMED[ConfirmationState(found.confirmation)].format(answer)
+    unconfirmed = found.kind in _LEADS and not found.study.confirms
+    return f"{answer}, not measured afresh" if unconfirmed else answer
 
 
 def target_choices() -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from advisor.tests import factories, probes
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
-from benchmarks.models import Device, Probe, ProbeState
+from benchmarks.models import Device, Host, Probe, ProbeState
 from benchmarks.services.devices import DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
 from tuning.models import StudyState
@@ -97,7 +99,10 @@ def test_the_list_marks_what_is_emulated_corrected_and_probing(admin_client: Cli
     assert "200 IOPS read" in text
     assert ">probing<" in text
     assert "42 %" in text
-    assert "hx-trigger" in text, "it follows the probe"
+    assert text.count("hx-trigger") == 1
+    rows = text[text.index('<tbody id="device-rows"') :]
+    assert "hx-trigger" in rows[: rows.index(">")], "it follows the probe, and stays scrolled"
+    assert f'id="device-{corrected.pk}"' in rows, "the link keeps the focus"
 
 
 def test_retired_devices_are_folded_away(admin_client: Client) -> None:
@@ -339,7 +344,7 @@ def test_the_kind_is_corrected_and_taken_back(admin_client: Client) -> None:
     device.refresh_from_db()
     assert (device.kind, device.discovered_kind) == ("sas-ssd", "other")
     text = text_of(admin_client, "device-detail", device.pk)
-    assert "by your word; found was other" in text
+    assert "as a user corrected it; found was other" in text
     assert '<option value="sas-ssd" selected>' in text
     assert admin_client.post(address, {"kind": ""}).status_code == 302
     device.refresh_from_db()
@@ -437,6 +442,20 @@ def test_a_queued_probe_says_what_it_waits_for(admin_client: Client) -> None:
     unfinished(device, state=ProbeState.QUEUED)
     text = text_of(admin_client, "device-detail", device.pk)
     assert f'Waits for the study <a href="{reverse("study-detail", args=[study.pk])}"' in text
+
+
+def test_a_probe_that_no_worker_takes_says_so(admin_client: Client) -> None:
+    device = factories.found_device()
+    unfinished(device, state=ProbeState.QUEUED)
+    host = Host.objects.filter(pk=device.host_id)
+    assert "seen yet; start one with" in text_of(admin_client, "device-detail", device.pk)
+    host.update(worker_seen_at=datetime(2026, 1, 2, 9, 30, tzinfo=UTC))
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "No worker of this host was seen since 2026-01-02 09:30:00" in text
+    host.update(worker_seen_at=timezone.now())
+    text = text_of(admin_client, "device-detail", device.pk)
+    assert "No worker" not in text
+    assert "Begins when a worker of" in text
 
 
 @pytest.mark.parametrize(
@@ -541,6 +560,23 @@ def test_absurd_figures_of_a_disk_are_refused_beside_the_field(
     assert "those you entered" not in text
 
 
+def test_the_array_s_form_leads_to_the_page_from_wherever_it_is_shown(
+    admin_client: Client,
+) -> None:
+    device = raid5()
+    page = f'action="{reverse("device-detail", args=[device.pk])}#array"'
+    answer = admin_client.post(reverse("device-kind", args=[device.pk]), {"kind": "floppy"})
+    assert answer.status_code == 400
+    assert page in answer.content.decode()
+    probe = factories.probed(device, probes.probe_result(device.found))
+    then = admin_client.get(reverse("probe-detail", args=[device.pk, probe.pk]))
+    page = f'action="{reverse("probe-detail", args=[device.pk, probe.pk])}#array"'
+    assert page in then.content.decode()
+    figure = {"random_read_iops": "100"}
+    text = text_of(admin_client, "device-detail", device.pk, **figure)
+    assert f'href="{reverse("device-detail", args=[device.pk])}#array">Take them back' in text
+
+
 def test_an_array_whose_level_nobody_sees_is_not_guessed(admin_client: Client) -> None:
     found = probes.array(raid_level="hardware", members=(), raid_disks=0)
     device = factories.probed_device(found, result=probes.probe_result(found))
@@ -582,6 +618,27 @@ def test_the_page_lists_the_best_config_by_workload_and_class(admin_client: Clie
     rest = text[text.index("Studies on this device") :]
     for study in (older, unsafe, more):
         assert reverse("study-detail", args=[study.pk]) in rest
+
+
+def test_an_answer_says_how_sure_it_is(admin_client: Client) -> None:
+    device = factories.found_device()
+    study = factories.measured_study(device=device, blocks=1)
+    answer = study.recommendations.get()
+    answer.low, answer.high = 1.031, 1.092
+    answer.save()
+
+    def shown(**values: Any) -> str:
+        study.recommendations.update(**values)
+        text = text_of(admin_client, "device-detail", device.pk)
+        return text[text.index('id="answers"') : text.index("Studies on this device")]
+
+    assert ">measurably best, not measured afresh<" in shown(kind="winner")
+    assert ">measurably best, confirmed<" in shown(confirmation="confirmed")
+    assert ">best of a tie, confirmed<" in shown(kind="tie")
+    assert ">another's lead was not confirmed<" in shown(confirmation="withdrawn")
+    assert ">another's lead could not be confirmed<" in shown(confirmation="unfinished")
+    listed = text_of(admin_client, "device-list")
+    assert "95 %: +3.1 to +9.2 %" in listed
 
 
 def test_older_studies_are_folded_away(admin_client: Client) -> None:
