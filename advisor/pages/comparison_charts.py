@@ -107,7 +107,7 @@ CHARTS = (
         "p95_ms",
         "p95 of the second, ms",
         "ms",
-        "Less is better. Runs before this was kept have none.",
+        "Less is better. Runs made before this figure was kept have none.",
     ),
     ChartWords(
         "path-length",

@@ -23,6 +23,7 @@ def pages(study: Study) -> dict[str, str]:
     [run] = study.slots.filter(order=1).values_list("run_id", flat=True)
     recommendation = study.recommendations.get()
     device = study.devices.get()
+    probe = factories.probed(device)
     return {
         "study-list": reverse("study-list"),
         "study-new": reverse("study-new"),
@@ -35,6 +36,10 @@ def pages(study: Study) -> dict[str, str]:
         "device-list": reverse("device-list"),
         "device-detail": reverse("device-detail", args=[device.pk]),
         "device-live": reverse("device-live", args=[device.pk]),
+        "device-comparison": reverse("device-comparison"),
+        "device-comparison-charts": reverse("device-comparison-charts"),
+        "probe-detail": reverse("probe-detail", args=[device.pk, probe.pk]),
+        "probe-charts": reverse("probe-charts", args=[device.pk, probe.pk]),
         "account-token": reverse("account-token"),
         "account-password": reverse("account-password"),
         "api-docs": reverse("api-docs"),
