@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -284,6 +285,12 @@ def test_a_good_probe_is_shown_with_charts_jobs_and_range(admin_client: Client) 
     for name in ("Random write, low load (50 per second)", "Commit, fdatasync", "Sequential read"):
         assert name in text
     assert "buffered, fsync every 64" in text
+    titles = re.findall(r'<th scope="col"[^>]*>(Flush [^<]+)<', text)
+    assert titles == ["Flush p50", "Flush p95", "Flush p99"]
+    jobs = text[text.index('<table class="values jobs">') :]
+    jobs = jobs[: jobs.index("</table>")]
+    rows = [row.count("<td") + row.count("<th ") for row in jobs.split("<tr>")[1:]]
+    assert set(rows) == {18}, "each row has a cell in each column"
     assert probes.NOT_MOUNTED in text
     assert "merged or split" in text
     charts = admin_client.get(address).json()["charts"]
