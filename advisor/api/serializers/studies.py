@@ -69,8 +69,8 @@ class ProgressSerializer(serializers.Serializer[Any]):
     pair = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
     pairs = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
     device = serializers.CharField(
-        help_text="The name of the one that is measured; empty where none is, or where there is but "
-        "one, as it is."
+        help_text="The name of the one that is measured; empty where none is, or where there is "
+        "but one, as it is."
     )
 
 
