@@ -313,7 +313,13 @@ def test_findings_follow_the_study_and_are_drawn(visitor: Visitor) -> None:
         expect(page.locator("#study-findings")).to_contain_text("3 confirmed, 3 not decided")
         expect(page.locator(f"{chart} .points path")).to_have_count(3)
         expect(page.locator(".claims .badge.ok")).to_have_text(["confirmed"] * 3)
+        height = "document.querySelector(\".chart[data-chart='findings']\").offsetHeight"
+        drawn = page.evaluate(height)
         assert visitor.overflow() == dict.fromkeys(WIDTHS, 0)
+        # Plotly draws anew a moment after the window has changed.
+        page.set_viewport_size({"width": 1000, "height": 900})
+        page.wait_for_timeout(500)
+        assert page.evaluate(height) == drawn, "its rows would be written over each other"
 
     in_browser(look)
     claimed.finish_all(study, claimed.AS_PUBLISHED)

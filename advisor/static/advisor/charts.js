@@ -42,6 +42,8 @@
     const isFirst = !drawn.has(element);
     if (isFirst) element.replaceChildren();
     drawn.set(element, figure);
+    // When the window changes Plotly takes the element's height and forgets the figure's own.
+    if (figure.layout.height) element.style.minHeight = `${figure.layout.height}px`;
     Plotly.react(element, figure.data, themed(figure.layout), CONFIG);
     if (isFirst) {
       element.on("plotly_click", (click) => {
