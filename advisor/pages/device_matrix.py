@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from advisor.pages.formatting import significant
+from advisor.pages.words import ANSWERS, how_sure
 from benchmarks.models import Device, RunState, Workload
 from tuning.models import DurabilityClass, Recommendation, Study
 from tuning.ranking import Interval, Ranked
@@ -18,26 +19,9 @@ from tuning.ratios import Ratio, Spread, ratio, spread
 from tuning.services.comparison import device_names
 from tuning.services.evidence import CONFIDENCE
 from tuning.services.results import Board
-from tuning.statistics.confirmation import ConfirmationState
-from tuning.statistics.verdict import VerdictKind
 
-_ANSWERS = {
-    VerdictKind.WINNER: "measurably best",
-    VerdictKind.TIE: "best of a tie",
-    VerdictKind.NO_DIFFERENCE: "no measurable difference",
-    VerdictKind.BASELINE_BEST: "the others are worse",
-}
 # Of a baseline without a figure nothing is the reason that is in these.
 _NO_FAULT = (RunState.OK, RunState.CANCELLED)
-_LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
-
-
-# Without a confirmed lead it is the baseline that is recommended.
-_CONFIRMED = {
-    ConfirmationState.CONFIRMED: "{}, confirmed",
-    ConfirmationState.WITHDRAWN: "another's lead was not confirmed",
-    ConfirmationState.UNFINISHED: "another's lead could not be confirmed",
-}
 
 
 @dataclass(frozen=True)
@@ -153,14 +137,10 @@ def _summary(rows: Sequence[DeviceRow], names: Mapping[int, str]) -> str:
 
 def _answer(study: Study, board: Board, advice: Recommendation | None) -> str:
     """How sure the config to use is; as it stands now while there is no advice yet."""
-    kind = advice.kind if advice else board.for_advice.verdict.kind
+    if advice is not None:
+        return how_sure(advice)
     unknown = "nothing to compare" if study.is_finished else "not known yet"
-    answer = _ANSWERS.get(VerdictKind(kind), unknown) if kind in list(VerdictKind) else unknown
-    if advice is None:
-        return answer
-    if advice.confirmation in list(ConfirmationState):
-        return _CONFIRMED[ConfirmationState(advice.confirmation)].format(answer)
-    return f"{answer}, not measured afresh" if kind in _LEADS and not study.confirms else answer
+    return ANSWERS.get(board.for_advice.verdict.kind, unknown)
 
 
 def _no_answer(board: Board) -> str:

@@ -108,6 +108,20 @@ def test_what_is_said_of_one_device_goes_with_one_only(
     assert asked == []
 
 
+@pytest.mark.django_db
+def test_a_kind_is_of_the_device_as_it_is(
+    asked: list[StudyRequest], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        call_command("advise", "--device-kind", "nvme", "--emulate", "hdd", "--emulate", "native")
+    [request] = asked
+    assert [device.kind for device in request.devices] == [None, DeviceKind.NVME]
+    with pytest.raises(SystemExit):
+        call_command("advise", "--device-kind", "nvme", "--emulate", "hdd")
+    assert "of the kind that it stands for" in capsys.readouterr().err
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("option", [["--emulate", "floppy"], ["--device-kind", "drum"]])
 def test_profiles_and_kinds_are_those_there_are(option: list[str]) -> None:
     with pytest.raises(CommandError, match=option[0]):

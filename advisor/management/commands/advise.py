@@ -221,13 +221,16 @@ def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
     for name in ("log_dir", "device_kind"):
         if options[name] is not None and len(options["device"]) > 1:
             raise BadRequest(f"--{name.replace('_', '-')} goes with one --device only")
+    real = {"", NATIVE}
+    if options["device_kind"] is not None and not real & set(options["emulate"] or [""]):
+        raise BadRequest("--device-kind: an emulated device is of the kind that it stands for")
     return [
         DeviceRequest(
             path=path,
             log_dir=options["log_dir"],
             emulate=emulate,
             memory_bytes=None if memory_mb is None else memory_mb * MB,
-            kind=options["device_kind"],
+            kind=options["device_kind"] if emulate in real else None,
         )
         for path in options["device"] or [None]
         for emulate in options["emulate"] or [""]
