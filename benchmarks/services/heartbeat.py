@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from django.conf import settings
 from django.db import Error, connections
+
+from benchmarks.services.claims import host_lock
 
 logger = logging.getLogger(__name__)
 
@@ -17,6 +20,16 @@ CANCELLED = "cancelled"
 WORKER_STOPPING = "worker_stopping"
 WORKER_DIED = "worker_died"
 TAKEN_AWAY = "taken_away"
+
+
+@contextmanager
+def measuring_alone() -> Iterator[bool]:
+    """Hold the lock of all that measures on this host, one at a time; False when our parent died
+    while we waited for it.
+    """
+    parent = Heartbeat(lambda: "")
+    with host_lock(settings.RUN_DIR / "benchmark.lock", should_stop=parent.should_stop) as held:
+        yield held
 
 
 class Heartbeat:

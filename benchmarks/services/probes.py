@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from django.conf import settings
 from django.utils import timezone
 
 from benchmarks.datasets.golden import FULL
@@ -20,9 +19,9 @@ from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import ProbeResult
 from benchmarks.probe.run import Progress, probe_device
 from benchmarks.services import heartbeat
-from benchmarks.services.claims import claimant, host_lock
+from benchmarks.services.claims import claimant
 from benchmarks.services.devices import check_still_there
-from benchmarks.services.heartbeat import Heartbeat
+from benchmarks.services.heartbeat import Heartbeat, measuring_alone
 from benchmarks.services.provenance import code_commit
 from benchmarks.storage.kinds import DeviceKind
 
@@ -33,9 +32,7 @@ Look = Callable[..., ProbeResult]
 
 def execute_probe(probe_id: int, *, look: Look = probe_device) -> bool:
     """Probe if nobody else does, never beside a benchmark; False when there was nothing to do."""
-    parent = Heartbeat(lambda: "")
-    lock_path = settings.RUN_DIR / "benchmark.lock"
-    with host_lock(lock_path, should_stop=parent.should_stop) as held:
+    with measuring_alone() as held:
         if not held:
             return False
         now = timezone.now()

@@ -31,9 +31,9 @@ from benchmarks.models import Run, RunState, Sample
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import identify
 from benchmarks.services import heartbeat
-from benchmarks.services.claims import claimant, host_lock
+from benchmarks.services.claims import claimant
 from benchmarks.services.devices import check_still_there
-from benchmarks.services.heartbeat import Heartbeat
+from benchmarks.services.heartbeat import Heartbeat, measuring_alone
 from benchmarks.services.provenance import code_commit
 from benchmarks.telemetry.disturbance import Limits
 
@@ -62,9 +62,7 @@ def execute_run(run_id: int, *, measure: Measure = measure, cutting: Cutting = n
     Duplicate or late messages end here: only the process that moves the row from `queued` to
     `running` goes on.
     """
-    lock_path = settings.RUN_DIR / "benchmark.lock"
-    parent = Heartbeat(lambda: "")
-    with host_lock(lock_path, should_stop=parent.should_stop) as held:
+    with measuring_alone() as held:
         if not held or not _claim(run_id):
             return False
         _execute_claimed(Run.objects.get(pk=run_id), measure, cutting)

@@ -14,9 +14,9 @@ from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.layout import DeviceLayout
 from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.services import heartbeat
-from benchmarks.services.claims import claimant, host_lock
+from benchmarks.services.claims import claimant
 from benchmarks.services.devices import check_measurable
-from benchmarks.services.heartbeat import Heartbeat
+from benchmarks.services.heartbeat import Heartbeat, measuring_alone
 from tuning.models import Study, StudyState
 from tuning.services.dispatch import end_study
 from tuning.services.gatekeeping import NothingToCompare, try_candidates
@@ -32,9 +32,7 @@ def prepare_study(study_id: int) -> None:
 
     A failure ends the study with its reason; a stopped worker only gives the claim back.
     """
-    parent = Heartbeat(lambda: "")
-    lock_path = settings.RUN_DIR / "benchmark.lock"
-    with host_lock(lock_path, should_stop=parent.should_stop) as held:
+    with measuring_alone() as held:
         if not held:
             return
         claimed = Study.objects.filter(
