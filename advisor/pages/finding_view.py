@@ -100,8 +100,7 @@ def _unknown(claims: Sequence[ClaimView], found: Sequence[Board]) -> list[Device
     return [
         device
         for device in devices.values()
-        if device.kind == DeviceKind.OTHER
-        and not (device.profile is not None and device.profile.throttles)
+        if device.kind == DeviceKind.OTHER and not device.is_throttled
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.http import HttpRequest
@@ -14,6 +15,7 @@ from tuning.export.lines import Line
 from tuning.export.safety import losing_lines
 from tuning.models import Recommendation, Study
 from tuning.services.evidence import export_facts
+from tuning.services.results import Board
 
 
 @dataclass(frozen=True)
@@ -35,20 +37,28 @@ class RecommendationView:
         return self.needed is Durability.D0
 
 
-def recommendation_views(study: Study, request: HttpRequest) -> list[RecommendationView]:
-    """All recommendations of the study, safest first on each device."""
-    found = study.recommendations.select_related(
+def recommendation_views(
+    study: Study, found: Sequence[Board], request: HttpRequest
+) -> list[RecommendationView]:
+    """All recommendations of the study with these boards, safest first on each device."""
+    advice = study.recommendations.select_related(
         "candidate__config", "device", "workload", "study__server"
     )
-    return [recommendation_view(one, request) for one in found]
+    return [recommendation_view(one, request, found=found) for one in advice]
 
 
 def recommendation_view(
-    recommendation: Recommendation, request: HttpRequest, *, with_answers: bool = False
+    recommendation: Recommendation,
+    request: HttpRequest,
+    *,
+    found: Sequence[Board] | None = None,
+    with_answers: bool = False,
 ) -> RecommendationView:
-    """One recommendation; `with_answers` binds its form to what was posted."""
+    """One recommendation; `with_answers` binds its form to what was posted. `found`: the study's
+    boards, if at hand.
+    """
     url = study_url(recommendation, request)
-    facts = replace(export_facts(recommendation), study_url=url)
+    facts = replace(export_facts(recommendation, found), study_url=url)
     losses = losing_lines(facts)
     needed = max((line.durability for line in losses), default=Durability.D0)
     answers = (request.POST, request.FILES) if with_answers else ()

@@ -67,7 +67,7 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     shown = candidate_views(candidates, traits_of(study.server))
     found = boards(study)
     views = board_views(study, found, candidates, history, choice)
-    advice = recommendation_views(study, request)
+    advice = recommendation_views(study, found, request)
     return {
         **live_context(study, choice),
         "boards": views,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django.utils import timezone
 
@@ -29,14 +29,20 @@ def traits_of(server: Server) -> ServerTraits:
     return ServerTraits(Flavour(server.flavour), parse_version(number[0]))
 
 
-def export_facts(recommendation: Recommendation) -> ExportFacts:
-    """The evidence for the recommended config, from the board it was chosen by."""
+def export_facts(
+    recommendation: Recommendation, found: Iterable[Board] | None = None
+) -> ExportFacts:
+    """The evidence for the recommended config, from the board it was chosen by.
+
+    `found`: the study's boards, if at hand.
+    """
     study, device, winner = recommendation.study, recommendation.device, recommendation.candidate
     baseline = study.candidates.get(is_baseline=True)
+    chosen_by = (device, recommendation.workload, recommendation.durability)
     [board] = [
         board
-        for board in boards(study, device, recommendation.workload)
-        if board.durability == recommendation.durability
+        for board in (boards(study, *chosen_by[:2]) if found is None else found)
+        if (board.device, board.workload, board.durability) == chosen_by
     ]
     return ExportFacts(
         study=f"{study.pk}, {study.name} (template {study.template})",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -83,6 +84,7 @@ def template_names() -> list[str]:
     return sorted(path.stem for path in HERE.glob("*.yaml"))
 
 
+@cache
 def load_template(name: str) -> StudyTemplate:
     """The template of that name; raises UnknownTemplate naming those there are."""
     # Looked up in the list, so that a name from the API never becomes a path.
