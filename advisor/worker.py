@@ -30,7 +30,7 @@ class HostWatch(bootsteps.StartStopStep):
     def start(self, parent: Any) -> None:
         from django.conf import settings
 
-        from benchmarks.services.leftovers import clear_leftovers
+        from benchmarks.jobs.leftovers import clear_leftovers
 
         for line in clear_leftovers(_host_id()):
             logger.warning("left behind by a dead worker: %s", line)
@@ -47,7 +47,7 @@ def sweep() -> None:
     """One pass over this host's rows. A database that is away is tried again at the next one."""
     from django.db import Error, close_old_connections
 
-    from tuning.services.sweep import sweep_host
+    from tuning.studies.recovery import sweep_host
 
     try:
         sweep_host(_host_id())
@@ -71,7 +71,7 @@ def _request_stop() -> None:
     """More than once: a run may just be being claimed, or the database be away for a moment."""
     from django.db import Error, connections
 
-    from tuning.services.sweep import request_stop
+    from tuning.studies.recovery import request_stop
 
     for _ in range(STOP_REQUESTS):
         try:

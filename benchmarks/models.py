@@ -9,10 +9,10 @@ from django.conf import settings
 from django.db import models
 
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.layout import DeviceLayout
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.layout import DeviceLayout
 
 
 class Host(models.Model):

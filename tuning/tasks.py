@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from benchmarks.jobs.probes import execute_probe
+from benchmarks.jobs.runs import execute_run
 from benchmarks.models import Probe, Run
-from benchmarks.services.probes import execute_probe
-from benchmarks.services.runs import execute_run
 from tuning.models import Study
-from tuning.services.cutting import cut_rule_of
-from tuning.services.dispatch import EXECUTE, PREPARE, PROBE, advance_host
-from tuning.services.prepare import prepare_study
+from tuning.studies.early_stop import cut_rule_of
+from tuning.studies.preparation import prepare_study
+from tuning.studies.scheduler import EXECUTE, PREPARE, PROBE, advance_host
 
 
 @shared_task(name=EXECUTE)

@@ -17,7 +17,7 @@ from advisor.api.views import UNAUTHORISED
 from benchmarks.errors import BenchmarkError
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
-from tuning.services.checking import check_text
+from tuning.studies.check import check_text
 
 
 class CheckConfigView(APIView):

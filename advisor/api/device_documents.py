@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from advisor.api.times import time_text
-from advisor.pages.device_view import DeviceLine, answers_for, device_lines
+from advisor.pages.device.context import DeviceLine, answers_for, device_lines
 from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
+from benchmarks.inventory.devices import NATIVE
 from benchmarks.models import Device, Probe
-from benchmarks.services.devices import NATIVE
 from tuning.models import Recommendation
 
 

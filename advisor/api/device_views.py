@@ -34,11 +34,11 @@ from advisor.api.serializers.devices import (
 from advisor.api.serializers.probes import ProbePageSerializer, ProbeSerializer
 from advisor.api.views import UNAUTHORISED, Pages
 from benchmarks.errors import BenchmarkError, DeviceUnusable, EmulationUnavailable
+from benchmarks.inventory.devices import correct_kind
 from benchmarks.models import Device, Probe
-from benchmarks.services.devices import correct_kind
 from tuning.errors import TuningError
-from tuning.services.devices import register_device
-from tuning.services.probing import cancel_probe, start_probe
+from tuning.studies.devices import register_device
+from tuning.studies.probing import cancel_probe, start_probe
 
 NO_DEVICE = OpenApiResponse(ErrorSerializer, description="There is no such device.")
 NO_PROBE = OpenApiResponse(ErrorSerializer, description="There is no such probe.")

@@ -11,17 +11,17 @@ from typing import Any
 from advisor.api.device_documents import device_reference, named_device
 from advisor.api.results import ranking_of, results_document
 from advisor.api.times import time_text
-from advisor.pages.check_view import summary_of
+from advisor.pages.check.report import summary_of
 from tuning.catalogue.knob import Durability
 from tuning.errors import Problem
 from tuning.export import FORMATS
 from tuning.export.safety import losing_lines
 from tuning.models import Candidate, Recommendation, Study
-from tuning.services.checking import CheckedText
-from tuning.services.evidence import export_facts
-from tuning.services.exports import my_cnf_of
-from tuning.services.progress import study_progress
-from tuning.services.results import boards
+from tuning.results.boards import boards
+from tuning.results.evidence import export_facts
+from tuning.results.exports import my_cnf_of
+from tuning.studies.check import CheckedText
+from tuning.studies.progress import study_progress
 
 
 def study_document(study: Study) -> dict[str, Any]:

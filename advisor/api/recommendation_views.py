@@ -22,12 +22,12 @@ from advisor.api.serializers.recommendations import RecommendationSerializer
 from advisor.api.serializers.requests import ExportRequestSerializer
 from advisor.api.views import UNAUTHORISED, studies
 from advisor.ids import MOST_ID
-from advisor.pages.downloads import download
+from advisor.pages.export.downloads import download
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export import ExportRequest
 from tuning.models import Recommendation
-from tuning.services.exports import export_file
+from tuning.results.exports import export_file
 
 WHICH = [
     OpenApiParameter("device", int, description="Needed when there are several devices."),

@@ -9,14 +9,14 @@ from typing import Any
 from advisor.api.device_documents import named_device
 from advisor.api.templates import claim_document
 from benchmarks.models import Device
-from tuning.claims import Finding
 from tuning.models import Study
-from tuning.ranking import Metric, Ranked
-from tuning.services.confirmations import Confirming, confirmations_of
-from tuning.services.findings import findings_of
-from tuning.services.history import run_history, slots_of
-from tuning.services.results import Board, Row, boards
-from tuning.services.trust import trust_of
+from tuning.results.boards import Board, Row, boards
+from tuning.results.confirmations import Confirming, confirmations_of
+from tuning.results.data_quality import trust_of
+from tuning.results.findings import findings_of
+from tuning.results.history import run_history, slots_of
+from tuning.statistics.ranking import Metric, Ranked
+from tuning.study_templates.evaluation import Finding
 
 
 def ranking_of(found: Sequence[Board]) -> list[dict[str, Any]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tuning.services.circumstances import logical_cpus
-from tuning.services.forecast import template_seconds
+from tuning.studies.forecast import template_seconds
+from tuning.studies.host_resources import logical_cpus
 from tuning.study_templates import Claim, StudyTemplate
 
 

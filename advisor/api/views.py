@@ -25,7 +25,7 @@ from advisor.api.serializers.studies import StudyPageSerializer, StudyStateSeria
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import Study
-from tuning.services.studies import create_study, extend_study
+from tuning.studies.lifecycle import create_study, extend_study
 
 UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
 NOT_FOUND = OpenApiResponse(ErrorSerializer, description="There is no such study.")

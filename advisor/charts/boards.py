@@ -10,9 +10,9 @@ from advisor.charts.candidates import candidates_figure, candidates_series
 from advisor.charts.drift import drift_figure, drift_series
 from advisor.charts.intervals import intervals_figure, intervals_series
 from advisor.charts.pareto import pareto_figure, pareto_series
-from tuning.ranking import Metric
-from tuning.services.history import RunLine
-from tuning.services.results import Board
+from tuning.results.boards import Board
+from tuning.results.history import RunLine
+from tuning.statistics.ranking import Metric
 
 
 def board_figures(

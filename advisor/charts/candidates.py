@@ -15,7 +15,7 @@ from plotly.subplots import make_subplots
 from advisor.charts.palette import BLUE, GREY, ORANGE, faded
 from advisor.charts.text import plain
 from benchmarks.models import RunState
-from tuning.services.results import Board
+from tuning.results.boards import Board
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 
 from advisor.charts.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 from advisor.charts.text import plain
-from tuning.ratios import Spread
+from tuning.statistics.ratios import Spread
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED)
 DASHES = ("dot", "dashdot", "dash", "longdash")

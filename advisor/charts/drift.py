@@ -13,8 +13,8 @@ from advisor.charts.palette import BLUE, GREEN, GREY, PURPLE, RED
 from advisor.charts.text import plain
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
-from tuning.services.history import RunLine
-from tuning.services.results import Board
+from tuning.results.boards import Board
+from tuning.results.history import RunLine
 
 FIRST, SECOND, PAIR = "baseline", "baseline, second run", "baseline, confirmation"
 

@@ -11,9 +11,9 @@ from advisor.charts.intervals import drawn_range, percent_of, whisker
 from advisor.charts.palette import BLUE, GREEN, GREY, RED, faded
 from advisor.charts.text import wrapped
 from benchmarks.models import Device
-from tuning.claims import Finding, FindingKind
-from tuning.services.comparison import device_names
-from tuning.services.results import Board
+from tuning.comparison.devices import device_names
+from tuning.results.boards import Board
+from tuning.study_templates.evaluation import Finding, FindingKind
 
 COLOURS = {FindingKind.CONFIRMED: GREEN, FindingKind.CONTRADICTED: RED}
 HALF_ROW = 0.36

@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 
 from advisor.charts.palette import BAND, BLUE, GREEN, GREY, PURPLE, RED
 from advisor.charts.text import plain
-from tuning.ranking import Metric
-from tuning.services.confirmations import confirmations_of
-from tuning.services.results import Board
+from tuning.results.boards import Board
+from tuning.results.confirmations import confirmations_of
+from tuning.statistics.ranking import Metric
 
 # Metric, and which way is good.
 TITLES = {

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from advisor.charts.palette import GREY, ORANGE
 from advisor.charts.text import plain
-from tuning.services.results import Board
+from tuning.results.boards import Board
 
 # Reads on light and dark ground: short paths blue, long ones orange.
 # The room that a name takes, as shares of what the points span.

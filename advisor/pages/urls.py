@@ -4,16 +4,14 @@ from django.contrib.auth import views as auth
 from django.urls import path, reverse_lazy
 
 from advisor import ids  # noqa: F401  # registers <id:...>
-from advisor.pages import (
-    account,
-    check,
-    comparison,
-    devices,
-    exports,
-    new_study,
-    runs,
-    studies,
-)
+from advisor.pages.account import views as account
+from advisor.pages.check import views as check
+from advisor.pages.comparison import views as comparison
+from advisor.pages.device import views as devices
+from advisor.pages.export import views as exports
+from advisor.pages.new_study import views as new_study
+from advisor.pages.run import views as runs
+from advisor.pages.study import views as studies
 
 urlpatterns = [
     path("", studies.study_list, name="study-list"),

@@ -19,8 +19,8 @@ from advisor.celery import app
 from advisor.errors import PortTaken, ProcessFailed
 from advisor.processes.broker import private_redis_command, redis_answers
 from advisor.processes.child import Child, wait_until
+from benchmarks.jobs.claims import host_lock
 from benchmarks.models import Host
-from benchmarks.services.claims import host_lock
 
 logger = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.template import Library
 
-from tuning.ratios import Spread
-from tuning.services.comparison import Cell
+from tuning.comparison.devices import Cell
+from tuning.statistics.ratios import Spread
 
 register = Library()
 

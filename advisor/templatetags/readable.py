@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.forms import BoundField
 from django.template import Library
 
-from advisor.pages import formatting
-from advisor.pages.words import MAY_COST
+from advisor.wording import formatting
+from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.models import DurabilityClass
-from tuning.ranking import Interval
-from tuning.services.trust import NAMES
+from tuning.results.data_quality import NAMES
+from tuning.statistics.ranking import Interval
 
 register = Library()
 

@@ -14,7 +14,7 @@ from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export import ExportRequest
 from tuning.models import DurabilityClass, Recommendation, Study
-from tuning.services.exports import export_file
+from tuning.results.exports import export_file
 
 
 class OutputFailed(AdvisorError):

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from tuning.models import Study
-from tuning.services.progress import StudyProgress, study_progress
+from tuning.studies.progress import StudyProgress, study_progress
 
 POLL_SECONDS = 0.5
 # Where stderr is no terminal a line is written this often, so that a CI log shows life.

@@ -10,14 +10,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from advisor.pages.board_view import names_text
-from advisor.pages.finding_view import findings_view
-from advisor.pages.words import MAY_COST
+from advisor.pages.study.boards import names_text
+from advisor.pages.study.findings import findings_view
+from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.models import DurabilityClass, Study
-from tuning.ranking import Ranked
-from tuning.services.confirmations import confirmations_of
-from tuning.services.results import Board, Row, boards
+from tuning.results.boards import Board, Row, boards
+from tuning.results.confirmations import confirmations_of
+from tuning.statistics.ranking import Ranked
 
 NOTE = (
     "* the baseline. tpmP: New-Orders completed per minute; it is not tpmC, which is reserved for "

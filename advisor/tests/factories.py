@@ -36,9 +36,9 @@ from tuning.models import (
     Study,
     StudyState,
 )
-from tuning.services.continuation import continue_study
-from tuning.services.recommend import store_recommendations
-from tuning.services.results import Board, boards
+from tuning.results.boards import Board, boards
+from tuning.results.recommendation import store_recommendations
+from tuning.studies.continuation import continue_study
 
 BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 LOG_TAIL = """\

@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from advisor.management.commands import advise
-from benchmarks.services.devices import DeviceRequest
+from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
-from tuning.services.requests import BadRequest, StudyRequest
+from tuning.studies.request import BadRequest, StudyRequest
 
 
 class Asked(BadRequest):

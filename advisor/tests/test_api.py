@@ -13,12 +13,12 @@ from rest_framework.authtoken.models import Token
 
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable
+from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.services.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.errors import InvalidConfig, Problem
 from tuning.models import Recommendation, Study, StudyState
-from tuning.services.requests import StudyRequest
+from tuning.studies.request import StudyRequest
 
 pytestmark = pytest.mark.django_db
 

@@ -13,13 +13,13 @@ from pytest_django import DjangoAssertNumQueries
 
 from advisor.tests import factories
 from advisor.tests.test_api import Service, error
-from benchmarks.devices import identify_device
+from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Device, Host, Probe, ProbeState
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.services.devices import DeviceRequest
+from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
 from tuning.models import Study
-from tuning.services.requests import StudyRequest
+from tuning.studies.request import StudyRequest
 
 pytestmark = pytest.mark.django_db
 V1 = "/api/v1/"
@@ -41,7 +41,7 @@ def api(
 @pytest.fixture
 def limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether limits can be set here is another test's question."""
-    monkeypatch.setattr("benchmarks.services.devices.why_unavailable", lambda *_: "")
+    monkeypatch.setattr("benchmarks.inventory.devices.why_unavailable", lambda *_: "")
 
 
 @pytest.fixture

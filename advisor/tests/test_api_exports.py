@@ -192,7 +192,7 @@ def test_a_check_that_cannot_be_made_is_a_typed_error(
     def none(named: object = None) -> None:
         raise NoServerFound("no mysqld on PATH")
 
-    monkeypatch.setattr("tuning.services.checking.server_here", none)
+    monkeypatch.setattr("tuning.studies.check.server_here", none)
     assert error(post(api, CHECK, body), 400)["code"] == code
 
 

@@ -24,7 +24,7 @@ from advisor.tests import claimed, factories, probes
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from benchmarks.models import Probe, ProbeState
 from benchmarks.servers.binary import Flavour
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
 from tuning.models import Study, StudyState
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -475,7 +475,7 @@ OLD = "[mysqld]\nquery_cache_size = 64M\ninnodb_io_capacity = 2000\n"
 def server_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """The live server runs in this process: the server of this host without one being there."""
     here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
-    monkeypatch.setattr("tuning.services.checking.server_here", lambda named=None: here)
+    monkeypatch.setattr("tuning.studies.check.server_here", lambda named=None: here)
 
 
 @pytest.mark.usefixtures("server_here")

@@ -15,10 +15,10 @@ from advisor.charts.comparison import (
 )
 from advisor.charts.text import plain, wrapped
 from advisor.tests import factories
-from tuning.ranking import Metric
-from tuning.ratios import Spread
-from tuning.services.history import run_history, slots_of
-from tuning.services.results import boards
+from tuning.results.boards import boards
+from tuning.results.history import run_history, slots_of
+from tuning.statistics.ranking import Metric
+from tuning.statistics.ratios import Spread
 
 NAME = "<a href='x'>R&D %{y}</a>"
 

@@ -19,7 +19,7 @@ from advisor.charts.payload import charts_payload
 from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure, telemetry_series
 from advisor.tests import factories
 from benchmarks.models import Sample
-from tuning.services.results import boards
+from tuning.results.boards import boards
 
 
 @pytest.mark.django_db

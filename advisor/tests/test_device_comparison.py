@@ -13,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Device, Run, RunState
+from tuning.comparison.comparable_runs import chosen_family, families, labels
+from tuning.comparison.devices import Comparison, compare
+from tuning.comparison.io_capacity import io_capacity_sweep
 from tuning.models import Candidate, DurabilityClass, Recommendation, Slot, Study, StudyState
-from tuning.services.comparison import Comparison, compare
-from tuning.services.families import chosen_family, families, labels
-from tuning.services.io_capacity import io_capacity_sweep
 
 pytestmark = pytest.mark.django_db
 

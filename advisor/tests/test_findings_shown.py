@@ -17,11 +17,11 @@ from advisor.charts.findings import findings_figure, findings_series
 from advisor.terminal.report import print_ranking
 from advisor.tests import claimed, factories
 from benchmarks.emulation.profile import EmulationProfile
-from tuning.claims import FindingKind
 from tuning.models import Study, StudyState
-from tuning.services import findings as findings_service
-from tuning.services.findings import findings_of
-from tuning.services.results import boards
+from tuning.results import findings as findings_service
+from tuning.results.boards import boards
+from tuning.results.findings import findings_of
+from tuning.study_templates.evaluation import FindingKind
 
 pytestmark = pytest.mark.django_db
 TITLE = "What the source found, and what was found here"

@@ -13,16 +13,15 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PYPROJECT = REPOSITORY / "pyproject.toml"
 # What may use Django in the two lower packages; everything else there is core.
 DJANGO_PARTS = {
-    "admin",
     "apps",
-    "checks",
-    "management",
+    "comparison",
+    "inventory",
+    "jobs",
     "migrations",
     "models",
-    "services",
-    "signals",
+    "results",
+    "studies",
     "tasks",
-    "templatetags",
     "tests",
 }
 

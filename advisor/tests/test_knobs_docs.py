@@ -7,7 +7,7 @@ from pathlib import Path
 from django.core.management import call_command
 from pytest_django import Settings
 
-from tuning.catalogue.whitepaper import whitepaper_page
+from tuning.knob_docs.whitepaper import whitepaper_page
 
 
 def test_the_command_writes_both_pages(settings: Settings, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from advisor.charts.payload import charts_payload
 from advisor.tests import factories
 from benchmarks.models import Run
 from tuning.models import Study
-from tuning.ranking import Metric
-from tuning.services.history import run_history, slots_of
-from tuning.services.results import Board, boards
+from tuning.results.boards import Board, boards
+from tuning.results.history import run_history, slots_of
+from tuning.statistics.ranking import Metric
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 from benchmarks.errors import NoServerFound
 from benchmarks.models import Config
 from benchmarks.servers.binary import Flavour
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
 from tuning.models import Study
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ BLANK = {"target": "mysql 8.4.13", "translate_from": "", "connections": "", "dur
 def server_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server of this host, without one being there."""
     here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
-    monkeypatch.setattr("tuning.services.checking.server_here", lambda named=None: here)
+    monkeypatch.setattr("tuning.studies.check.server_here", lambda named=None: here)
 
 
 def post(client: Client, text: str = OLD, **fields: Any) -> tuple[int, str]:
@@ -216,7 +216,7 @@ def test_a_host_without_a_server_is_said_beside_the_choice(
     def none(named: object = None) -> ServerTraits:
         raise NoServerFound("no mysqld on PATH")
 
-    monkeypatch.setattr("tuning.services.checking.server_here", none)
+    monkeypatch.setattr("tuning.studies.check.server_here", none)
     status, text = post(admin_client, target="")
     assert status == 400
     assert re.search(r'id="id_target_error"><li>no mysqld on PATH', text)

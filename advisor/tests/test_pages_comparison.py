@@ -11,12 +11,12 @@ from django.core.management import load_command_class
 from django.test import Client
 from django.urls import reverse
 
-from advisor.pages.comparison_charts import CHARTS
+from advisor.pages.comparison.charts import CHARTS
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Run
+from tuning.comparison.comparable_runs import families
 from tuning.models import Candidate
-from tuning.services.families import families
 
 pytestmark = pytest.mark.django_db
 

@@ -10,13 +10,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from advisor.pages.device_matrix import device_matrices
+from advisor.pages.study.device_matrix import device_matrices
 from advisor.tests import factories
 from advisor.tests.claimed import AS_PUBLISHED, ON_A_HARD_DISK, claimed_study
 from benchmarks.models import Run, RunState
 from tuning.models import Study
-from tuning.services.recommend import store_recommendations
-from tuning.services.results import boards
+from tuning.results.boards import boards
+from tuning.results.recommendation import store_recommendations
 
 pytestmark = pytest.mark.django_db
 

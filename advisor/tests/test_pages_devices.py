@@ -19,8 +19,8 @@ from pytest_django import DjangoAssertNumQueries
 from advisor.tests import factories, probes
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
+from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Device, Host, Probe, ProbeState
-from benchmarks.services.devices import DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
 from tuning.models import StudyState
 
@@ -150,7 +150,7 @@ def test_a_device_is_added_as_the_form_names_it(
         asked.append(request)
         return device
 
-    monkeypatch.setattr("advisor.pages.devices.register_device", register)
+    monkeypatch.setattr("advisor.pages.device.views.register_device", register)
     answer = admin_client.post(
         reverse("device-list"),
         {
@@ -222,7 +222,7 @@ def test_a_service_s_refusal_stands_beside_what_it_is_about(
     def refuse(request: DeviceRequest) -> Device:
         raise error
 
-    monkeypatch.setattr("advisor.pages.devices.register_device", refuse)
+    monkeypatch.setattr("advisor.pages.device.views.register_device", refuse)
     values = {"path": "/srv/x", "log_dir": "/srv/logs"}
     answer = admin_client.post(reverse("device-list"), values)
     assert answer.status_code == 400

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.pages import formatting
+from advisor.wording import formatting
 
 NB = formatting.NARROW
 

@@ -14,13 +14,13 @@ from django.urls import reverse
 
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
+from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.servers.binary import Flavour
-from benchmarks.services.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import Study
-from tuning.services.requests import BadRequest, StudyRequest
+from tuning.studies.request import BadRequest, StudyRequest
 
 pytestmark = pytest.mark.django_db
 
@@ -58,9 +58,9 @@ class Service:
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Service:
     fake = Service()
-    monkeypatch.setattr("advisor.pages.new_study.create_study", fake)
+    monkeypatch.setattr("advisor.pages.new_study.views.create_study", fake)
     here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
-    monkeypatch.setattr("tuning.services.checking.server_here", lambda named=None: here)
+    monkeypatch.setattr("tuning.studies.check.server_here", lambda named=None: here)
     return fake
 
 
@@ -95,7 +95,7 @@ def facts_of(html: str, name: str) -> str:
 def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("advisor.pages.template_view.logical_cpus", lambda: 4)
+    monkeypatch.setattr("advisor.pages.new_study.templates.logical_cpus", lambda: 4)
     html = admin_client.get("/studies/new/").content.decode()
     quick, knee = facts_of(html, "quick"), facts_of(html, "connections")
     assert "hidden" not in quick

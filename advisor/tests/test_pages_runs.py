@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from advisor.pages.measures import measures_of
+from advisor.pages.run.measures import measures_of
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
 from tuning.models import StudyState

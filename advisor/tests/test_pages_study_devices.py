@@ -16,14 +16,14 @@ from advisor.tests.test_api import Service
 from advisor.tests.test_pages_new_study import BLANK, beside
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
+from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.services.devices import DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
 from tuning.models import Study
-from tuning.services.devices import usual_memory
-from tuning.services.requests import BadRequest
+from tuning.studies.devices import usual_memory
+from tuning.studies.request import BadRequest
 from tuning.study_templates import load_template
 
 pytestmark = pytest.mark.django_db
@@ -41,9 +41,9 @@ def here(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Service:
     fake = Service()
-    monkeypatch.setattr("advisor.pages.new_study.create_study", fake)
+    monkeypatch.setattr("advisor.pages.new_study.views.create_study", fake)
     here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
-    monkeypatch.setattr("tuning.services.checking.server_here", lambda named=None: here)
+    monkeypatch.setattr("tuning.studies.check.server_here", lambda named=None: here)
     return fake
 
 
@@ -193,7 +193,7 @@ def test_a_check_knows_the_devices(
         asked.append(arguments)
         raise BadRequest("enough")
 
-    monkeypatch.setattr("tuning.services.checking.circumstances_here", circumstances)
+    monkeypatch.setattr("tuning.studies.check.circumstances_here", circumstances)
     post(
         admin_client,
         devices=[kept().pk, emulated("/srv/b").pk],
@@ -212,7 +212,7 @@ def test_a_check_for_an_emulated_device_knows_the_memory_that_the_study_gives_it
         asked.append(arguments[2])
         raise BadRequest("enough")
 
-    monkeypatch.setattr("tuning.services.checking.circumstances_here", circumstances)
+    monkeypatch.setattr("tuning.studies.check.circumstances_here", circumstances)
     config = {"config_text": ["[mysqld]\nmax_connections = 10\n"], "action": "check"}
     post(admin_client, emulate=["hdd"], warehouses="40", **config)
     post(admin_client, emulate=["hdd"], **config)

@@ -18,9 +18,9 @@ from benchmarks.datasets.golden import Dataset
 from benchmarks.datasets.places import FULL
 from benchmarks.datasets.progress import never
 from benchmarks.datasets.statements import cancelled
-from benchmarks.devices import human_bytes
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.storage.identify import human_bytes
 
 Method = Literal["reflink", "copy"]
 

@@ -34,11 +34,11 @@ from benchmarks.datasets.places import (
 from benchmarks.datasets.places import WAITING as WAITING  # a phase of its progress
 from benchmarks.datasets.places import write_durably as _write_durably
 from benchmarks.datasets.progress import LoadProgress, ProgressCallback, ignore, never
-from benchmarks.devices import check_usable
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.registry import reap
+from benchmarks.storage.identify import check_usable
 
 DEFAULT_PAGE_SIZE = 16_384
 PAGE_SIZES = (4_096, 8_192, 16_384, 32_768, 65_536)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from benchmarks.datasets.progress import LoadProgress, ProgressCallback
 from benchmarks.datasets.statements import POLL_S, cancelled
-from benchmarks.devices import check_usable
 from benchmarks.errors import DeviceUnusable
+from benchmarks.storage.identify import check_usable
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 LOADING = ".loading-"

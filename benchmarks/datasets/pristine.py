@@ -26,12 +26,12 @@ from benchmarks.datasets.places import (
     write_durably,
 )
 from benchmarks.datasets.progress import ignore, never
-from benchmarks.devices import check_usable
 from benchmarks.errors import DeviceUnusable, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.registry import reap
+from benchmarks.storage.identify import check_usable
 
 READY = "pristine.json"
 #: Raised whenever what is made here changes.

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.devices import human_bytes, identify_device
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.fio import ENGINES, Control, Fio, find_fio, run_job, works
@@ -27,6 +26,7 @@ from benchmarks.probe.workspace import (
     workspace,
 )
 from benchmarks.servers.confinement import Confinement
+from benchmarks.storage.identify import human_bytes, identify_device
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 

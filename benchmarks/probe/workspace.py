@@ -16,11 +16,11 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.devices import check_usable, human_bytes
 from benchmarks.errors import DeviceUnusable
-from benchmarks.layout import DeviceLayout
+from benchmarks.storage.identify import check_usable, human_bytes
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
+from benchmarks.storage.layout import DeviceLayout
 
 MIB = 1024 * 1024
 #: Far beyond the cache of a disk or SSD controller, and written in seconds.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.storage.arrays import (
+from benchmarks.storage.backing import Backing, Member, member_of, of_disk, unknown
+from benchmarks.storage.composites import (
     btrfs_volume,
     dm_layer,
     is_md,
@@ -13,7 +14,6 @@ from benchmarks.storage.arrays import (
     md_states,
     spread,
 )
-from benchmarks.storage.backing import Backing, Member, member_of, of_disk, unknown
 from benchmarks.storage.disk import device_name, read_disk, size_bytes
 from benchmarks.storage.host import HostFiles, read_text
 from benchmarks.storage.kinds import DeviceKind

@@ -9,7 +9,7 @@ import time
 from types import TracebackType
 from typing import Protocol, Self
 
-from benchmarks.devices import DeviceIdentity
+from benchmarks.storage.identify import DeviceIdentity
 from benchmarks.telemetry.census import Census, CensusTaker, Counter
 from benchmarks.telemetry.series import Second, build_series
 from benchmarks.telemetry.snapshot import Probe, Snapshot

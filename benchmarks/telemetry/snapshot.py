@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from benchmarks.devices import DeviceIdentity
+from benchmarks.storage.identify import DeviceIdentity
 from benchmarks.telemetry.cpu import cpu_frequency_hz
 from benchmarks.telemetry.host import HostCounters, read_host
 

@@ -11,9 +11,9 @@ import pytest
 from benchmarks.datasets.golden import Dataset, ensure_dataset
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
-from benchmarks.layout import FOLDER, DeviceLayout
-from benchmarks.measure import Plan
+from benchmarks.measurement.measure import Plan
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.storage.layout import FOLDER, DeviceLayout
 from benchmarks.telemetry.disturbance import Limits
 
 #: Two, so that orders and payments can go to another warehouse.

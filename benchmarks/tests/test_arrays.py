@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.arrays import (
+from benchmarks.probe.arrays import (
     Figures,
     RaidLevel,
     array_of,
@@ -17,7 +17,7 @@ from benchmarks.arrays import (
     expected_write,
     lost_share,
 )
-from benchmarks.devices import DeviceIdentity, identify_device
+from benchmarks.storage.identify import DeviceIdentity, identify_device
 from benchmarks.tests.recorded_hosts import unpack
 
 # Electronics 2021, Table 1: one Optane SSD 900P, direct I/O, MB/s.

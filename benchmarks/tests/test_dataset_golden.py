@@ -19,10 +19,10 @@ from benchmarks.datasets import golden, rules
 from benchmarks.datasets.golden import Dataset, dataset_key, ensure_dataset, sweep_loads
 from benchmarks.datasets.loader import LoadReport
 from benchmarks.datasets.progress import LoadProgress, Meter, ignore, never
-from benchmarks.devices import check_usable
 from benchmarks.errors import DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.storage.identify import check_usable
 
 BINARY = ServerBinary(Path("/x/mysqld"), Flavour.MYSQL, (9, 7, 4), "9.7.4-2", "ab" * 32, None)
 OTHER = ServerBinary(Path("/x/mysqld"), Flavour.MYSQL, (9, 7, 4), "9.7.4-2", "cd" * 32, None)

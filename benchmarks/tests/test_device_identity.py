@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.devices import DeviceIdentity, DeviceKind, identify_device
 from benchmarks.errors import DeviceUnusable
+from benchmarks.storage.identify import DeviceIdentity, DeviceKind, identify_device
 
 PCI = "pci0000:00/0000:00:1f.2"
 

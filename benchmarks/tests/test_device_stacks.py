@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.devices import DeviceIdentity, DeviceKind, Transport, identify_device
+from benchmarks.storage.identify import DeviceIdentity, DeviceKind, Transport, identify_device
 from benchmarks.tests.recorded_hosts import unpack
 
 DATA = Path("/var/lib/mysql")

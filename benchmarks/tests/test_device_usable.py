@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.devices import check_usable, human_bytes
 from benchmarks.errors import DeviceUnusable
+from benchmarks.storage.identify import check_usable, human_bytes
 
 GIB = 1024**3
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import directio
-from benchmarks.directio import supports_direct_io
+from benchmarks.storage import direct_io as directio
+from benchmarks.storage.direct_io import supports_direct_io
 
 
 def test_what_the_kernel_does_here_is_what_is_said(tmp_path: Path) -> None:

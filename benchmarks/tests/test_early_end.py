@@ -9,7 +9,7 @@ from typing import Any
 import pymysql
 import pytest
 
-from benchmarks.cutting import Hopeless, Lookout
+from benchmarks.measurement.early_stop import Hopeless, Lookout
 from benchmarks.telemetry.commits import CommitCounter
 from benchmarks.telemetry.series import Second, merge_commits, merge_new_orders
 

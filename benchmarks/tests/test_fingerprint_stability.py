@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.devices import DeviceIdentity, DeviceKind, identify_device
-from benchmarks.fingerprint import comparability_key, host_fingerprint
+from benchmarks.measurement.fingerprint import comparability_key, host_fingerprint
+from benchmarks.storage.identify import DeviceIdentity, DeviceKind, identify_device
 
 DATA = DeviceIdentity(
     path=Path("/srv/data"),

@@ -9,9 +9,9 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from benchmarks.cutting import Hopeless
 from benchmarks.errors import RunFailed
-from benchmarks.measure import CutShort, Disturbed, Plan, measure
+from benchmarks.measurement.early_stop import Hopeless
+from benchmarks.measurement.measure import CutShort, Disturbed, Plan, measure
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.conftest import NOTHING

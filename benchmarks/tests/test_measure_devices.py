@@ -12,10 +12,10 @@ from benchmarks.drivers.protocol import Load
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import RunFailed
-from benchmarks.layout import DeviceLayout
-from benchmarks.measure import Measurement, Plan, measure
+from benchmarks.measurement.measure import Measurement, Plan, measure
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.storage.layout import DeviceLayout
 from benchmarks.tests.conftest import GOLDEN_WAREHOUSES
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]

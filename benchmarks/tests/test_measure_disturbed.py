@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from benchmarks.drivers.protocol import Load
-from benchmarks.measure import Disturbed, Plan, measure
+from benchmarks.measurement.measure import Disturbed, Plan, measure
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.telemetry.cpu import logical_cpus
@@ -123,8 +123,8 @@ import json, sys
 from pathlib import Path
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
-from benchmarks.layout import DeviceLayout
-from benchmarks.measure import Disturbed, Plan, measure
+from benchmarks.storage.layout import DeviceLayout
+from benchmarks.measurement.measure import Disturbed, Plan, measure
 from benchmarks.servers.binary import identify
 from benchmarks.telemetry.disturbance import Limits
 

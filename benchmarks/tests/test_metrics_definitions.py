@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.drivers.protocol import DriverResult, Transaction, TransactionCounts
 from benchmarks.errors import RunFailed
-from benchmarks.metrics import (
+from benchmarks.measurement.metrics import (
     BytesSource,
     Metrics,
     compute_metrics,

@@ -17,9 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from benchmarks.devices import DeviceIdentity, DeviceKind, identify_device
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, NoFio, RunFailed
-from benchmarks.layout import FOLDER
 from benchmarks.outcomes import Outcome
 from benchmarks.probe import fio, run
 from benchmarks.probe.advice import suggested_io_capacity
@@ -35,6 +33,8 @@ from benchmarks.probe.workspace import (
     workspace,
 )
 from benchmarks.servers.confinement import NOT_ENTERED
+from benchmarks.storage.identify import DeviceIdentity, DeviceKind, identify_device
+from benchmarks.storage.layout import FOLDER
 
 if shutil.which("fio") is None:  # an error, not a skip, as with an absent server
     raise RuntimeError("fio is not installed: run `make setup`")

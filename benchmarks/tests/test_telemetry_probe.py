@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from benchmarks.devices import DeviceIdentity, DeviceKind, identify_device
+from benchmarks.storage.identify import DeviceIdentity, DeviceKind, identify_device
 from benchmarks.telemetry.cpu import cpu_frequency_hz, logical_cpus
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.snapshot import Probe

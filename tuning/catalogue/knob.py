@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from benchmarks.servers.binary import Flavour
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits, Version
 from tuning.catalogue.timeline import Timeline, reached
-from tuning.configs.resources import HostResources
-from tuning.configs.target import ServerTraits, Version
 
 
 class Kind(StrEnum):

@@ -25,8 +25,8 @@ from tuning.catalogue.knob import (
     SetBy,
     WorthTesting,
 )
+from tuning.catalogue.target import ServerTraits, Version, parse_version
 from tuning.catalogue.timeline import Timeline
-from tuning.configs.target import ServerTraits, Version, parse_version
 from tuning.datafiles import read_data_file
 
 HERE = Path(__file__).resolve().parent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
-from tuning.configs.target import Version
+from tuning.catalogue.target import Version
 
 T = TypeVar("T")
 

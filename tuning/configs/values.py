@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 from tuning.catalogue.knob import Kind, Knob, Limits
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
 
 # From 2^63 on servers refuse, wrap or clamp, depending on the variable.
 _TOO_LARGE = 2**63

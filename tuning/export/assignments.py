@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from tuning.catalogue.knob import Dynamic, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import default_of, fixed_default
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.cnf import Setting, parse_cnf
-from tuning.configs.refusals import other_name
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.files.cnf import Setting, parse_cnf
+from tuning.configs.files.refusals import other_name
 from tuning.configs.values import BadValue, normalise
 
 SOURCE = "current my.cnf"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tuning.catalogue.knob import Durability
-from tuning.configs.cnf import without_comment
+from tuning.configs.files.cnf import without_comment
+from tuning.configs.gate.readback import effective_values
+from tuning.configs.gate.safety import losses
 from tuning.configs.knobs import render_line, render_value
-from tuning.configs.readback import effective_values
-from tuning.configs.safety import losses
 from tuning.export.comments import CNF, comment, item
 from tuning.export.current import CurrentLine, all_lines, current_lines
 from tuning.export.facts import ExportFacts

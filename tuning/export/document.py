@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 from tuning.catalogue.knob import Durability, Dynamic
+from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Note
-from tuning.configs.target import ServerTraits
 from tuning.export.facts import Effect, ExportFacts
 from tuning.export.lines import Line, changed_names, lines_of
 from tuning.export.safety import durability_of_export, require_acknowledged, warnings

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Note
-from tuning.configs.target import ServerTraits
-from tuning.ranking import Interval
+from tuning.statistics.ranking import Interval
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tuning.catalogue.knob import Durability
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
 from tuning.errors import TuningError
 from tuning.export.diff import render_diff
 from tuning.export.document import render_document

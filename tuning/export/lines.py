@@ -9,9 +9,9 @@ from decimal import Decimal, InvalidOperation
 
 from tuning.catalogue.knob import Computed, Durability, Dynamic, Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.readback import effective_values
-from tuning.configs.safety import losses
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.readback import effective_values
+from tuning.configs.gate.safety import losses
 from tuning.configs.values import BadValue, normalise
 from tuning.export.facts import ExportFacts
 

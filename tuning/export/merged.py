@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tuning.catalogue.knob import Durability
-from tuning.configs.rules import broken_rules
-from tuning.configs.safety import losses
+from tuning.configs.gate.rules import broken_rules
+from tuning.configs.gate.safety import losses
 from tuning.export.current import CurrentLine
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, lines_of

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.gate import check_knobs
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.check import check_knobs
+from tuning.configs.gate.safety import leaves_out_fsync, losses
 from tuning.configs.notes import Action, Note
-from tuning.configs.safety import leaves_out_fsync, losses
-from tuning.configs.target import ServerTraits
-from tuning.configs.translate import translate_knobs
+from tuning.configs.translation.translate import translate_knobs
 from tuning.configs.values import BadValue, normalise
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import default_of, fixed_default, lines_of

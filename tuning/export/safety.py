@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.readback import effective_losses
-from tuning.configs.rules import broken_rules
+from tuning.configs.gate.readback import effective_losses
+from tuning.configs.gate.rules import broken_rules
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, default_of, lines_of

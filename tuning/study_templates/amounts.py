@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tuning.catalogue.knob import Of
-from tuning.configs.resources import HostResources
+from tuning.catalogue.resources import HostResources
 
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?% of (data|memory)")
 _PER_CORE = re.compile(r"([0-9]+(?:\.[0-9]+)?) per core")

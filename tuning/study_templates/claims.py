@@ -1,6 +1,6 @@
 """What the source of a template found, as statements that a study can check.
 
-`tuning.claims` says whether a study confirms them.
+`tuning.study_templates.evaluation` says whether a study confirms them.
 """
 
 from __future__ import annotations

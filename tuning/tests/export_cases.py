@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.servers.binary import Flavour
-from tuning.configs.candidates import plan_preset
-from tuning.configs.cnf import parse_cnf
-from tuning.configs.gate import check
-from tuning.configs.resources import HostResources
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.files.cnf import parse_cnf
+from tuning.configs.gate.check import check
+from tuning.configs.presets.candidates import plan_preset
 from tuning.export import Effect, ExportFacts
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))

@@ -6,11 +6,16 @@ import pytest
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
-from tuning.configs.candidates import PlannedCandidate, plan_candidates, plan_file, plan_preset
-from tuning.configs.circumstances import Circumstances
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.circumstances import Circumstances
 from tuning.configs.knobs import config_hash
-from tuning.configs.resources import HostResources
-from tuning.configs.target import ServerTraits
+from tuning.configs.presets.candidates import (
+    PlannedCandidate,
+    plan_candidates,
+    plan_file,
+    plan_preset,
+)
 from tuning.errors import InvalidConfig
 from tuning.study_templates import load_template
 

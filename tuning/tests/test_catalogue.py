@@ -12,9 +12,9 @@ import yaml
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Computed, Durability, Dynamic, Kind, Knob, SetBy
 from tuning.catalogue.loader import DATA_FILE, SCHEMA_FILE, load_catalogue
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits, parse_version
 from tuning.catalogue.timeline import Timeline, reached
-from tuning.configs.resources import HostResources
-from tuning.configs.target import ServerTraits, parse_version
 from tuning.datafiles import read_data_file
 from tuning.errors import InvalidDataFile
 

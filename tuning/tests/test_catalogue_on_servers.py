@@ -15,7 +15,7 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import ServerInstance, running_server
 from tuning.catalogue.knob import Computed, Dynamic, Kind, Knob, Limits
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
 
 pytestmark = pytest.mark.server
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.reference import reference_page
-from tuning.catalogue.whitepaper import COLUMNS, PARAMETERS, fate, whitepaper_page
-from tuning.configs.absence import why_absent
+from tuning.configs.files.absence import why_absent
+from tuning.knob_docs.reference import reference_page
+from tuning.knob_docs.whitepaper import COLUMNS, PARAMETERS, fate, whitepaper_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PUBLISHED = Path(__file__).parent / "data" / "whitepaper_configs.csv"

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from tuning.claims import Finding, FindingKind, Place, evaluate
 from tuning.statistics.analysis import analyse
 from tuning.statistics.data import Metric, Observation
 from tuning.study_templates.claims import (
@@ -19,6 +18,7 @@ from tuning.study_templates.claims import (
     Statement,
     read_claim,
 )
+from tuning.study_templates.evaluation import Finding, FindingKind, Place, evaluate
 
 # What repeated runs of one config are multiplied by: quiet, and as a shared host has it.
 QUIET = (1.004, 0.997, 1.001, 0.998, 1.003, 0.996)

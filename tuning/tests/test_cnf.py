@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.servers.binary import Flavour, ServerBinary
-from tuning.configs.cnf import (
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.files.cnf import (
     CnfFile,
     Setting,
     older_group,
@@ -18,9 +19,8 @@ from tuning.configs.cnf import (
     read_cnf,
     server_group,
 )
-from tuning.configs.imports import import_cnf
+from tuning.configs.files.imports import import_cnf
 from tuning.configs.knobs import render_line
-from tuning.configs.target import ServerTraits
 from tuning.errors import InvalidConfig, Problem
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))

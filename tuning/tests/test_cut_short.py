@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import tuning.tests.test_study_lifecycle as lifecycle
-from benchmarks.measure import CutShort, Evidence, Measurement, Plan
+from benchmarks.measurement.measure import CutShort, Evidence, Measurement, Plan
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, StudyState
-from tuning.services.cutting import cut_rule_of
-from tuning.services.forecast import arenas, budget
-from tuning.services.results import boards
+from tuning.results.boards import boards
+from tuning.studies.early_stop import cut_rule_of
+from tuning.studies.forecast import arenas, budget
 from tuning.tests.test_study_lifecycle import run_to_the_end
 from tuning.tests.test_study_race import BASE, EFFECTS, cnf, noisy, started
 

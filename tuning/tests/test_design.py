@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tuning.design import Place, block_order, confirmation_pairs
+from tuning.strategy.design import Place, block_order, confirmation_pairs
 
 
 def test_no_place_in_the_block_is_a_candidates_own() -> None:

@@ -10,13 +10,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.devices import identify_device
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
-from benchmarks.models import Device, Host, Probe, ProbeState
-from benchmarks.servers.binary import Flavour
-from benchmarks.services import devices as rows
-from benchmarks.services.devices import (
+from benchmarks.inventory import devices as rows
+from benchmarks.inventory.devices import (
     DeviceRequest,
     FoundDevice,
     check_measurable,
@@ -25,8 +22,11 @@ from benchmarks.services.devices import (
     device_row,
     find_device,
 )
+from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.servers.binary import Flavour
+from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
-from tuning.services.devices import (
+from tuning.studies.devices import (
     MB,
     find_devices,
     least_memory,
@@ -35,7 +35,7 @@ from tuning.services.devices import (
     room_for_pool,
     usual_memory,
 )
-from tuning.services.requests import BadRequest
+from tuning.studies.request import BadRequest
 
 pytestmark = pytest.mark.django_db
 

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 import tuning.tests.test_study_lifecycle as lifecycle
-from benchmarks.measure import Disturbed, Evidence, Measurement, Plan
+from benchmarks.jobs.runs import execute_run, plan_for
+from benchmarks.measurement.measure import Disturbed, Evidence, Measurement, Plan
 from benchmarks.models import Run, RunState
-from benchmarks.services.runs import execute_run, plan_for
 from benchmarks.telemetry.disturbance import Disturbance, Kind
 from tuning.models import Study, StudyState
-from tuning.services.dispatch import EXECUTE, advance_host
-from tuning.services.prepare import prepare_study
-from tuning.services.requests import StudyRequest
-from tuning.services.results import boards
-from tuning.services.studies import cancel_study, create_study
-from tuning.services.trust import trust_of
+from tuning.results.boards import boards
+from tuning.results.data_quality import trust_of
+from tuning.studies.lifecycle import cancel_study, create_study
+from tuning.studies.preparation import prepare_study
+from tuning.studies.request import StudyRequest
+from tuning.studies.scheduler import EXECUTE, advance_host
 from tuning.tests.test_study_lifecycle import measure_by_config, measurement, run_to_the_end
 
 pytestmark = pytest.mark.django_db(transaction=True)

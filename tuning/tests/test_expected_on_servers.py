@@ -15,17 +15,17 @@ from benchmarks.memory import host_memory
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.privileges import open_files
 from benchmarks.servers.trial import Trial, try_config
-from tuning.configs.circumstances import Circumstances
-from tuning.configs.cnf import server_group
-from tuning.configs.effects import remarks
-from tuning.configs.expected import INSTANCES, POOL, Expected
-from tuning.configs.gate import report_knobs
-from tuning.configs.imports import ANY_VERSION, import_cnf
-from tuning.configs.readback import differences, signature
-from tuning.configs.redo import CAPACITY, SIZE, has_capacity
-from tuning.configs.rules import broken_rules
-from tuning.configs.stages import check_in_stages
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.files.cnf import server_group
+from tuning.configs.files.imports import ANY_VERSION, import_cnf
+from tuning.configs.gate.check import report_knobs
+from tuning.configs.gate.circumstances import Circumstances
+from tuning.configs.gate.effects import remarks
+from tuning.configs.gate.expected import INSTANCES, POOL, Expected
+from tuning.configs.gate.readback import differences, signature
+from tuning.configs.gate.rules import broken_rules
+from tuning.configs.gate.stages import check_in_stages
+from tuning.configs.translation.redo import CAPACITY, SIZE, has_capacity
 
 pytestmark = [pytest.mark.server]
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuning.configs.candidates import plan_file
+from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Action, Note
-from tuning.configs.presets import preset_names
-from tuning.configs.target import ServerTraits
+from tuning.configs.presets.candidates import plan_file
+from tuning.configs.presets.loader import preset_names
 from tuning.export import Effect, render_my_cnf
 from tuning.export.lines import changed_names, default_of
-from tuning.ranking import Interval
+from tuning.statistics.ranking import Interval
 from tuning.tests.export_cases import (
     EFFECT,
     FACTS,

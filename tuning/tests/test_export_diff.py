@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuning.configs.cnf import parse_cnf
-from tuning.configs.rules import broken_rules
+from tuning.configs.files.cnf import parse_cnf
+from tuning.configs.gate.rules import broken_rules
 from tuning.errors import InvalidConfig, TuningError
 from tuning.export import ExportRequest, export, patched_cnf, render_diff
 from tuning.tests.export_cases import FACTS, MARIADB, MYSQL, MYSQL_8, facts, flat

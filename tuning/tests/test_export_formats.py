@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tuning import export as package
 from tuning.catalogue.knob import Durability
 from tuning.configs.notes import Action, Note
-from tuning.configs.presets import preset_names
+from tuning.configs.presets.loader import preset_names
 from tuning.errors import TuningError
 from tuning.export import (
     FORMATS,
@@ -24,7 +24,7 @@ from tuning.export import (
     render_document,
     retarget,
 )
-from tuning.ranking import Interval
+from tuning.statistics.ranking import Interval
 from tuning.tests.export_cases import EFFECT, FACTS, MARIADB, facts, preset_facts
 
 SCHEMA = json.loads(

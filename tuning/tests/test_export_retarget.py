@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.servers.binary import Flavour
+from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Action
-from tuning.configs.presets import preset_names
-from tuning.configs.target import ServerTraits
+from tuning.configs.presets.loader import preset_names
 from tuning.export import ExportRequest, export, render_my_cnf, retarget
 from tuning.export.lines import default_of
 from tuning.tests.export_cases import (

@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from benchmarks.measure import Measurement, Plan
+from benchmarks.inventory import devices
+from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.measurement.measure import Measurement, Plan
 from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
-from benchmarks.services import devices
-from benchmarks.services.devices import DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
-from tuning.claims import FindingKind
 from tuning.models import DurabilityClass, Study, StudyState
-from tuning.services import studies
-from tuning.services.circumstances import circumstances_here
-from tuning.services.findings import findings_of
-from tuning.services.requests import BadRequest, StudyRequest
-from tuning.services.results import boards
-from tuning.services.studies import create_study
+from tuning.results.boards import boards
+from tuning.results.findings import findings_of
+from tuning.studies import lifecycle as studies
+from tuning.studies.host_resources import circumstances_here
+from tuning.studies.lifecycle import create_study
+from tuning.studies.request import BadRequest, StudyRequest
 from tuning.study_templates import load_template
+from tuning.study_templates.evaluation import FindingKind
 from tuning.tests.test_study_lifecycle import (
     BINARY,
     host_of_fakes,

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability, Kind
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.cnf import parse_cnf
-from tuning.configs.gate import Checked, check, check_knobs, durability_of
-from tuning.configs.imports import ANY_VERSION, import_cnf
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.files.cnf import parse_cnf
+from tuning.configs.files.imports import ANY_VERSION, import_cnf
+from tuning.configs.gate.check import Checked, check, check_knobs, durability_of
 from tuning.configs.knobs import config_hash, render_cnf
-from tuning.configs.target import ServerTraits
 from tuning.configs.values import paper_number, readable
 from tuning.errors import InvalidConfig, Problem
 

@@ -12,23 +12,25 @@ from celery import current_app
 
 from benchmarks.drivers.fake import FakeDriver
 from benchmarks.errors import RunFailed
-from benchmarks.layout import FOLDER
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
+from benchmarks.storage.layout import FOLDER
 from tuning.catalogue.knob import Durability
-from tuning.configs.readback import effective_losses
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.readback import effective_losses
 from tuning.errors import InvalidConfig
 from tuning.models import Candidate, Study, StudyState
-from tuning.services import gatekeeping, prepare, studies
-from tuning.services.dispatch import advance_host
-from tuning.services.gatekeeping import NothingToCompare, try_candidates
-from tuning.services.prepare import prepare_study
-from tuning.services.requests import StudyRequest
-from tuning.services.results import boards
-from tuning.services.studies import create_study
+from tuning.results.boards import boards
+from tuning.studies import lifecycle as studies
+from tuning.studies import preparation as prepare
+from tuning.studies import trials as gatekeeping
+from tuning.studies.lifecycle import create_study
+from tuning.studies.preparation import prepare_study
+from tuning.studies.request import StudyRequest
+from tuning.studies.scheduler import advance_host
+from tuning.studies.trials import NothingToCompare, try_candidates
 from tuning.tests.test_study_lifecycle import BINARY
 
 pytestmark = pytest.mark.django_db(transaction=True)

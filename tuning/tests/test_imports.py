@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.candidates import plan_file
-from tuning.configs.cnf import MOST_CONFIG_BYTES
-from tuning.configs.gate import check_knobs
-from tuning.configs.imports import (
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.files.cnf import MOST_CONFIG_BYTES
+from tuning.configs.files.imports import (
     ANY_VERSION,
     ImportedLine,
     ImportReport,
     Origin,
     import_cnf,
 )
+from tuning.configs.gate.check import check_knobs
 from tuning.configs.knobs import render_cnf
 from tuning.configs.notes import Action
-from tuning.configs.redo import NAMES as REDO_NAMES
-from tuning.configs.settled import RELEASES
-from tuning.configs.target import ServerTraits
-from tuning.configs.translate import translate_knobs
+from tuning.configs.presets.candidates import plan_file
+from tuning.configs.translation.redo import NAMES as REDO_NAMES
+from tuning.configs.translation.settled import RELEASES
+from tuning.configs.translation.translate import translate_knobs
 from tuning.errors import InvalidConfig
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))

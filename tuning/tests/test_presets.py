@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Of
-from tuning.configs.presets import load_preset, preset_names, read_preset
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.presets.loader import load_preset, preset_names, read_preset
 from tuning.errors import InvalidDataFile, UnknownPreset
 
 # Tables 6, 7 and 8 of the whitepaper, knob by knob.

@@ -10,11 +10,11 @@ import pytest
 
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import running_server
-from tuning.configs.candidates import plan_file, plan_preset
-from tuning.configs.presets import preset_names
-from tuning.configs.readback import differences
-from tuning.configs.resources import HostResources
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.readback import differences
+from tuning.configs.presets.candidates import plan_file, plan_preset
+from tuning.configs.presets.loader import preset_names
 from tuning.export import ExportFacts, render_my_cnf
 
 RESOURCES = HostResources(8 * 1024**3, 2, data_bytes=1000 * 1024**2)

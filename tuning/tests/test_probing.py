@@ -13,20 +13,20 @@ from celery import current_app
 from django.utils import timezone
 
 from benchmarks.errors import ProbeFailed, RunFailed
+from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.jobs import heartbeat
+from benchmarks.jobs.probes import execute_probe
 from benchmarks.models import Device, Host, Probe, ProbeState, Server, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.run import Progress, probe_device
-from benchmarks.services import heartbeat
-from benchmarks.services.devices import DeviceRequest
-from benchmarks.services.probes import execute_probe
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
-from tuning.services.devices import register_device
-from tuning.services.dispatch import PREPARE, PROBE, advance_host
-from tuning.services.probing import cancel_probe, start_probe
-from tuning.services.requests import BadRequest
-from tuning.services.sweep import request_stop, sweep_host
+from tuning.studies.devices import register_device
+from tuning.studies.probing import cancel_probe, start_probe
+from tuning.studies.recovery import request_stop, sweep_host
+from tuning.studies.request import BadRequest
+from tuning.studies.scheduler import PREPARE, PROBE, advance_host
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

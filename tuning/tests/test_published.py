@@ -9,7 +9,7 @@ import pytest
 from tuning import published
 from tuning.errors import InvalidDataFile
 from tuning.published import loader
-from tuning.ratios import ladder, ratio, spread
+from tuning.statistics.ratios import ladder, ratio, spread
 
 DEVICES = ["SAS-HDD", "SATA-SSD", "SAS-SSD", "NVMe"]
 # The ratio columns as Table 1 prints them: HDD->SATA, SATA->SAS, SAS->NVMe, SATA->NVMe, HDD->NVMe.

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.outcomes import Outcome
-from tuning.ranking import Metric, Observation, Ranked, judge, most_tpmP_within, rank
+from tuning.statistics.ranking import Metric, Observation, Ranked, judge, most_tpmP_within, rank
 
 
 def ok(candidate: str, block: int, tpmP: float, **figures: Any) -> Observation:

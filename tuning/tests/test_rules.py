@@ -6,13 +6,13 @@ import pytest
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
-from tuning.configs.candidates import PlannedCandidate, plan_file, plan_preset
-from tuning.configs.effects import remarks
-from tuning.configs.expected import Expected
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.effects import remarks
+from tuning.configs.gate.expected import Expected
+from tuning.configs.gate.rules import Circumstances, broken_rules
 from tuning.configs.notes import Action
-from tuning.configs.resources import HostResources
-from tuning.configs.rules import Circumstances, broken_rules
-from tuning.configs.target import ServerTraits
+from tuning.configs.presets.candidates import PlannedCandidate, plan_file, plan_preset
 from tuning.errors import InvalidConfig
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.servers.binary import Flavour
-from tuning.configs.presets import load_preset
-from tuning.configs.resources import HostResources
-from tuning.configs.scale import Scaled, round_pool, scale
-from tuning.configs.target import ServerTraits
-from tuning.configs.translate import translate
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.presets.loader import load_preset
+from tuning.configs.presets.scale import Scaled, round_pool, scale
+from tuning.configs.translation.translate import translate
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 MYSQL_57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))

@@ -8,11 +8,11 @@ from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour
 from benchmarks.servers.trial import Trial
-from tuning.configs.gate import report_knobs
-from tuning.configs.imports import ImportReport, import_cnf
-from tuning.configs.readback import Difference, signature
-from tuning.configs.stages import Stage, check_in_stages
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.files.imports import ImportReport, import_cnf
+from tuning.configs.gate.check import report_knobs
+from tuning.configs.gate.readback import Difference, signature
+from tuning.configs.gate.stages import Stage, check_in_stages
 
 MYSQL = ServerTraits(Flavour.MYSQL, (8, 4, 13))
 MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))

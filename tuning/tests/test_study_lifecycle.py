@@ -19,27 +19,30 @@ from django.utils import timezone
 
 from benchmarks.drivers.fake import FakeDriver
 from benchmarks.errors import RunFailed
-from benchmarks.measure import Measurement, Plan
-from benchmarks.metrics import BytesSource, Metrics
+from benchmarks.jobs import heartbeat, runs
+from benchmarks.jobs.claims import claimant
+from benchmarks.jobs.runs import execute_run
+from benchmarks.measurement.measure import Measurement, Plan
+from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
-from benchmarks.services import heartbeat, runs
-from benchmarks.services.claims import claimant
-from benchmarks.services.runs import execute_run
 from tuning.errors import InvalidConfig
 from tuning.models import Study, StudyState
-from tuning.services import dispatch, gatekeeping, prepare, studies
-from tuning.services.cutting import cut_rule_of
-from tuning.services.dispatch import EXECUTE, PREPARE, advance_host
-from tuning.services.exports import my_cnf_of
-from tuning.services.prepare import prepare_study
-from tuning.services.progress import study_progress
-from tuning.services.requests import BadRequest, StudyRequest
-from tuning.services.results import boards
-from tuning.services.studies import cancel_study, create_study
-from tuning.services.sweep import request_stop, sweep_host
+from tuning.results.boards import boards
+from tuning.results.exports import my_cnf_of
+from tuning.studies import lifecycle as studies
+from tuning.studies import preparation as prepare
+from tuning.studies import scheduler as dispatch
+from tuning.studies import trials as gatekeeping
+from tuning.studies.early_stop import cut_rule_of
+from tuning.studies.lifecycle import cancel_study, create_study
+from tuning.studies.preparation import prepare_study
+from tuning.studies.progress import study_progress
+from tuning.studies.recovery import request_stop, sweep_host
+from tuning.studies.request import BadRequest, StudyRequest
+from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from benchmarks.measure import Measurement, Plan
+from benchmarks.measurement.measure import Measurement, Plan
 from benchmarks.models import Run
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
-from tuning.services.exports import my_cnf_of
-from tuning.services.progress import study_progress
-from tuning.services.requests import BadRequest, StudyRequest
-from tuning.services.results import boards
-from tuning.services.studies import create_study, extend_study
+from tuning.results.boards import boards
+from tuning.results.exports import my_cnf_of
+from tuning.studies.lifecycle import create_study, extend_study
+from tuning.studies.progress import study_progress
+from tuning.studies.request import BadRequest, StudyRequest
 from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, run_to_the_end, sent
 
 __all__ = ["host_of_fakes", "sent"]

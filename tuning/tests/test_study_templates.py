@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.servers.binary import Flavour
-from tuning.configs.candidates import plan_candidates
-from tuning.configs.resources import HostResources
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.presets.candidates import plan_candidates
 from tuning.errors import InvalidDataFile, UnknownTemplate
 from tuning.study_templates import load_template, template_names
 from tuning.study_templates.loader import HERE, read_template

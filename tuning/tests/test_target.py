@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.servers.binary import Flavour
-from tuning.configs.settled import RELEASES
-from tuning.configs.target import ServerTraits, parse_traits, parse_version
+from tuning.catalogue.target import ServerTraits, parse_traits, parse_version
+from tuning.configs.translation.settled import RELEASES
 
 
 def test_every_release_in_scope_is_read() -> None:

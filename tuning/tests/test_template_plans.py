@@ -9,15 +9,15 @@ import pytest
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
-from tuning.configs.candidates import PlannedCandidate, plan_candidates
-from tuning.configs.circumstances import Circumstances
-from tuning.configs.gate import durability_of
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.check import durability_of
+from tuning.configs.gate.circumstances import Circumstances
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
-from tuning.configs.resources import HostResources
-from tuning.configs.target import ServerTraits
+from tuning.configs.presets.candidates import PlannedCandidate, plan_candidates
 from tuning.errors import InvalidConfig, InvalidDataFile
-from tuning.services.forecast import template_seconds
+from tuning.studies.forecast import template_seconds
 from tuning.study_templates import load_template, template_names
 from tuning.study_templates.amounts import read_amount
 from tuning.study_templates.loader import StudyTemplate, read_template

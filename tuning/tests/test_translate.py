@@ -6,11 +6,11 @@ import pytest
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
-from tuning.configs.gate import check_knobs, durability_of
+from tuning.catalogue.target import ServerTraits, parse_version
+from tuning.configs.gate.check import check_knobs, durability_of
 from tuning.configs.notes import Action
-from tuning.configs.presets import load_preset, preset_names
-from tuning.configs.target import ServerTraits, parse_version
-from tuning.configs.translate import Translation, translate, translate_knobs
+from tuning.configs.presets.loader import load_preset, preset_names
+from tuning.configs.translation.translate import Translation, translate, translate_knobs
 
 SERVERS = [
     "mysql 5.7.42",

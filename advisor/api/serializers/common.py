@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.knob import Durability
-from tuning.configs.target import parse_traits
+from tuning.catalogue.target import parse_traits
 from tuning.export import FORMATS
 
 CLASSES = [one.value for one in Durability]

@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from advisor.api.serializers.common import CLASSES
+from tuning.configs.gate.stages import Stage
 from tuning.configs.notes import Action
-from tuning.configs.stages import Stage
 
 
 class ProblemSerializer(serializers.Serializer[Any]):

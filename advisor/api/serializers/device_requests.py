@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import KINDS, StrictSerializer
 from advisor.ids import MOST_ID
-from advisor.pages.device_forms import (
+from advisor.pages.device.forms import (
     LEAST_MEMORY_MB,
     MOST_MEMORY_MB,
     OF_ITS_OWN_KIND,
@@ -17,11 +17,11 @@ from advisor.pages.device_forms import (
     is_throttling,
 )
 from benchmarks.emulation.shipped import shipped_profiles
+from benchmarks.inventory.devices import NATIVE, DeviceRequest
 from benchmarks.models import Device
 from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
-from benchmarks.services.devices import NATIVE, DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
-from tuning.services.devices import MB, request_for
+from tuning.studies.devices import MB, request_for
 
 
 class DeviceRequestSerializer(StrictSerializer):

@@ -17,15 +17,15 @@ from advisor.api.serializers.common import (
 )
 from advisor.api.serializers.device_requests import StudyDeviceSerializer, device_request
 from advisor.ids import MOST_ID
-from advisor.pages.config_texts import MOST_CONFIGS
-from advisor.pages.study_devices import MOST_DEVICES
-from benchmarks.services.devices import DeviceRequest
+from advisor.pages.new_study.config_texts import MOST_CONFIGS
+from advisor.pages.new_study.devices import MOST_DEVICES
+from benchmarks.inventory.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
-from tuning.configs.candidates import LONGEST_NAME
-from tuning.configs.cnf import MOST_CONFIG_BYTES
-from tuning.configs.target import ServerTraits
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.files.cnf import MOST_CONFIG_BYTES
+from tuning.configs.presets.candidates import LONGEST_NAME
 from tuning.export import ExportRequest
-from tuning.services.requests import LARGEST, MOST_MINUTES, StudyRequest
+from tuning.studies.request import LARGEST, MOST_MINUTES, StudyRequest
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):

@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from advisor.api.serializers.common import CLASSES
-from tuning.claims import FindingKind
 from tuning.statistics.data import Metric
+from tuning.study_templates.evaluation import FindingKind
 
 
 class ClaimSerializer(serializers.Serializer[Any]):

@@ -22,16 +22,16 @@ from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
-from benchmarks.services.devices import NATIVE, DeviceRequest
+from benchmarks.inventory.devices import NATIVE, DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.knob import Durability
-from tuning.configs.cnf import read_cnf
+from tuning.configs.files.cnf import read_cnf
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export import FORMATS
 from tuning.models import Study, StudyState
-from tuning.services.devices import MB
-from tuning.services.requests import BadRequest, StudyRequest, origin_of
-from tuning.services.studies import cancel_study, create_study
+from tuning.studies.devices import MB
+from tuning.studies.lifecycle import cancel_study, create_study
+from tuning.studies.request import BadRequest, StudyRequest, origin_of
 
 # Those that need no more than the recommendation.
 _FORMATS = [name for name, form in FORMATS.items() if not form.needs_current]

@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from tuning.catalogue.reference import reference_page
-from tuning.catalogue.whitepaper import whitepaper_page
+from tuning.knob_docs.reference import reference_page
+from tuning.knob_docs.whitepaper import whitepaper_page
 
 PAGES = {"knobs.md": reference_page, "whitepaper-parameters.md": whitepaper_page}
 

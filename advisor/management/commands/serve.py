@@ -21,8 +21,8 @@ from advisor.terminal.report import print_ranking
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
-from tuning.services.requests import StudyRequest
-from tuning.services.studies import create_study
+from tuning.studies.lifecycle import create_study
+from tuning.studies.request import StudyRequest
 
 WATCH_SECONDS = 1.0
 

@@ -15,7 +15,7 @@ from tuning.statistics.data import Metric, Table
 from tuning.statistics.fit import fit
 from tuning.statistics.proof.methods import METHODS, rows_treatment
 from tuning.statistics.proof.noise import Scenario
-from tuning.statistics.racing import FIRST_LOOK, decided, drop_alpha, keep
+from tuning.strategy.racing import FIRST_LOOK, decided, drop_alpha, keep
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from tuning.statistics.analysis import analyse
-from tuning.statistics.budget import plan
 from tuning.statistics.data import Observation
 from tuning.statistics.proof.noise import scenarios
 from tuning.statistics.proof.simulate import draw, race
-from tuning.statistics.racing import (
+from tuning.statistics.tests.helpers import BASE, cut, names, ok, study
+from tuning.strategy.budget import plan
+from tuning.strategy.racing import (
     DECIDE_ALPHA,
     DROP_ALPHA,
     FIRST_DECISION,
@@ -25,7 +26,6 @@ from tuning.statistics.racing import (
     drop_alpha,
     next_block,
 )
-from tuning.statistics.tests.helpers import BASE, cut, names, ok, study
 
 PLENTY = Budget(runs_left=10_000)
 

@@ -1,0 +1,1 @@
+"""Checking a my.cnf without a study."""

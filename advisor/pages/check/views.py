@@ -1,0 +1,93 @@
+"""Checking a my.cnf without a study: what would become of every line. Nothing is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from advisor.pages.check.report import check_view
+from advisor.pages.export.downloads import download
+from advisor.pages.new_study.config_texts import ConfigText, pasted_configs, uploaded_configs
+from advisor.pages.new_study.forms import CheckForm
+from benchmarks.errors import BenchmarkError
+from tuning.catalogue.knob import Durability
+from tuning.configs.files.cnf import MOST_CONFIG_BYTES
+from tuning.errors import TuningError
+from tuning.studies.check import CheckedText, check_text
+from tuning.studies.request import OLDER
+
+# Values of `action`: without one the result is shown.
+DOWNLOAD, TRANSLATED = "download", "translated"
+NAME = "my.cnf"
+NOT_ACCEPTED = "There is no file before this is accepted."
+
+
+@require_http_methods(["GET", "POST"])
+def check_config(request: HttpRequest) -> HttpResponse:
+    """The empty form; on POST the result beside it, or the resulting my.cnf as a file."""
+    if request.method == "GET":
+        return _page(request, CheckForm())
+    action = request.POST.get("action", "")
+    posted = request.POST.copy()
+    if action == TRANSLATED:
+        posted["translate_from"] = OLDER
+    form = CheckForm(posted)
+    config, errors = _given(request)
+    if not form.is_valid() or errors or config is None:
+        return _page(request, form, config, errors, status=400)
+    try:
+        checked = _check(form, config)
+    except (TuningError, BenchmarkError) as error:
+        form.add_error("target" if isinstance(error, BenchmarkError) else None, str(error))
+        return _page(request, form, config, status=400)
+    if action != DOWNLOAD or not checked.cnf:
+        return _page(request, form, config, checked=checked)
+    if checked.durability > form.cleaned_data["acknowledge"]:
+        form.add_error("acknowledge", NOT_ACCEPTED)
+        return _page(request, form, config, checked=checked, status=400)
+    return download(NAME, "text/plain; charset=utf-8", checked.cnf)
+
+
+def _given(request: HttpRequest) -> tuple[ConfigText | None, list[str]]:
+    """The file that was chosen, else the text that was pasted, and what is wrong with it."""
+    found, errors = uploaded_configs(request.FILES.getlist("config_file"))
+    if not found and not errors:
+        found, errors = pasted_configs([NAME], [request.POST.get("config_text", "")])
+        if not request.POST.get("config_text", "").strip():
+            errors = ["Choose a file or paste its text."]
+    return (found[0] if found else None), errors
+
+
+def _check(form: CheckForm, config: ConfigText) -> CheckedText:
+    data = form.cleaned_data
+    return check_text(
+        config.data,
+        name=config.name,
+        target=data["target"],
+        translate_from=data["translate_from"],
+        durability=data["durability"],
+        connections=data["connections"],
+    )
+
+
+def _page(
+    request: HttpRequest,
+    form: CheckForm,
+    config: ConfigText | None = None,
+    errors: list[str] | None = None,
+    *,
+    checked: CheckedText | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    context: dict[str, Any] = {
+        "form": form,
+        "config": config,
+        "config_errors": errors or [],
+        "is_unsafe": checked is not None and checked.durability > Durability.D0,
+        "check": checked and check_view(checked),
+        "most_kib": MOST_CONFIG_BYTES // 1024,
+    }
+    return render(request, "configs/check.html", context, status=status)

@@ -1,0 +1,1 @@
+"""The devices side by side."""

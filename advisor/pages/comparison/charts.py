@@ -1,0 +1,251 @@
+"""The charts of the device comparison: what each shows, and which figure it repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+from django.db.models import F
+from django.db.models.functions import Coalesce
+
+from advisor.charts.comparison import (
+    BySetting,
+    DeviceLine,
+    OverSeconds,
+    SecondsLine,
+    by_setting_figure,
+    device_colour,
+    over_seconds_figure,
+)
+from benchmarks.models import Sample
+from tuning import published
+from tuning.comparison.devices import Comparison
+from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
+
+BY_CONNECTIONS, OVER_SECONDS = "by connections", "over time"
+BY_IO_CAPACITY = "by innodb_io_capacity"
+
+
+@dataclass(frozen=True)
+class ChartWords:
+    """A chart: `field` is one of `Cell`, or of Sample for those over time; `axis` has the unit."""
+
+    key: str
+    title: str
+    figures: tuple[int, ...]
+    kind: str
+    field: str
+    axis: str
+    unit: str
+    note: str = ""
+    scale: float = 1.0
+
+    @property
+    def repeats(self) -> str:
+        """The whitepaper's figures, as people cite them."""
+        numbers = " and ".join(map(str, self.figures))
+        return f"Figure{'s' if len(self.figures) > 1 else ''} {numbers}"
+
+
+CHARTS = (
+    ChartWords(
+        "throughput",
+        "Throughput",
+        (10,),
+        BY_CONNECTIONS,
+        "tpmP",
+        "tpmP, New-Orders per minute",
+        "tpmP",
+        "More is better. Where a line turns flat, more connections stop paying.",
+    ),
+    ChartWords(
+        "io-capacity",
+        "Throughput",
+        (11,),
+        BY_IO_CAPACITY,
+        "tpmP",
+        "tpmP, New-Orders per minute",
+        "tpmP",
+        "Configs that differ in nothing but innodb_io_capacity and its maximum.",
+    ),
+    ChartWords(
+        "new-orders",
+        "New-Orders over time",
+        (12,),
+        OVER_SECONDS,
+        "new_orders",
+        "New-Orders per second",
+        "New-Orders/s",
+    ),
+    ChartWords(
+        "p95",
+        "95th-percentile response time of New-Order",
+        (13,),
+        BY_CONNECTIONS,
+        "p95_ms",
+        "p95 response time, ms",
+        "ms",
+        "Less is better.",
+    ),
+    ChartWords(
+        "max",
+        "Slowest New-Order",
+        (14,),
+        BY_CONNECTIONS,
+        "max_ms",
+        "maximum response time, ms",
+        "ms",
+        "Less is better. One transaction decides it: expect it to vary.",
+    ),
+    ChartWords(
+        "p95-over-time",
+        "95th percentile of each second",
+        (15,),
+        OVER_SECONDS,
+        "p95_ms",
+        "p95 of the second, ms",
+        "ms",
+        "Less is better. Runs made before this figure was kept have none.",
+    ),
+    ChartWords(
+        "path-length",
+        "CPU path length of the server",
+        (16, 17),
+        BY_CONNECTIONS,
+        "server_path_length",
+        "Mcycles per New-Order",
+        "Mcycles/New-Order",
+        "Less is better. Of mysqld alone; the paper's is that of a host without the driver.",
+        1e-6,
+    ),
+    ChartWords(
+        "reads",
+        "Disk reads over time",
+        (18,),
+        OVER_SECONDS,
+        "read_iops",
+        "reads per second (IOPS)",
+        "IOPS",
+        "Data device and, where there is one, log device together.",
+    ),
+    ChartWords(
+        "writes",
+        "Disk writes over time",
+        (19,),
+        OVER_SECONDS,
+        "write_iops",
+        "writes per second (IOPS)",
+        "IOPS",
+        "Data device and, where there is one, log device together.",
+    ),
+)
+
+
+def comparison_figures(
+    comparison: Comparison, connections: int | None, with_published: bool
+) -> dict[str, go.Figure]:
+    """All that have something to show, by key."""
+    number = connections_of(comparison, connections)
+    samples = _samples(comparison, number)
+    figures = {}
+    for words in CHARTS:
+        if words.kind == BY_CONNECTIONS:
+            series = _by_connections(comparison, words, with_published)
+            if any(line.points for line in series.lines):
+                figures[words.key] = by_setting_figure(series)
+        elif words.kind == BY_IO_CAPACITY:
+            if swept := _by_io_capacity(comparison, words, number):
+                figures[words.key] = by_setting_figure(swept)
+        elif lines := _over_seconds(comparison, number, samples, words.field):
+            figures[words.key] = over_seconds_figure(OverSeconds(words.axis, words.unit, lines))
+    return figures
+
+
+def connections_of(comparison: Comparison, asked: int | None) -> int | None:
+    """The number that the charts over time are of: the one asked for, if it was measured."""
+    return asked if asked in comparison.connections else comparison.usual_connections
+
+
+def _by_connections(comparison: Comparison, words: ChartWords, with_published: bool) -> BySetting:
+    lines = []
+    for place, device in enumerate(comparison.devices):
+        points = {}
+        for number in comparison.connections:
+            cell = comparison.cell(device, number)
+            found = getattr(cell, words.field) if cell else None
+            if found is not None:
+                points[number] = found
+        name, is_emulated = comparison.names[device.pk], device.emulation is not None
+        lines.append(DeviceLine(name, device_colour(place), is_emulated, points))
+    layer, note = _layer(words.key) if with_published else ({}, "")
+    return BySetting(words.axis, words.unit, lines, layer, note, words.scale)
+
+
+def _by_io_capacity(
+    comparison: Comparison, words: ChartWords, connections: int | None
+) -> BySetting | None:
+    sweep = io_capacity_sweep(comparison.measured, connections)
+    if sweep is None:
+        return None
+    lines = [
+        DeviceLine(
+            comparison.names[device.pk],
+            device_colour(place),
+            device.emulation is not None,
+            sweep.tpmP[device.pk],
+        )
+        for place, device in enumerate(comparison.devices)
+        if device.pk in sweep.tpmP
+    ]
+    return BySetting(
+        words.axis, words.unit, lines, {}, setting=f"{KNOB}, {sweep.connections} connections"
+    )
+
+
+def _layer(key: str) -> tuple[Mapping[str, Mapping[int, float | None]], str]:
+    """What was published for that chart, and what to say of it in its name."""
+    if key == "throughput":
+        return published.table("throughput_by_connections").by_device("tpmP"), ""
+    if key == "path-length":
+        return published.path_lengths(), " (computed)"
+    return {}, ""
+
+
+Samples = Mapping[int, list[Mapping[str, Any]]]
+
+
+def _samples(comparison: Comparison, connections: int | None) -> Samples:
+    """By run, the measured seconds of the run in the middle of each device's."""
+    runs = [
+        cell.middle_run
+        for device in comparison.devices
+        if connections is not None and (cell := comparison.cell(device, connections))
+    ]
+    found: dict[int, list[Mapping[str, Any]]] = {run: [] for run in runs}
+    rows = (
+        Sample.objects.filter(run__in=runs, second__gte=0)
+        .order_by("run", "second")
+        .annotate(
+            read_iops=F("data_read_iops") + Coalesce("log_read_iops", 0.0),
+            write_iops=F("data_write_iops") + Coalesce("log_write_iops", 0.0),
+        )
+        .values("run_id", "new_orders", "p95_ms", "read_iops", "write_iops")
+    )
+    for row in rows:
+        found[row["run_id"]].append(row)
+    return found
+
+
+def _over_seconds(
+    comparison: Comparison, connections: int | None, samples: Samples, field: str
+) -> list[SecondsLine]:
+    lines = []
+    for place, device in enumerate(comparison.devices):
+        cell = None if connections is None else comparison.cell(device, connections)
+        values = [row[field] for row in samples[cell.middle_run]] if cell else []
+        if any(value is not None for value in values):
+            name = comparison.names[device.pk]
+            lines.append(SecondsLine(name, device_colour(place), values))
+    return lines

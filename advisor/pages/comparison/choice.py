@@ -1,0 +1,52 @@
+"""What a reader of the device comparison chose, from the address and back into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from tuning.comparison.devices import BEST
+
+
+@dataclass(frozen=True)
+class ComparisonChoice:
+    """`family` and `config` are keys, `connections` those of the charts over time; what is empty
+    is for the page to choose. `published`: whether the published layer is shown.
+    """
+
+    family: str = ""
+    config: str = BEST
+    connections: int | None = None
+    published: bool = False
+
+    @property
+    def query(self) -> str:
+        """The choice as the end of an address; "" for the usual one."""
+        chosen = {
+            "family": self.family,
+            "config": "" if self.config == BEST else self.config,
+            "connections": "" if self.connections is None else str(self.connections),
+            "published": "1" if self.published else "",
+        }
+        return urlencode({name: value for name, value in chosen.items() if value})
+
+    @property
+    def switched(self) -> ComparisonChoice:
+        """The same with the published layer the other way."""
+        return replace(self, published=not self.published)
+
+
+def comparison_choice(asked: QueryDict) -> ComparisonChoice:
+    """Read from an address; what cannot be read is left to the page."""
+    number = asked.get("connections", "")
+    return ComparisonChoice(
+        family=asked.get("family", ""),
+        config=asked.get("config", "") or BEST,
+        # Nobody opens a million connections; int() of thousands of digits would be refused.
+        connections=int(number)
+        if number.isascii() and number.isdigit() and len(number) < 7
+        else None,
+        published=asked.get("published") == "1",
+    )

@@ -1,0 +1,193 @@
+"""What the page of the device comparison shows; the template only lays it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from advisor.pages.comparison.charts import CHARTS, ChartWords, connections_of
+from advisor.pages.comparison.choice import ComparisonChoice
+from advisor.wording.formatting import ABSENT, decimals
+from benchmarks.models import Device
+from tuning import published
+from tuning.comparison.comparable_runs import chosen_family, families, labels
+from tuning.comparison.devices import BEST, Cell, Comparison, compare
+from tuning.statistics.ratios import Ratio, ladder, ratio, spread
+
+Cells = list[tuple[published.Column, str]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """So many connections: a cell for each device, a ratio for each pair."""
+
+    connections: int
+    cells: list[Cell | None]
+    ratios: list[Ratio | None]
+
+
+@dataclass(frozen=True)
+class PublishedLine:
+    """So many connections, figures as the source prints them; the ratios follow from these."""
+
+    connections: int
+    figures: list[str]
+    ratios: list[Ratio | None]
+
+
+@dataclass(frozen=True)
+class PublishedFigures:
+    """A published table by device, slowest first; `pairs` only where ratios are shown."""
+
+    table: published.PublishedTable
+    place: str
+    title: str
+    devices: list[str]
+    pairs: list[tuple[str, str]]
+    lines: list[PublishedLine]
+
+
+@dataclass(frozen=True)
+class ChartView:
+    """A chart, and what the text of the paper says of the figures that it repeats."""
+
+    words: ChartWords
+    statements: list[published.Statement]
+    has_layer: bool
+
+
+def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
+    """Everything on the page."""
+    found = families()
+    family = chosen_family(found, choice.family)
+    context: dict[str, Any] = {"choice": choice, **_published()}
+    if family is None:
+        return context
+    comparison = compare(family, choice.config)
+    is_config_gone = choice.config != BEST and comparison.choice is None
+    number = connections_of(comparison, choice.connections)
+    told = labels(found)
+    return context | {
+        # Charts and links keep to what is shown, also when something newer is measured meanwhile.
+        "choice": replace(
+            choice,
+            family=family.key,
+            config=BEST if is_config_gone else choice.config,
+            connections=number,
+        ),
+        "is_config_gone": is_config_gone,
+        "comparison": comparison,
+        "families": [(one, told[one.key]) for one in found],
+        "family_text": told[family.key],
+        "devices": [(device, comparison.names[device.pk]) for device in comparison.devices],
+        "pairs": [
+            tuple(comparison.names[device.pk] for device in pair) for pair in comparison.pairs
+        ],
+        "lines": _lines(comparison),
+        "detail": _detail(comparison),
+        "single_runs": any(cell.tpmP.runs == 1 for cell in comparison.cells.values()),
+        "charts": _charts(),
+    }
+
+
+def _lines(comparison: Comparison) -> list[Line]:
+    return [
+        Line(
+            number,
+            [comparison.cell(device, number) for device in comparison.devices],
+            comparison.ratios(number),
+        )
+        for number in comparison.connections
+    ]
+
+
+def _detail(comparison: Comparison) -> list[tuple[str, Device, int, Cell]]:
+    """The figures behind the charts: name, device, connections and cell, device by device."""
+    return [
+        (comparison.names[device.pk], device, number, cell)
+        for device in comparison.devices
+        for number in comparison.connections
+        if (cell := comparison.cell(device, number))
+    ]
+
+
+def _charts() -> list[ChartView]:
+    said = published.publications().statements
+    return [
+        ChartView(
+            words,
+            [said[number] for number in words.figures if number in said],
+            words.key in ("throughput", "path-length"),
+        )
+        for words in CHARTS
+    ]
+
+
+def _published() -> dict[str, Any]:
+    throughput = published.table("throughput_by_connections")
+    cpu = published.table("cpu_by_connections")
+    shown = {throughput.name, cpu.name}
+    return {
+        "published_throughput": _figures(
+            throughput, "Table 1", "tpmP, New-Orders per minute", "tpmP", with_ratios=True
+        ),
+        "published_busy": _figures(
+            cpu, "Table 2", "CPU user + sys, % of all CPUs", "cpu_user_sys_pct", places=1
+        ),
+        "published_iowait": _figures(
+            cpu, "Table 3", "CPU I/O wait, % of all CPUs", "cpu_iowait_pct", places=1
+        ),
+        "published_others": [
+            (one, _rows(one)) for one in published.tables() if one.name not in shown
+        ],
+        "published_sources": published.publications().sources,
+    }
+
+
+def _rows(table: published.PublishedTable) -> list[Cells]:
+    """A whole table as text; what a source does not give is a dash."""
+    return [[(column, _text(row[column.name])) for column in table.columns] for row in table.rows]
+
+
+def _text(value: str | float | None) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, str):
+        return value
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def _as_printed(value: float | None, places: int | None) -> str:
+    """With so many places, or as many as it has; "NA" for a run that could not be completed."""
+    if value is None:
+        return "NA"
+    return _text(value) if places is None else decimals(value, places)
+
+
+def _figures(
+    table: published.PublishedTable,
+    place: str,
+    title: str,
+    figure: str,
+    *,
+    places: int | None = None,
+    with_ratios: bool = False,
+) -> PublishedFigures:
+    figures = table.by_device(figure)
+    devices = list(figures)
+    steps = ladder(len(devices)) if with_ratios else []
+    numbers = sorted({number for line in figures.values() for number in line})
+    lines = [
+        PublishedLine(
+            number,
+            [_as_printed(figures[device].get(number), places) for device in devices],
+            [
+                ratio(*(spread([figures[devices[place]].get(number)]) for place in step))
+                for step in steps
+            ],
+        )
+        for number in numbers
+    ]
+    return PublishedFigures(
+        table, place, title, devices, [(devices[a], devices[b]) for a, b in steps], lines
+    )

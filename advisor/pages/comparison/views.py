@@ -1,0 +1,34 @@
+"""The user's devices side by side, after the whitepaper's tables and figures."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from advisor.charts.payload import charts_payload
+from advisor.pages.comparison.charts import comparison_figures
+from advisor.pages.comparison.choice import comparison_choice
+from advisor.pages.comparison.context import comparison_context
+from tuning.comparison.comparable_runs import chosen_family, families
+from tuning.comparison.devices import compare
+
+
+@require_GET
+def device_comparison(request: HttpRequest) -> HttpResponse:
+    """Tables, charts and, when it is switched on, the published layer."""
+    choice = comparison_choice(request.GET)
+    return render(request, "comparison/detail.html", comparison_context(choice))
+
+
+@require_GET
+def device_comparison_charts(request: HttpRequest) -> JsonResponse:
+    """The figures by key; none before something was measured."""
+    choice = comparison_choice(request.GET)
+    family = chosen_family(families(), choice.family)
+    if family is None:
+        return JsonResponse({"charts": {}})
+    figures = comparison_figures(
+        compare(family, choice.config), choice.connections, choice.published
+    )
+    return JsonResponse(charts_payload(figures))

@@ -1,0 +1,1 @@
+"""The devices, and one of them with its probes."""

@@ -1,0 +1,150 @@
+"""An array on its device's page: what its disks promise against what a probe of it measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from advisor.pages.device.forms import OneDiskForm
+from benchmarks.models import Device, Probe, ProbeState
+from benchmarks.probe.arrays import Comparison, Figures, RaidLevel, array_of, compare, figures_of
+from benchmarks.probe.result import ProbeResult
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind
+
+# Name of the figure, unit, and its field in benchmarks.probe.arrays.Figures.
+FIGURES = {
+    "random_read_iops": ("Random read", "IOPS"),
+    "random_write_iops": ("Random write", "IOPS"),
+    "sequential_read_mb_s": ("Sequential read", "MB/s"),
+    "sequential_write_mb_s": ("Sequential write", "MB/s"),
+}
+_STRIPES = (RaidLevel.RAID5, RaidLevel.RAID6)
+
+
+@dataclass(frozen=True)
+class ArrayLine:
+    """One figure: of one disk, expected of the array, measured, and the share that was lost."""
+
+    name: str
+    unit: str
+    one_disk: float
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class ArrayView:
+    """`reason` says why nothing is compared at all; `missing` names the models of single disks
+    that no probe is known of; `sources` are the probes of single disks, by model.
+    """
+
+    identity: DeviceIdentity
+    level: str
+    disks: int
+    form: OneDiskForm
+    lines: list[ArrayLine] = field(default_factory=list)
+    sources: list[tuple[str, Probe]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    reason: str = ""
+    given: bool = False
+    has_parity: bool = False
+    not_direct: str = ""
+
+
+def array_view(
+    device: Device, found: ProbeResult | None, asked: Mapping[str, str]
+) -> ArrayView | None:
+    """None for a device that is no array. `asked` may give the figures of one disk."""
+    identity = found.device if found else device.found
+    if identity is None or not identity.raid_level:
+        return None
+    form = OneDiskForm(asked) if any(name in asked for name in FIGURES) else OneDiskForm()
+    known = array_of(identity)
+    if known is None:
+        words = {
+            "hardware": "A hardware controller shows neither level nor members of its array.",
+            "unknown": "The level of this array cannot be seen from here.",
+        }
+        reason = words.get(
+            identity.raid_level, f"There is no formula for {identity.raid_level} with its disks."
+        )
+        return ArrayView(identity, identity.raid_level, identity.raid_disks, form, reason=reason)
+    level, disks = known
+    parity = level in _STRIPES
+    if device.emulation_label:
+        reason = "The limits of an emulated device are not those of the array."
+        return ArrayView(identity, level, disks, form, reason=reason, has_parity=parity)
+    members, sources, missing = _single_disks(device, identity)
+    given = _given(form)
+    if given is not None:
+        members, sources, missing = [given], [], []
+    lines: list[ArrayLine] = []
+    if found is not None and not missing:
+        lines = _lines(level, disks, members, found)
+    return ArrayView(
+        identity,
+        level,
+        disks,
+        form,
+        lines=lines,
+        sources=sources,
+        missing=missing,
+        reason="" if found else "The array itself is not probed yet.",
+        given=given is not None,
+        has_parity=parity,
+        not_direct=found.direct_missing if found else "",
+    )
+
+
+def _lines(
+    level: RaidLevel, disks: int, members: list[Figures], found: ProbeResult
+) -> list[ArrayLine]:
+    lines = []
+    for comparison in compare(level, disks, members, figures_of(found)):
+        name, unit = FIGURES[comparison.figure]
+        slowest = min(getattr(member, comparison.figure) for member in members)
+        lines.append(ArrayLine(name, unit, slowest, comparison))
+    return lines
+
+
+def _given(form: OneDiskForm) -> Figures | None:
+    if not form.is_bound or not form.is_valid():
+        return None
+    values = {name: form.cleaned_data[name] for name in FIGURES}
+    return Figures(**values) if any(value is not None for value in values.values()) else None
+
+
+def _single_disks(
+    device: Device, identity: DeviceIdentity
+) -> tuple[list[Figures], list[tuple[str, Probe]], list[str]]:
+    """The newest good probe of a single disk of each member's model on the array's host."""
+    models = sorted({member.model for member in identity.members})
+    if not models:
+        return [], [], ["its members, which cannot be seen,"]
+    figures, sources, missing = [], [], []
+    for model in models:
+        probe = _probe_of(device, model)
+        result = probe.found if probe else None
+        if probe is None or result is None:
+            missing.append(model or "a member without a model name")
+        else:
+            figures.append(figures_of(result))
+            sources.append((model, probe))
+    return figures, sources, missing
+
+
+def _probe_of(device: Device, model: str) -> Probe | None:
+    if not model:
+        return None
+    return (
+        Probe.objects.filter(
+            device__host=device.host_id,
+            device__model=model,
+            device__emulation_label="",
+            state=ProbeState.OK,
+        )
+        .exclude(device__discovered_kind=DeviceKind.RAID)
+        .select_related("device")
+        .order_by("-pk")
+        .first()
+    )

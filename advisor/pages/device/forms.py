@@ -1,0 +1,193 @@
+"""The forms of the device pages; the services have the last word on what they ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django import forms
+
+from benchmarks.emulation.profile import LEAST_MEMORY_BYTES
+from benchmarks.emulation.shipped import shipped_profiles
+from benchmarks.errors import BenchmarkError
+from benchmarks.inventory.devices import NATIVE, DeviceRequest
+from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
+from benchmarks.storage.kinds import DeviceKind
+from tuning.errors import TuningError
+from tuning.studies.devices import MB
+
+LEAST_MEMORY_MB = -(-LEAST_MEMORY_BYTES // MB)
+MOST_MEMORY_MB = 16_000_000
+# Twice the fastest array sold, and far below where a chart or a product of it overflows.
+MOST_FIGURE = 1e9
+
+KIND_WORDS = {
+    DeviceKind.HDD: "hdd: hard disk",
+    DeviceKind.SATA_SSD: "sata-ssd: SSD on SATA",
+    DeviceKind.SAS_SSD: "sas-ssd: SSD on SAS",
+    DeviceKind.NVME: "nvme: SSD on NVMe",
+    DeviceKind.RAID: "raid: an array",
+    DeviceKind.TMPFS: "tmpfs: memory",
+    DeviceKind.NETWORK: "network: a network file system",
+    DeviceKind.OTHER: "other",
+}
+KINDS = [(kind.value, words) for kind, words in KIND_WORDS.items()]
+
+OF_ITS_OWN_KIND = "An emulated device is of the kind it stands for: leave this empty."
+
+# Which field a service's error belongs beside, by its code.
+_FIELD_OF_CODE = {"device_unusable": "path", "emulation_unavailable": "emulate"}
+
+
+class _PlainForm(forms.Form):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.widget.attrs.setdefault("autocomplete", "off")
+
+
+class AddDeviceForm(_PlainForm):
+    """A directory on a device of this host, perhaps with limits."""
+
+    path = forms.CharField(
+        label="Directory for the data",
+        max_length=1024,
+        help_text="It must exist and be writable; everything of the advisor goes below it.",
+    )
+    log_dir = forms.CharField(
+        label="Directory for the redo logs",
+        required=False,
+        max_length=1024,
+        help_text="On another device. Empty: the redo logs are with the data.",
+    )
+    emulate = forms.ChoiceField(
+        label="Emulate a slower device",
+        required=False,
+        help_text="Sets limits around mysqld. Probe the device as it is first: then they are "
+        "scaled to it.",
+    )
+    memory_mb = forms.IntegerField(
+        label="Memory limit, MB",
+        required=False,
+        min_value=LEAST_MEMORY_MB,
+        max_value=MOST_MEMORY_MB,
+        help_text="Of mysqld with its page cache. Empty: none, or for an emulated device one that "
+        "suits a small dataset.",
+    )
+    kind = forms.ChoiceField(
+        required=False,
+        help_text="Only if you know better than what is found, as with virtual disks.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        profiles = [
+            (name, f"{name}: {profile.title}") for name, profile in shipped_profiles().items()
+        ]
+        set_choices(self, "emulate", [("", "No: the device as it is"), *profiles])
+        set_choices(self, "kind", [("", "As it is found"), *KINDS])
+
+    def clean_path(self) -> Path:
+        return directory(self.cleaned_data["path"])
+
+    def clean_log_dir(self) -> Path | None:
+        text = self.cleaned_data["log_dir"]
+        return directory(text) if text else None
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("kind") and is_throttling(data.get("emulate")):
+            self.add_error("kind", OF_ITS_OWN_KIND)
+        return data
+
+    def device_request(self) -> DeviceRequest:
+        """The request that the cleaned fields stand for."""
+        data = self.cleaned_data
+        memory_mb = data["memory_mb"]
+        return DeviceRequest(
+            path=data["path"],
+            log_dir=data["log_dir"],
+            emulate=data["emulate"],
+            memory_bytes=None if memory_mb is None else memory_mb * MB,
+            kind=DeviceKind(data["kind"]) if data["kind"] else None,
+        )
+
+    def add_refusal(self, error: TuningError | BenchmarkError) -> None:
+        """Show a service's error beside the field it is about, or above the form."""
+        field = _FIELD_OF_CODE.get(error.code)
+        log_dir = self.cleaned_data.get("log_dir")
+        if field == "path" and log_dir and is_about(str(error), log_dir):
+            field = "log_dir"
+        self.add_error(field, str(error))
+
+
+class KindForm(_PlainForm):
+    """The user's word for what a device is; "" takes it back."""
+
+    kind = forms.ChoiceField(label="Kind", required=False)
+
+    def __init__(self, *args: Any, discovered: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        found = f"As it was found: {discovered}" if discovered else "As it was found"
+        set_choices(self, "kind", [("", found), *KINDS])
+
+    def clean_kind(self) -> DeviceKind | None:
+        text = self.cleaned_data["kind"]
+        return DeviceKind(text) if text else None
+
+
+class ProbeForm(_PlainForm):
+    """How long a probe is to take."""
+
+    seconds = forms.IntegerField(
+        label="Seconds",
+        min_value=int(SHORTEST_S),
+        max_value=int(LONGEST_S),
+        initial=int(USUAL_S),
+        help_text=f"{SHORTEST_S:.0f} to {LONGEST_S:.0f}; longer is steadier.",
+    )
+
+
+class OneDiskForm(_PlainForm):
+    """What one disk of an array does, where no probe of such a disk can tell."""
+
+    random_read_iops = forms.FloatField(label="Random read, IOPS", required=False)
+    random_write_iops = forms.FloatField(label="Random write, IOPS", required=False)
+    sequential_read_mb_s = forms.FloatField(label="Sequential read, MB/s", required=False)
+    sequential_write_mb_s = forms.FloatField(label="Sequential write, MB/s", required=False)
+
+    def clean(self) -> dict[str, Any]:
+        for name in self.fields:
+            value = self.cleaned_data.get(name)
+            if value is not None and not 0 < value <= MOST_FIGURE:
+                self.add_error(name, f"Expected a figure above zero, at most {MOST_FIGURE:,.0f}.")
+        return self.cleaned_data
+
+
+def directory(text: str) -> Path:
+    """The directory that is meant, as the services spell it in their errors."""
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError:
+        raise forms.ValidationError("There is no such user's home directory.") from None
+
+
+def is_throttling(emulate: str | None) -> bool:
+    """Whether a request's `emulate` makes a slower device of it, of a kind of its own."""
+    return emulate not in (None, "", NATIVE)
+
+
+def is_about(message: str, named: Path) -> bool:
+    """Whether a service's error is about the directory: it begins with its absolute path."""
+    try:
+        meant = named.expanduser().absolute()
+    except RuntimeError:  # of a user there is not: the services leave it as it is
+        meant = named
+    return message.startswith(f"{meant}:")
+
+
+def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
+    """Give a field of the form its choices."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)  # noqa: S101  # for the type checker
+    field.choices = choices

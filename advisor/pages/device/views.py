@@ -1,0 +1,207 @@
+"""The list of devices, one device's page, its probes, and what a user may change of it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from advisor.charts.payload import charts_payload
+from advisor.charts.probe import probe_figures
+from advisor.pages.device.array import array_view
+from advisor.pages.device.context import (
+    advise_command,
+    answers_for,
+    device_lines,
+    layers_of,
+    studies_on,
+)
+from advisor.pages.device.forms import AddDeviceForm, KindForm, ProbeForm
+from advisor.pages.device.probe import probe_view, step_words, waits_for
+from advisor.wording.words import how_sure
+from benchmarks.errors import BenchmarkError
+from benchmarks.inventory.devices import correct_kind
+from benchmarks.models import ACTIVE_PROBE_STATES, Device, Probe, ProbeState
+from tuning.errors import TuningError
+from tuning.studies.devices import register_device
+from tuning.studies.probing import cancel_probe, start_probe
+from tuning.studies.request import BadRequest
+
+
+@require_http_methods(["GET", "POST"])
+def device_list(request: HttpRequest) -> HttpResponse:
+    """All devices, those in use first; on POST one more, or what is wrong beside the fields."""
+    form = AddDeviceForm(request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        try:
+            device = register_device(form.device_request())
+        except (TuningError, BenchmarkError) as error:
+            form.add_refusal(error)
+        else:
+            messages.success(request, "This is what was found. A probe shows what it can do.")
+            return redirect("device-detail", pk=device.pk)
+    rows = Device.objects.select_related("host").order_by("host__name", "data_dir", "pk")
+    lines = device_lines(rows)
+    context = {
+        "form": form,
+        "lines": [line for line in lines if line.device.retired_at is None],
+        "retired": [line for line in lines if line.device.retired_at is not None],
+        "probing": any(line.active for line in lines),
+        "several_hosts": len({line.device.host_id for line in lines}) > 1,
+    }
+    status = 400 if form.is_bound else 200
+    return render(request, "devices/list.html", context, status=status)
+
+
+@require_GET
+def device_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """One device: what it is, what its newest probe found, what was best on it so far."""
+    return render(request, "devices/detail.html", _device_context(_device(pk), request))
+
+
+@require_GET
+def device_live(request: HttpRequest, pk: int) -> HttpResponse:
+    """What htmx asks for every two seconds while a probe of the device is under way.
+
+    The newest result comes along, to be swapped out of band, only when `seen` is not its stamp.
+    """
+    device = _device(pk)
+    context = _live_context(device)
+    if request.GET.get("seen") != context["stamp"]:
+        context = _device_context(device, request) | {"swaps_results": True}
+    return render(request, "devices/_live_answer.html", context)
+
+
+@require_POST
+def device_kind(request: HttpRequest, pk: int) -> HttpResponse:
+    """The user's word for the kind; an empty one takes it back."""
+    device = _device(pk)
+    form = KindForm(request.POST, discovered=device.discovered_kind, auto_id="kind_%s")
+    if form.is_valid():
+        try:
+            correct_kind(device, form.cleaned_data["kind"])
+        except (TuningError, BenchmarkError) as error:
+            form.add_error("kind", str(error))
+        else:
+            messages.success(request, f"The kind that counts is {device.kind}.")
+            return redirect("device-detail", pk=pk)
+    context = _device_context(_device(pk), request) | {"kind_form": form}
+    return render(request, "devices/detail.html", context, status=400)
+
+
+@require_POST
+def device_probe(request: HttpRequest, pk: int) -> HttpResponse:
+    """Begin a probe, or the device's page with what is wrong beside the field."""
+    device = _device(pk)
+    form = ProbeForm(request.POST, auto_id="probe_%s")
+    if form.is_valid():
+        try:
+            start_probe(device, form.cleaned_data["seconds"], user=cast(User, request.user))
+        except BadRequest as error:
+            form.add_error("seconds", str(error))
+        except TuningError as error:  # one is under way, or there is another device by now
+            messages.warning(request, f"No probe was begun: {error}.")
+            return redirect("device-detail", pk=pk)
+        else:
+            return redirect("device-detail", pk=pk)
+    context = _device_context(device, request) | {"probe_form": form}
+    return render(request, "devices/detail.html", context, status=400)
+
+
+@require_POST
+def probe_cancel(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
+    row = get_object_or_404(Probe.objects.select_related("device"), pk=probe, device=pk)
+    if row.is_finished:
+        messages.warning(request, "This probe had already ended; nothing was cancelled.")
+    else:
+        cancel_probe(row)
+        messages.info(request, "Cancelling: the probe stops within seconds.")
+    return redirect("device-detail", pk=pk)
+
+
+@require_GET
+def probe_detail(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
+    """One probe of a device, whichever: what it found, or why it found nothing."""
+    device = _device(pk)
+    row = _probe(pk, probe)
+    view = probe_view(row)
+    context = {
+        "device": device,
+        "shown": row,
+        "page": request.path,
+        "view": view,
+        "layers": layers_of(view.found.device) if view else [],
+        "array": array_view(device, view.found if view else None, request.GET),
+    }
+    return render(request, "devices/probe.html", context)
+
+
+@require_GET
+def probe_charts(request: HttpRequest, pk: int, probe: int) -> JsonResponse:
+    found = _probe(pk, probe).found
+    return JsonResponse(charts_payload(probe_figures(found) if found else {}))
+
+
+def _device(pk: int) -> Device:
+    return get_object_or_404(Device.objects.select_related("host"), pk=pk)
+
+
+def _probe(device: int, probe: int) -> Probe:
+    rows = Probe.objects.select_related("device", "created_by")
+    return get_object_or_404(rows, pk=probe, device=device)
+
+
+def _live_context(device: Device) -> dict[str, Any]:
+    """What changes every second; `stamp` changes when there is something else to show."""
+    newest = device.probes.defer("result").select_related("created_by").first()
+    active = newest if newest and not newest.is_finished else None
+    return {
+        "device": device,
+        "newest": newest,
+        "active": active,
+        "step": step_words(active.step) if active else "",
+        "percent": round(active.fraction * 100) if active else 0,
+        "waits_for": waits_for(active) if active and active.state == ProbeState.QUEUED else {},
+        "stamp": "" if newest is None else f"{newest.pk}.{newest.is_finished}",
+        "probe_form": ProbeForm(auto_id="probe_%s"),
+    }
+
+
+def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
+    identity, log = device.found, device.found_for_logs
+    shown = (
+        device.probes.filter(state=ProbeState.OK).select_related("device", "created_by").first()
+    )
+    view = probe_view(shown) if shown else None
+    chosen = device.kind_correction
+    return {
+        **_live_context(device),
+        "identity": identity,
+        "layers": layers_of(identity) if identity else [],
+        "log": log,
+        "log_layers": layers_of(log) if log else [],
+        "profile": device.profile,
+        "is_throttled": device.is_throttled,
+        "page": reverse("device-detail", args=[device.pk]),
+        "kind_form": KindForm(
+            initial={"kind": chosen}, discovered=device.discovered_kind, auto_id="kind_%s"
+        ),
+        "shown": shown,
+        "view": view,
+        "probes": _ended_probes(device),
+        "array": array_view(device, view.found if view else None, request.GET),
+        "answers": [(answer, how_sure(answer)) for answer in answers_for(device)],
+        "studies": studies_on(device),
+        "command": advise_command(device),
+    }
+
+
+def _ended_probes(device: Device) -> list[Probe]:
+    """Newest first, without their results."""
+    ended = device.probes.exclude(state__in=ACTIVE_PROBE_STATES)
+    return list(ended.defer("result").select_related("created_by"))

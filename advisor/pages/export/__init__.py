@@ -1,0 +1,1 @@
+"""A recommendation as a file."""

@@ -1,0 +1,88 @@
+"""The form that asks for a recommendation as a file, and what its fields become."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from advisor.pages.new_study.config_texts import TOO_LARGE
+from advisor.wording.words import target_choices
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.target import parse_traits
+from tuning.configs.files.cnf import MOST_CONFIG_BYTES
+from tuning.errors import InvalidConfig, TuningError
+from tuning.export import FORMATS, ExportRequest
+from tuning.export.current import SOURCE
+
+# Which field an error of the export belongs beside, by its code.
+FIELD_OF_CODE = {
+    "durability_not_acknowledged": "acknowledge",
+    "current_config_needed": "current",
+    "unknown_format": "format",
+}
+
+
+class ExportForm(forms.Form):
+    """`needed` is the class that has to be acknowledged first; D0 asks for nothing."""
+
+    format = forms.ChoiceField(choices=[(name, one.title) for name, one in FORMATS.items()])
+    target = forms.ChoiceField(label="For the server", required=False)
+    current = forms.CharField(
+        label="Your my.cnf as it is now",
+        required=False,
+        strip=False,
+        widget=forms.Textarea,
+        help_text="Needed for the diff; the ways back then restore your values, not the defaults. "
+        "Nothing is stored.",
+    )
+    current_file = forms.FileField(label="Or as a file", required=False, allow_empty_file=True)
+    acknowledge = forms.BooleanField(required=False)
+
+    def __init__(
+        self, data: Any = None, files: Any = None, *, needed: Durability, measured_on: str, pk: int
+    ) -> None:
+        # A page may have several of them.
+        super().__init__(data, files, auto_id=f"id_{pk}_%s")
+        self.needed = needed
+        target = self.fields["target"]
+        assert isinstance(target, forms.ChoiceField)  # noqa: S101  # for the type checker
+        others = [(value, f"{name}, translated") for value, name in target_choices()]
+        target.choices = [("", f"{measured_on}, as measured"), *others]
+        self.fields["current"].widget.attrs |= {"spellcheck": "false", "rows": "6"}
+        for name in self.fields:
+            self.fields[name].widget.attrs["autocomplete"] = "off"
+
+    def clean(self) -> None:
+        if len(self.cleaned_data.get("current", "").encode()) > MOST_CONFIG_BYTES:
+            self.add_error("current", f"The text is {TOO_LARGE}")
+            # It is not sent back. By items(): a QueryDict unpacked would give lists.
+            self.data = dict(self.data.items()) | {"current": ""}
+        file = self.cleaned_data.get("current_file")
+        if file is not None and file.size > MOST_CONFIG_BYTES:
+            self.add_error("current_file", f"{file.name}: {TOO_LARGE}")
+
+    def export_request(self) -> ExportRequest:
+        """What the cleaned fields ask for."""
+        data = self.cleaned_data
+        file = data["current_file"]
+        current = file.read() if file is not None else data["current"].encode()
+        return ExportRequest(
+            format=data["format"],
+            target=parse_traits(data["target"]) if data["target"] else None,
+            acknowledged=self.needed if data["acknowledge"] else Durability.D0,
+            current=current if current.strip() else None,
+        )
+
+    def add_refusal(self, error: TuningError) -> None:
+        """Show an error of the export beside the field it is about."""
+        if not isinstance(error, InvalidConfig):
+            unasked = error.code == "durability_not_acknowledged"
+            text = "There is no file before this is accepted." if unasked else str(error)
+            self.add_error(FIELD_OF_CODE.get(error.code), text)
+            return
+        for problem in error.problems:
+            line = f"Line {problem.line}: " if problem.line else ""
+            name = f"{problem.name}: " if problem.name else ""
+            field = "current" if problem.source == SOURCE else "target"
+            self.add_error(field, f"{line}{name}{problem.reason}")

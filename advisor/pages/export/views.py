@@ -1,0 +1,70 @@
+"""A recommendation as a file: my.cnf, SQL, ways back, diff or JSON; shown or downloaded."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from advisor.pages.export.downloads import download
+from advisor.pages.export.recommendation import RecommendationView, recommendation_view, study_url
+from tuning.catalogue.knob import Durability
+from tuning.errors import TuningError
+from tuning.export import Exported, ExportRequest
+from tuning.models import Recommendation
+from tuning.results.exports import export_file
+
+# Value of `action`: without it the file is shown.
+DOWNLOAD = "download"
+
+
+@require_http_methods(["GET", "POST"])
+def study_export(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
+    """The form; on POST the file below it or as a download, or what is wrong beside the fields."""
+    found = _found(pk, recommendation)
+    view = recommendation_view(found, request, with_answers=request.method == "POST")
+    if request.method == "GET":
+        return _page(request, view)
+    exported = None
+    if view.form.is_valid():
+        try:
+            exported = export_file(
+                found, view.form.export_request(), study_url=study_url(found, request)
+            )
+        except TuningError as error:
+            view.form.add_refusal(error)
+    if exported is not None and request.POST.get("action") == DOWNLOAD:
+        return download(exported.file_name, exported.content_type, exported.text)
+    return _page(request, view, exported)
+
+
+@require_GET
+def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
+    """The recommended my.cnf; below D0 with `?acknowledge=D1`, else the page that asks."""
+    found = _found(pk, recommendation)
+    view = recommendation_view(found, request)
+    acknowledged = request.GET.get("acknowledge", "")
+    try:
+        wanted = ExportRequest(acknowledged=Durability(acknowledged or Durability.D0))
+        exported = export_file(found, wanted, study_url=study_url(found, request))
+    except (TuningError, ValueError):
+        return _page(request, view, status=409)
+    return download(exported.file_name, exported.content_type, exported.text)
+
+
+def _found(pk: int, recommendation: int) -> Recommendation:
+    rows = Recommendation.objects.select_related("candidate__config", "device", "study__server")
+    return get_object_or_404(rows, pk=recommendation, study_id=pk)
+
+
+def _page(
+    request: HttpRequest,
+    view: RecommendationView,
+    exported: Exported | None = None,
+    status: int | None = None,
+) -> HttpResponse:
+    context = {"view": view, "exported": exported, "study": view.recommendation.study}
+    # htmx takes the panel out of the page and swaps nothing of an error's answer.
+    is_fine = not view.form.errors or request.htmx  # type: ignore[attr-defined]
+    status = status or (200 if is_fine else 400)
+    return render(request, "recommendations/export.html", context, status=status)

@@ -1,0 +1,229 @@
+"""The form that asks for a study, and what its fields become."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django import forms
+
+from advisor.pages.device.forms import set_choices
+from advisor.pages.new_study.config_texts import ConfigText
+from advisor.pages.new_study.devices import StudyDevicesForm
+from advisor.pages.new_study.templates import template_view
+from advisor.wording.words import STUDY_MAY_HAVE, origin_choices, target_choices
+from benchmarks.errors import BenchmarkError
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.target import ServerTraits, parse_traits
+from tuning.errors import TuningError
+from tuning.studies.host_resources import logical_cpus
+from tuning.studies.request import LARGEST, MOST_MINUTES, StudyRequest
+from tuning.study_templates import StudyTemplate
+
+DEFAULT_TEMPLATE = "quick"
+SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
+
+# Which field an error of the services belongs beside, by its code.
+FIELD_OF_CODE = {
+    "not_a_server": "server",
+    "no_server_found": "server",
+    "no_driver": "driver",
+}
+YES_NO = [("", "As the template has it"), ("yes", "Yes"), ("no", "No")]
+# The largest number of connections that a study may have.
+MOST_CONNECTIONS = LARGEST["connections"]
+
+
+class ConfigFields(forms.Form):
+    """What decides how a my.cnf is read: in a new study and in a check alike."""
+
+    durability = forms.ChoiceField(
+        label="Configs may cost", required=False, choices=STUDY_MAY_HAVE, widget=forms.RadioSelect
+    )
+    translate_from = forms.ChoiceField(
+        label="My files were written for",
+        required=False,
+        help_text="Translation renames, converts or drops what changed since, line by line. "
+        "Without it, what this server does not have is refused.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        set_choices(self, "translate_from", origin_choices())
+        self.fields["durability"].initial = Durability.D0.value
+        for name in self.fields:
+            self.fields[name].widget.attrs.setdefault("autocomplete", "off")
+
+    def clean_durability(self) -> Durability:
+        return Durability(self.cleaned_data["durability"] or Durability.D0)
+
+
+class CheckForm(ConfigFields):
+    """Which server a my.cnf is to be checked for, and under what load it will run."""
+
+    target = forms.ChoiceField(
+        label="To be used on",
+        required=False,
+        help_text="Rules on memory and processors know the server of this host only.",
+    )
+    connections = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_CONNECTIONS,
+        help_text="Most at a time; for max_connections and memory. Optional.",
+    )
+    # The class that is accepted; it is asked for beside the result that needs it.
+    acknowledge = forms.CharField(required=False)
+    field_order = ["target", "translate_from", "connections", "durability"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        set_choices(self, "target", [("", "The server of this host"), *target_choices()])
+
+    def clean_acknowledge(self) -> Durability:
+        text = self.cleaned_data["acknowledge"]
+        return Durability(text) if text in list(Durability) else Durability.D0
+
+    def clean_target(self) -> ServerTraits | None:
+        text = self.cleaned_data["target"]
+        return parse_traits(text) if text else None
+
+
+class NewStudyForm(StudyDevicesForm, ConfigFields):
+    """Every field may stay empty: then the template's or the host's own value holds."""
+
+    template = forms.ChoiceField()
+    name = forms.CharField(
+        required=False, max_length=200, help_text="How the study is listed. Optional."
+    )
+    server = forms.CharField(
+        label="Server program",
+        required=False,
+        max_length=1024,
+        help_text="Path of a mysqld or mariadbd. Empty: the one on PATH, else the one brought.",
+    )
+    driver = forms.ChoiceField(
+        choices=[
+            ("auto", "tpcc-mysql if installed, else sysbench"),
+            ("tpcc-mysql", "tpcc-mysql"),
+            ("sysbench", "sysbench"),
+        ],
+        help_text="The program that sends the TPC-C transactions.",
+    )
+    warehouses = forms.IntegerField(required=False, min_value=1)
+    connections = forms.CharField(
+        required=False, help_text="One number, or several with commas: one ranking each."
+    )
+    warmup_s = forms.IntegerField(label="Warm-up, seconds", required=False, min_value=0)
+    measure_s = forms.IntegerField(label="Measured, seconds", required=False, min_value=1)
+    blocks = forms.IntegerField(
+        required=False, min_value=1, help_text="How often each candidate runs."
+    )
+    budget_minutes = forms.IntegerField(
+        label="Budget, minutes",
+        required=False,
+        min_value=1,
+        max_value=MOST_MINUTES,
+        help_text="Ends the blocks by time in place of their number. Optional.",
+    )
+    races = forms.ChoiceField(
+        label="Race",
+        required=False,
+        choices=YES_NO,
+        help_text="Drops who is measurably behind; the time goes to who is still tied.",
+    )
+    confirms = forms.ChoiceField(
+        label="Confirm the winner",
+        required=False,
+        choices=YES_NO,
+        help_text="Measures it afresh, in at least 5 pairs with the baseline.",
+    )
+    keeps_duplicates = forms.BooleanField(
+        label="Measure configs with the same effective values apart (A/A comparison)",
+        required=False,
+    )
+
+    def __init__(self, *args: Any, templates: list[StudyTemplate], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        set_choices(self, "template", [(one.name, one.title) for one in templates])
+        self.fields["template"].initial = DEFAULT_TEMPLATE
+        # app.js changes them with the choice of the template.
+        self.template_values = {one.name: _values_of(one) for one in templates}
+        chosen = str(self["template"].value())
+        self.templates_shown = [
+            template_view(one, is_chosen=one.name == chosen) for one in templates
+        ]
+        shown = self.template_values.get(chosen, {})
+        for name in SIZES:
+            self.fields[name].widget.attrs["placeholder"] = shown.get(name, "")
+
+    def clean_connections(self) -> list[int] | None:
+        text = self.cleaned_data["connections"].strip()
+        if not text:
+            return None
+        try:
+            numbers = [int(part) for part in text.split(",")]
+        except ValueError:
+            raise forms.ValidationError(
+                "Expected whole numbers with commas between them, such as 8 or 8, 32, 128."
+            ) from None
+        if min(numbers) < 1:
+            raise forms.ValidationError("Each number of connections must be at least 1.")
+        return numbers
+
+    def clean_races(self) -> bool | None:
+        return _yes_no(self.cleaned_data["races"])
+
+    def clean_confirms(self) -> bool | None:
+        return _yes_no(self.cleaned_data["confirms"])
+
+    def server_path(self) -> Path | None:
+        """The server program that was named."""
+        return Path(self.cleaned_data["server"]) if self.cleaned_data["server"] else None
+
+    def study_request(self, configs: list[ConfigText]) -> StudyRequest:
+        """The request the cleaned fields stand for."""
+        data = self.cleaned_data
+        return StudyRequest(
+            template=data["template"],
+            name=data["name"],
+            devices=self.device_requests(),
+            server=self.server_path(),
+            driver=data["driver"],
+            configs=[(config.name, config.data) for config in configs],
+            warehouses=data["warehouses"],
+            connections=data["connections"],
+            warmup_s=data["warmup_s"],
+            measure_s=data["measure_s"],
+            blocks=data["blocks"],
+            durability=data["durability"],
+            translate_from=data["translate_from"],
+            keeps_duplicates=data["keeps_duplicates"],
+            races=data["races"],
+            confirms=data["confirms"],
+            budget_minutes=data["budget_minutes"],
+        )
+
+    def most_connections(self, template: StudyTemplate) -> int:
+        """The largest number of connections that the study would have."""
+        asked: list[int] | None = self.cleaned_data["connections"]
+        return max(asked or template.connections_on(logical_cpus()))
+
+    def add_refusal(self, error: TuningError | BenchmarkError) -> None:
+        """Show a service's error beside the field it is about, or above the form."""
+        field = FIELD_OF_CODE.get(error.code) or self.field_of_refusal(error)
+        first_word = str(error).split(" ", 1)[0]
+        if field is None and error.code == "bad_request" and first_word in self.fields:
+            field = first_word
+        self.add_error(field, str(error))
+
+
+def _yes_no(text: str) -> bool | None:
+    return {"yes": True, "no": False}.get(text)
+
+
+def _values_of(template: StudyTemplate) -> dict[str, str]:
+    """What the form says of a template in its empty fields: its sizes by field."""
+    values = {name: str(getattr(template, name)) for name in SIZES if name != "connections"}
+    connections = ", ".join(map(str, template.connections_on(logical_cpus())))
+    return values | {"connections": connections}

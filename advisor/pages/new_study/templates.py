@@ -1,0 +1,46 @@
+"""A study template as the form of a new study shows it: what it asks, and on what scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from advisor.wording.formatting import rough_duration
+from tuning.catalogue.knob import Durability
+from tuning.studies.forecast import template_seconds
+from tuning.studies.host_resources import logical_cpus
+from tuning.study_templates import StudyTemplate
+
+
+@dataclass(frozen=True)
+class TemplateView:
+    """`connections` are those of this host; `is_chosen` says whether the form shows it now."""
+
+    template: StudyTemplate
+    connections: str
+    takes: str
+    is_chosen: bool
+
+    @property
+    def candidates(self) -> str:
+        """As `a (baseline), b, c`."""
+        template = self.template
+        return ", ".join(
+            f"{name} (baseline)" if name == template.baseline else name
+            for name in template.candidates
+        )
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether none of its own candidates may lose anything."""
+        return self.template.durability is Durability.D0
+
+
+def template_view(template: StudyTemplate, *, is_chosen: bool) -> TemplateView:
+    """The template on this host."""
+    cpus = logical_cpus()
+    return TemplateView(
+        template,
+        connections=", ".join(map(str, template.connections_on(cpus))),
+        takes=rough_duration(template_seconds(template, cpus)),
+        is_chosen=is_chosen,
+    )

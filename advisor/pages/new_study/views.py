@@ -1,0 +1,138 @@
+"""Asking for a study in the browser, or only for what would become of its my.cnf files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from advisor.pages.check.report import CheckView, check_view
+from advisor.pages.new_study.config_texts import (
+    MOST_CONFIGS,
+    ConfigText,
+    pasted_configs,
+    uploaded_configs,
+)
+from advisor.pages.new_study.devices import choosable
+from advisor.pages.new_study.forms import NewStudyForm
+from benchmarks.errors import BenchmarkError
+from tuning.configs.files.cnf import MOST_CONFIG_BYTES
+from tuning.errors import InvalidConfig, Problem, TuningError
+from tuning.studies.check import check_text
+from tuning.studies.lifecycle import create_study
+from tuning.studies.request import OLDER
+from tuning.study_templates import StudyTemplate, load_template, template_names
+
+# Values of `action`: without one the study is started.
+CHECK, CHECK_TRANSLATED = "check", "check-translated"
+
+
+@dataclass
+class _Answer:
+    """What the page shows beside the form."""
+
+    configs: list[ConfigText] = field(default_factory=list)
+    config_errors: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    checks: list[CheckView] = field(default_factory=list)
+    only_checked: bool = False
+    is_device_gone: bool = False
+
+
+@require_http_methods(["GET", "POST"])
+def study_new(request: HttpRequest) -> HttpResponse:
+    """The empty form; on POST the new study's page, or the form with what is wrong in it."""
+    templates = [load_template(name) for name in template_names()]
+    if request.method == "GET":
+        return _empty_page(request, templates)
+    action = request.POST.get("action", "")
+    form = NewStudyForm(_posted(request, action), templates=templates)
+    answer = _Answer(only_checked=action in (CHECK, CHECK_TRANSLATED))
+    _read_configs(request, answer)
+    if form.is_valid() and not answer.config_errors:
+        template = next(one for one in templates if one.name == form.cleaned_data["template"])
+        if not answer.only_checked:
+            try:
+                study = create_study(form.study_request(answer.configs), user=request.user)
+            except InvalidConfig as error:
+                answer.problems = list(error.problems)
+            except (TuningError, BenchmarkError) as error:
+                form.add_refusal(error)
+            else:
+                return redirect("study-detail", pk=study.pk)
+        if answer.only_checked or answer.problems:
+            _check(form, template, answer)
+    # htmx takes the result of a check out of the page and swaps nothing of an error's answer.
+    is_fine = answer.only_checked and (form.is_valid() or request.htmx)  # type: ignore[attr-defined]
+    return _page(request, form, answer, status=200 if is_fine else 400)
+
+
+def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpResponse:
+    """The form as it is at first; `?device=` ticks one that is kept."""
+    initial, wanted = {}, request.GET.get("device")
+    answer = _Answer()
+    if wanted is not None:
+        answer.is_device_gone = not choosable(wanted)
+        initial = {} if answer.is_device_gone else {"devices": [str(int(wanted))]}
+    return _page(request, NewStudyForm(templates=templates, initial=initial), answer)
+
+
+def _posted(request: HttpRequest, action: str) -> QueryDict:
+    if action != CHECK_TRANSLATED:
+        return request.POST
+    posted = request.POST.copy()
+    posted["translate_from"] = OLDER
+    return posted
+
+
+def _read_configs(request: HttpRequest, answer: _Answer) -> None:
+    pasted, errors = pasted_configs(
+        request.POST.getlist("config_name"), request.POST.getlist("config_text")
+    )
+    uploaded, upload_errors = uploaded_configs(request.FILES.getlist("config_files"))
+    answer.configs = pasted + uploaded
+    answer.config_errors = errors + upload_errors
+    if len(answer.configs) > MOST_CONFIGS:
+        answer.config_errors.append(f"At most {MOST_CONFIGS} configs fit into one study.")
+    elif answer.only_checked and not answer.configs:
+        answer.config_errors.append("Choose a file or paste a my.cnf first: nothing to check.")
+
+
+def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None:
+    data = form.cleaned_data
+    try:
+        answer.checks = [
+            check_view(
+                check_text(
+                    config.data,
+                    name=config.name,
+                    server=form.server_path(),
+                    devices=form.device_requests(),
+                    warehouses=data["warehouses"] or template.warehouses,
+                    translate_from=data["translate_from"],
+                    durability=data["durability"],
+                    connections=form.most_connections(template),
+                )
+            )
+            for config in answer.configs
+        ]
+    except (TuningError, BenchmarkError) as error:
+        form.add_refusal(error)
+
+
+def _page(
+    request: HttpRequest, form: NewStudyForm, answer: _Answer, status: int = 200
+) -> HttpResponse:
+    context: dict[str, Any] = {
+        "form": form,
+        "answer": answer,
+        "configs": answer.configs or [ConfigText("")],
+        "lines_helped": sum(check.lines_helped for check in answer.checks),
+        "default_device": settings.DEFAULT_DEVICE,
+        "most_kib": MOST_CONFIG_BYTES // 1024,
+    }
+    return render(request, "studies/new.html", context, status=status)

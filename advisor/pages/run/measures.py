@@ -1,0 +1,94 @@
+"""A run's figures with their names and units, grouped as the run page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from advisor.wording.formatting import byte_size, decimals, megacycles, significant
+from benchmarks.models import Run
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One line: what it is called, its value as text, its unit."""
+
+    name: str
+    value: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class MeasureGroup:
+    title: str
+    measures: list[Measure]
+
+
+Format = Callable[[float | None], str]
+
+
+def _gigahertz(value: float | None) -> str:
+    return decimals(None if value is None else value / 1e9, 2)
+
+
+def _whole(value: float | None) -> str:
+    return decimals(value, 0)
+
+
+GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
+    (
+        "Throughput and response time",
+        (
+            ("tpmP", "tpmP", significant, "New-Orders/min"),
+            ("95th percentile of New-Order", "p95_ms", significant, "ms"),
+            ("99th percentile of New-Order", "p99_ms", significant, "ms"),
+            ("Slowest New-Order", "max_ms", significant, "ms"),
+            ("New-Orders completed", "new_orders", _whole, ""),
+            ("Transactions failed", "failed", _whole, ""),
+            ("Transactions retried", "retried", _whole, ""),
+            ("Measured interval", "measured_seconds", decimals, "s"),
+        ),
+    ),
+    (
+        "CPU",
+        (
+            ("Path length, server", "server_path_length", megacycles, "Mcycles/New-Order"),
+            ("Path length, host", "host_path_length", megacycles, "Mcycles/New-Order"),
+            ("Busy for the server", "server_cores", significant, "cores"),
+            ("User", "cpu_user_pct", decimals, "% of all CPUs"),
+            ("System", "cpu_sys_pct", decimals, "% of all CPUs"),
+            ("Waiting for I/O", "cpu_iowait_pct", decimals, "% of all CPUs"),
+            ("Stolen by the hypervisor", "cpu_steal_pct", decimals, "% of all CPUs"),
+            ("Clock rate of the path lengths", "cpu_hz", _gigahertz, "GHz"),
+            ("Driver", "driver_cpu_ms_per_new_order", significant, "ms CPU/New-Order"),
+        ),
+    ),
+    (
+        "Storage",
+        (
+            ("Written per New-Order", "bytes_written_per_new_order", byte_size, ""),
+            ("Data device, reads", "data_read_iops", significant, "IOPS"),
+            ("Data device, writes", "data_write_iops", significant, "IOPS"),
+            ("Data device, read", "data_read_mb_s", significant, "MB/s"),
+            ("Data device, written", "data_write_mb_s", significant, "MB/s"),
+            ("Log device, reads", "log_read_iops", significant, "IOPS"),
+            ("Log device, writes", "log_write_iops", significant, "IOPS"),
+            ("Log device, read", "log_read_mb_s", significant, "MB/s"),
+            ("Log device, written", "log_write_mb_s", significant, "MB/s"),
+        ),
+    ),
+)
+
+
+def measures_of(run: Run) -> list[MeasureGroup]:
+    """The figures the run has; a figure that was not measured has no line, not a zero."""
+    groups = []
+    for title, lines in GROUPS:
+        measures = [
+            Measure(name, form(value), unit)
+            for name, field, form, unit in lines
+            if (value := getattr(run, field)) is not None
+        ]
+        if measures:
+            groups.append(MeasureGroup(title, measures))
+    return groups

@@ -1,0 +1,33 @@
+"""What a run's config asked for beside what the server said it ran with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.models import Run
+from tuning.configs.gate.readback import differences, effective_values
+from tuning.results.evidence import traits_of
+
+
+@dataclass(frozen=True)
+class RequestedVariable:
+    """`effective` is None when the server does not show the variable (or was never asked)."""
+
+    name: str
+    requested: str
+    effective: str | None
+    differs: bool
+
+
+def compare_variables(run: Run) -> tuple[list[RequestedVariable], list[tuple[str, str]]]:
+    """The requested variables by name, and all others that were read back."""
+    knobs, target = run.config.knobs, traits_of(run.server)
+    effective = effective_values(knobs, run.variables, target)
+    # Of a run whose server never answered nothing can be said to differ.
+    different = {one.name for one in differences(knobs, run.variables, target)} & set(effective)
+    requested = [
+        RequestedVariable(name, knobs[name], effective.get(name), name in different)
+        for name in sorted(knobs)
+    ]
+    others = sorted((name, value) for name, value in run.variables.items() if name not in knobs)
+    return requested, others

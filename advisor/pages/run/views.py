@@ -1,0 +1,64 @@
+"""One run: what was measured, on what, how it went second by second, and how it ended."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from advisor.charts.payload import charts_payload
+from advisor.charts.telemetry import CHARTS, telemetry_figure, telemetry_series
+from advisor.pages.run.conditions import conditions_of
+from advisor.pages.run.measures import measures_of
+from advisor.pages.run.variables import compare_variables
+from benchmarks.models import Run
+from tuning.models import Slot
+
+
+@require_GET
+def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    run = get_object_or_404(
+        Run.objects.select_related(
+            "host", "device", "server", "workload", "config", "retry_of"
+        ).prefetch_related("retries"),
+        pk=pk,
+    )
+    slot = _slot_of(run)
+    requested, others = compare_variables(run)
+    charts = telemetry_series(run.samples.all())
+    context = {
+        "run": run,
+        "slot": slot,
+        "measures": measures_of(run),
+        "conditions": conditions_of(run),
+        "unwatched": run.conditions.get("unwatched", []),
+        "requested": requested,
+        "others": others,
+        "charts": [
+            {"key": key, "title": charts[key].title, "unit": charts[key].unit}
+            for key, *_ in CHARTS
+            if key in charts
+        ],
+        "retries": run.retries.all(),
+    }
+    return render(request, "runs/detail.html", context)
+
+
+def _slot_of(run: Run) -> Slot | None:
+    """The place that the run was measured for, also when a newer run has taken it."""
+    newest: Run | None = run
+    while newest is not None:
+        slot = Slot.objects.select_related("study", "candidate").filter(run=newest).first()
+        if slot is not None:
+            return slot
+        newest = newest.retries.first()
+    return None
+
+
+@require_GET
+def run_charts(request: HttpRequest, pk: int) -> JsonResponse:
+    run = get_object_or_404(Run, pk=pk)
+    series = telemetry_series(run.samples.all())
+    return JsonResponse(
+        charts_payload({key: telemetry_figure(one) for key, one in series.items()})
+    )

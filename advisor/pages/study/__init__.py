@@ -1,0 +1,1 @@
+"""One study, and the list of all."""

@@ -1,0 +1,86 @@
+"""Which of the three rankings a reader wants to see, and under which response time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from tuning.statistics.ranking import Metric
+
+
+@dataclass(frozen=True)
+class MetricWords:
+    """A metric as the pages name it. `better` says which way is good."""
+
+    metric: Metric
+    title: str
+    column: str
+    what: str
+    better: str
+
+
+METRICS = {
+    one.metric: one
+    for one in (
+        MetricWords(Metric.TPMP, "tpmP", "tpmP", "tpmP", "more is better"),
+        MetricWords(Metric.P95, "p95", "p95", "95th-percentile response time", "less is better"),
+        MetricWords(
+            Metric.SERVER_PATH_LENGTH,
+            "Server path length",
+            "Path length",
+            "CPU path length of the server",
+            "less is better",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class BoardChoice:
+    """`p95_ms` keeps only candidates with a median p95 of at most so many milliseconds; then
+    `p95_text` is what was typed, and `error` what is wrong with it.
+    """
+
+    metric: Metric = Metric.TPMP
+    p95_ms: float | None = None
+    p95_text: str = ""
+    error: str = ""
+
+    @property
+    def words(self) -> MetricWords:
+        return METRICS[self.metric]
+
+    @property
+    def query(self) -> str:
+        """The choice as the end of an address; "" for the usual one."""
+        chosen = {} if self.metric is Metric.TPMP else {"by": self.metric.value}
+        if self.p95_ms is not None:
+            chosen["p95"] = f"{self.p95_ms:g}"
+        return urlencode(chosen)
+
+    @property
+    def switches(self) -> list[tuple[MetricWords, str, bool]]:
+        """The three rankings: words, query of the address, whether it is this one."""
+        return [
+            (words, BoardChoice(metric, self.p95_ms).query, metric is self.metric)
+            for metric, words in METRICS.items()
+        ]
+
+
+def board_choice(asked: QueryDict) -> BoardChoice:
+    """Read from an address; what it does not know there is the usual choice."""
+    by = asked.get("by", "")
+    metric = Metric(by) if by in list(Metric) else Metric.TPMP
+    text = asked.get("p95", "").strip()
+    if not text:
+        return BoardChoice(metric)
+    try:
+        limit = float(text.replace(",", "."))
+    except ValueError:
+        limit = 0.0
+    if not isfinite(limit) or limit <= 0:
+        return BoardChoice(metric, None, text, "Expected milliseconds above zero, such as 25.")
+    return BoardChoice(metric, limit, text)

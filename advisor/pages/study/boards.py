@@ -1,0 +1,227 @@
+"""A board as the study page shows it: one of its three rankings, and what is said of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from advisor.pages.study.board_choice import BoardChoice
+from benchmarks.models import RunState
+from tuning.models import Candidate, DurabilityClass, Study
+from tuning.results.boards import Board, Row
+from tuning.results.confirmations import Confirming, confirmations_of
+from tuning.results.history import RunLine
+from tuning.statistics.ranking import Judgement, Metric, most_tpmP_within
+
+# Of a larger group the first are named and the others counted.
+MOST_NAMES = 3
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """A line of a board and the candidates that were not measured because they are the same.
+
+    `tie` is "first", "inner" or "last" in a group that shares its rank, else "". `disturbed`
+    counts its void runs, those measured again included; `warming` those whose throughput had a
+    trend.
+    """
+
+    row: Row
+    twins: list[Candidate]
+    tie: str
+    is_on_front: bool
+    disturbed: int
+    warming: int
+
+    @property
+    def tied_with(self) -> str:
+        names = self.row.ranked.tied_with
+        more = len(names) - MOST_NAMES
+        if more <= 1:
+            return names_text(names)
+        return f"{', '.join(names[:MOST_NAMES])} and {more} others"
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """A board with the name of its place in the page, by the metric that was chosen.
+
+    `shows_durability` says whether its class has to be told: always below D0. `verdict` is one
+    sentence by the chosen metric; `refused_by_filter` the number of candidates with a figure that
+    the filter leaves out.
+    """
+
+    key: str
+    title: str
+    board: Board
+    choice: BoardChoice
+    rows: list[BoardRow]
+    shows_durability: bool
+    left: int = 0
+    confirmations: list[Confirming] = field(default_factory=list)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether no candidate of the board may lose anything."""
+        return self.board.durability == DurabilityClass.D0
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether any run of the board ended well."""
+        return any(run.counts for run in self.board.observations)
+
+    @property
+    def judgement(self) -> Judgement:
+        """By the chosen metric; by tpmP that of the advice, without those that failed."""
+        if self.choice.metric is Metric.TPMP:
+            return self.board.for_advice
+        return self.board.judgements[self.choice.metric]
+
+    @property
+    def verdict(self) -> str:
+        return self.judgement.verdict.sentence
+
+    @property
+    def same_config(self) -> float | None:
+        """The second baseline's ratio to the first, by the chosen metric."""
+        return self.judgement.analysis.same
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that have begun."""
+        return len({slot.block for slot in self.board.slots if slot.run.is_finished})
+
+    @property
+    def disturbed(self) -> int:
+        return sum(row.disturbed for row in self.rows)
+
+    @property
+    def fitting(self) -> str:
+        """The answer of the filter; "" without one."""
+        if self.choice.p95_ms is None:
+            return ""
+        limit = f"p95 ≤ {self.choice.p95_ms:g} ms"
+        lines = self.board.judgement.ranked
+        found = most_tpmP_within(lines, self.choice.p95_ms)
+        if found:
+            best = found[0]
+            return (
+                f"Most tpmP with {limit}: {best.candidate}, {best.tpmP:,.0f} tpmP at "
+                f"{best.p95_ms:.1f} ms (medians)."
+            )
+        known = [(line.p95_ms, line.candidate) for line in lines if line.p95_ms is not None]
+        if not known:
+            return f"Nothing is measured yet that could have {limit}."
+        value, name = min(known)
+        return f"No candidate has {limit}; the lowest is {name} with {value:.1f} ms."
+
+
+def board_key(board: Board) -> str:
+    return f"board-{board.device.pk}-{board.workload.pk}-{board.durability}"
+
+
+def told_devices(study: Study) -> set[int]:
+    """Those that are named beside their figures: each of several, and an emulated one always."""
+    devices = list(study.devices.all())
+    return {one.pk for one in devices if len(devices) > 1 or one.emulation_label}
+
+
+def board_views(
+    study: Study,
+    found: Sequence[Board],
+    candidates: Sequence[Candidate],
+    history: Iterable[RunLine] = (),
+    choice: BoardChoice | None = None,
+) -> list[BoardView]:
+    """The boards of one study; their titles say only what tells them apart."""
+    told = told_devices(study)
+    workloads = {board.workload.pk for board in found}
+    classes = {board.durability for board in found}
+    disturbed = _disturbed(history)
+    choice = choice or BoardChoice()
+    views = []
+    for board in found:
+        words = [str(board.device)] if board.device.pk in told else []
+        if len(workloads) > 1:
+            words.append(f"{board.workload.connections} connections")
+        tells_class = len(classes) > 1 or board.durability != DurabilityClass.D0
+        if tells_class:
+            words.append(f"durability {board.durability}")
+        title = "Ranking" + (f": {', '.join(words)}" if words else "")
+        rows = _rows(board, candidates, disturbed, choice)
+        views.append(
+            BoardView(
+                board_key(board),
+                title,
+                board,
+                choice,
+                rows,
+                tells_class,
+                left=len(board.candidates) - len(rows),
+                confirmations=confirmations_of(board),
+            )
+        )
+    return views
+
+
+def verdict_of_study(study: Study, views: Sequence[BoardView]) -> list[tuple[str, str]]:
+    """(board's title, sentence) while the study runs; then the recommendations say it."""
+    if study.is_finished:
+        return []
+    return [(view.title, view.board.for_advice.verdict.sentence) for view in views]
+
+
+def names_text(names: Sequence[str]) -> str:
+    """As "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+Place = tuple[int, int, int]
+
+
+def _disturbed(history: Iterable[RunLine]) -> Counter[Place]:
+    return Counter(
+        (line.slot.candidate_id, line.slot.device_id, line.slot.workload_id)
+        for line in history
+        if line.run.state == RunState.DISTURBED
+    )
+
+
+def _rows(
+    board: Board,
+    candidates: Sequence[Candidate],
+    disturbed: Counter[Place],
+    choice: BoardChoice,
+) -> list[BoardRow]:
+    rows = board.rows_by(choice.metric)
+    if choice.p95_ms is not None:
+        fitting = most_tpmP_within([row.ranked for row in rows], choice.p95_ms)
+        by_name = {row.ranked.candidate: row for row in rows}
+        rows = [by_name[line.candidate] for line in fitting]
+    warming = Counter(
+        slot.candidate_id
+        for slot in board.slots
+        if slot.run.state == RunState.OK and slot.run.still_warming
+    )
+    ranks = [row.ranked.rank for row in rows]
+    return [
+        BoardRow(
+            row=row,
+            twins=[one for one in candidates if one.merged_into_id == row.candidate.pk],
+            tie=_tie(ranks, at),
+            is_on_front=len(board.pareto) > 1 and row.candidate.name in board.pareto,
+            disturbed=disturbed[row.candidate.pk, board.device.pk, board.workload.pk],
+            warming=warming[row.candidate.pk],
+        )
+        for at, row in enumerate(rows)
+    ]
+
+
+def _tie(ranks: Sequence[int | None], at: int) -> str:
+    mine = ranks[at]
+    above = at > 0 and ranks[at - 1] == mine
+    below = at + 1 < len(ranks) and ranks[at + 1] == mine
+    if mine is None or not (above or below):
+        return ""
+    return "inner" if above and below else "first" if below else "last"

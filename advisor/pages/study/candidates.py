@@ -1,0 +1,86 @@
+"""A candidate as the study page shows it: the gate's stages, what became of it, its twins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from advisor.pages.check.report import MOST_LINES
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.safety import losses
+from tuning.configs.gate.stages import Stage
+from tuning.models import Candidate
+
+TITLES = {
+    Stage.VALUES: "Values",
+    Stage.RULES: "Rules across values",
+    Stage.SERVER: "Server's own check",
+    Stage.READ_BACK: "Read back",
+}
+
+
+@dataclass(frozen=True)
+class StageView:
+    """One stage of the gate; `tone` is the badge class, `word` the result for people."""
+
+    title: str
+    tone: str
+    word: str
+    seconds: float | None
+    problems: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class CandidateView:
+    """`differences` are [{name, requested, effective}] of the trial start, `log_tail` the words
+    of the server that refused it, `notes` those that its lines do not tell already.
+    """
+
+    candidate: Candidate
+    stages: list[StageView]
+    lines: Sequence[Mapping[str, Any]]
+    lines_left: int
+    differences: Sequence[Mapping[str, Any]]
+    notes: Sequence[Mapping[str, str]]
+    losses: list[tuple[str, str, str, str]]  # name, value, class, what is lost
+    twins: list[Candidate]
+    log_tail: str
+
+
+def candidate_views(candidates: Sequence[Candidate], target: ServerTraits) -> list[CandidateView]:
+    """The candidates in their order, as the study's server takes them."""
+    return [_view(candidate, candidates, target) for candidate in candidates]
+
+
+def _view(
+    candidate: Candidate, all_of_study: Sequence[Candidate], target: ServerTraits
+) -> CandidateView:
+    checks = {check["stage"]: check for check in candidate.checks}
+    told = {(line["name"], line["detail"]) for line in candidate.lines}
+    knobs = candidate.config.knobs
+    return CandidateView(
+        candidate=candidate,
+        stages=[_stage(stage, checks.get(stage)) for stage in Stage] if checks else [],
+        lines=candidate.lines[:MOST_LINES],
+        lines_left=max(0, len(candidate.lines) - MOST_LINES),
+        differences=[d for check in checks.values() for d in check["differences"]],
+        notes=[note for note in candidate.notes if (note["name"], note["detail"]) not in told],
+        losses=[(name, knobs[name], *lost) for name, lost in losses(knobs, target).items()],
+        twins=[other for other in all_of_study if other.merged_into_id == candidate.pk],
+        log_tail="\n".join(c["log_tail"] for c in checks.values() if c["log_tail"])
+        if candidate.refusal
+        else "",
+    )
+
+
+def _stage(stage: Stage, check: Mapping[str, Any] | None) -> StageView:
+    title = TITLES[stage]
+    if check is None or not check.get("reached", True):
+        return StageView(title, "", "not reached", None, ())
+    differing = len(check["differences"])
+    if not check["passed"]:
+        return StageView(title, "bad", "refused", check["seconds"], check["problems"])
+    if differing:
+        return StageView(title, "warn", f"{differing} differ", check["seconds"], ())
+    return StageView(title, "ok", "passed", check["seconds"], ())

@@ -1,0 +1,132 @@
+"""What the study page shows, gathered from the rows; the templates only lay it out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Count, Max, Q, prefetch_related_objects
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+
+from advisor.pages.export.recommendation import recommendation_views
+from advisor.pages.study.board_choice import BoardChoice, board_choice
+from advisor.pages.study.boards import board_views, told_devices, verdict_of_study
+from advisor.pages.study.candidates import candidate_views
+from advisor.pages.study.device_matrix import device_matrices
+from advisor.pages.study.extend import ExtendForm
+from advisor.pages.study.findings import findings_view
+from benchmarks.models import ACTIVE_RUN_STATES, RunState
+from tuning.models import Slot, Study, StudyState
+from tuning.results.boards import boards
+from tuning.results.data_quality import trust_of
+from tuning.results.evidence import traits_of
+from tuning.results.history import run_history, slots_of
+from tuning.studies.progress import StudyProgress, study_progress
+
+# A figure or a bound: no reason to show a log.
+_TOLD_IN_THE_TABLE = (RunState.OK, RunState.CUT_SHORT)
+
+
+def study_for_page(pk: int) -> Study:
+    """The study with what its page names, or 404."""
+    return get_object_or_404(
+        Study.objects.select_related("server", "host", "created_by").prefetch_related(
+            "devices", "workloads"
+        ),
+        pk=pk,
+    )
+
+
+def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
+    """What changes every second: state, progress, and the stamp of the results."""
+    progress = study_progress(study)
+    return {
+        "study": study,
+        "progress": progress,
+        "percent": round(progress.fraction * 100),
+        "stamp": results_stamp(study),
+        "places": result_places(study),
+        "choice": choice,
+        "took_s": _took_s(study),
+        "announcement": _announcement(study, progress),
+    }
+
+
+def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
+    """Everything on the study page."""
+    choice = board_choice(request.GET)
+    slots = slots_of(study)
+    tells_device = bool(told_devices(study))
+    if tells_device:
+        # One query for the few devices; in a join each slot would bring its device's identity.
+        prefetch_related_objects(slots, "device")
+    history = run_history(slots)
+    ended = [slot for slot in slots if slot.run.is_finished]
+    started = [slot for slot in ended if not _never_started(slot)]
+    candidates = list(study.candidates.select_related("config", "merged_into"))
+    shown = candidate_views(candidates, traits_of(study.server))
+    found = boards(study)
+    views = board_views(study, found, candidates, history, choice)
+    advice = recommendation_views(study, found, request)
+    return {
+        **live_context(study, choice),
+        "boards": views,
+        "findings": findings_view(study, found),
+        "verdicts": verdict_of_study(study, views),
+        "trust": trust_of(study),
+        "recommendations": advice,
+        "matrices": device_matrices(study, found, [view.recommendation for view in advice]),
+        "candidates": shown,
+        "tells_device": tells_device,
+        "refused": [view for view in shown if view.candidate.refusal],
+        "ended_runs": [
+            line for line in history if line.run.is_finished and not _never_started(line.slot)
+        ],
+        "failed_slots": [slot for slot in started if slot.run.state not in _TOLD_IN_THE_TABLE],
+        "never_started": len(ended) - len(started),
+        "extend_form": ExtendForm(auto_id="extend_%s"),
+    }
+
+
+def results_stamp(study: Study) -> str:
+    """Changes whenever the results do: state, runs that ended, recommendations."""
+    runs = study.slots.aggregate(
+        newest=Max("run_id"),
+        ended=Count("pk", filter=~Q(run__state__in=ACTIVE_RUN_STATES)),
+    )
+    return f"{study.state}.{runs['newest']}.{runs['ended']}.{study.recommendations.count()}"
+
+
+def result_places(study: Study) -> int:
+    """Changes whenever a board is there that was not, or under another name.
+
+    Only a whole page has a section for each board: what is swapped into an open one fills those
+    that it has. Devices are measured one after the other, so their boards come one by one.
+    """
+    places = study.slots.order_by().values("device", "workload", "candidate__durability")
+    return places.distinct().count()
+
+
+def _took_s(study: Study) -> float | None:
+    if study.started_at is None or study.finished_at is None:
+        return None
+    return (study.finished_at - study.started_at).total_seconds()
+
+
+def _announcement(study: Study, progress: StudyProgress) -> str:
+    label = StudyState(study.state).label
+    if study.is_finished:
+        return f"Study {label.lower()}."
+    if not progress.candidate:
+        return f"{label}."
+    if progress.pairs:
+        pair = f"pair {progress.pair} of {progress.pairs}"
+        return f"Confirmation, {pair}: {progress.candidate}."
+    run = f"Run {progress.runs_done + 1} of {progress.runs_total}"
+    return f"{run}: {progress.candidate}, block {progress.block}."
+
+
+def _never_started(slot: Slot) -> bool:
+    """Cancelled before its turn, or ended at once because the server refused the candidate."""
+    refused = bool(slot.candidate.refusal)
+    return slot.run.started_at is None and (refused or slot.run.state == RunState.CANCELLED)

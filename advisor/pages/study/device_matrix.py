@@ -1,0 +1,155 @@
+"""A study of several devices at a glance: which config on which one, and what a faster one brings.
+
+The devices are not measured in common blocks, so that between them there is a ratio with the least
+and the most that any two runs give, and no interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+from advisor.wording.formatting import significant
+from advisor.wording.words import ANSWERS, how_sure
+from benchmarks.models import Device, RunState, Workload
+from tuning.comparison.devices import device_names
+from tuning.models import DurabilityClass, Recommendation, Study
+from tuning.results.boards import Board
+from tuning.results.evidence import CONFIDENCE
+from tuning.statistics.ranking import Interval, Ranked
+from tuning.statistics.ratios import Ratio, Spread, ratio, spread
+
+# Of a baseline without a figure nothing is the reason that is in these.
+_NO_FAULT = (RunState.OK, RunState.CANCELLED)
+
+
+@dataclass(frozen=True)
+class DeviceRow:
+    """A device's answer. `line` is that of the config to use, None where there is none to name.
+
+    `change` is that config's ratio to the baseline: what is recommended, which after a
+    confirmation comes from fresh pairs alone, else the board's. `times` is what it completes
+    compared with the slowest device's, None for that one itself and while any has no figures.
+    """
+
+    device: Device
+    answer: str
+    baseline: str = ""
+    line: Ranked | None = None
+    change: float | None = None
+    interval: Interval | None = None
+    tpmP: Spread | None = None
+    times: Ratio | None = None
+    is_slowest: bool = False
+
+
+@dataclass(frozen=True)
+class DeviceMatrix:
+    """The devices under one workload in one durability class, slowest first; those without a
+    figure last. `summary` compares the fastest with the slowest, "" while any has no figures.
+    """
+
+    workload: Workload
+    durability: DurabilityClass
+    rows: list[DeviceRow]
+    summary: str
+
+
+Advised = Mapping[tuple[int, int, str], Recommendation]
+
+
+def device_matrices(
+    study: Study, found: Iterable[Board], recommendations: Iterable[Recommendation]
+) -> list[DeviceMatrix]:
+    """One for each workload and class of a study of several devices, from its start on."""
+    devices = list(study.devices.all())
+    if len(devices) < 2:
+        return []
+    advised = {(one.device_id, one.workload_id, one.durability): one for one in recommendations}
+    at = {(one.device.pk, one.workload.pk, one.durability): one for one in found}
+    # Until the first board has begun nobody knows more than that the baseline is safe.
+    classes = sorted({durability for _, _, durability in at}) or [DurabilityClass.D0]
+    workloads = sorted(study.workloads.all(), key=lambda one: (one.connections, one.pk))
+    names = device_names(devices)
+    matrices = []
+    for workload in workloads:
+        for durability in classes:
+            rows = []
+            for device in devices:
+                place = device.pk, workload.pk, durability
+                rows.append(_row(study, device, at.get(place), advised.get(place)))
+            rows = _compared(rows)
+            matrices.append(DeviceMatrix(workload, durability, rows, _summary(rows, names)))
+    return matrices
+
+
+def _row(
+    study: Study, device: Device, board: Board | None, advice: Recommendation | None
+) -> DeviceRow:
+    if board is None:
+        return DeviceRow(device, "not measured" if study.is_finished else "not measured yet")
+    lines = {line.candidate: line for line in board.judgement.ranked}
+    baseline = board.baseline.name
+    if study.is_finished and lines[baseline].tpmP is None:
+        return DeviceRow(device, _no_answer(board), baseline)
+    name = advice.candidate.name if advice else board.for_advice.verdict.candidate
+    line = lines.get(name)
+    change, interval = (line.ratio_to_baseline, line.interval) if line else (None, None)
+    if advice is not None:
+        change, interval = advice.ratio_to_baseline, None
+        if advice.low is not None and advice.high is not None:
+            interval = Interval(advice.low, advice.high, CONFIDENCE)
+    return DeviceRow(
+        device=device,
+        answer=_answer(study, board, advice),
+        baseline=baseline,
+        line=line,
+        change=change,
+        interval=interval,
+        tpmP=spread(
+            run.tpmP for run in board.observations if run.candidate == name and run.counts
+        ),
+    )
+
+
+def _compared(rows: Sequence[DeviceRow]) -> list[DeviceRow]:
+    """Slowest first; of some without figures the slowest is not known."""
+    ordered = sorted(rows, key=lambda row: row.tpmP.median if row.tpmP else inf)
+    if any(row.tpmP is None for row in ordered):
+        return ordered
+    first = ordered[0]
+    others = [replace(row, times=ratio(first.tpmP, row.tpmP)) for row in ordered[1:]]
+    return [replace(first, is_slowest=True), *others]
+
+
+def _summary(rows: Sequence[DeviceRow], names: Mapping[int, str]) -> str:
+    slow, fast = rows[0], rows[-1]
+    if fast.times is None or fast.line is None or slow.line is None:
+        return ""
+    configs = {row.line.candidate for row in rows if row.line is not None}
+    differ = "; the configs differ" if len(configs) > 1 else ""
+    return (
+        f"{names[fast.device.pk]} completes {significant(fast.times.value)} times as many "
+        f"New-Orders as {names[slow.device.pk]}, each with its config to use{differ}."
+    )
+
+
+def _answer(study: Study, board: Board, advice: Recommendation | None) -> str:
+    """How sure the config to use is; as it stands now while there is no advice yet."""
+    if advice is not None:
+        return how_sure(advice)
+    unknown = "nothing to compare" if study.is_finished else "not known yet"
+    return ANSWERS.get(board.for_advice.verdict.kind, unknown)
+
+
+def _no_answer(board: Board) -> str:
+    """Without a baseline nothing compares: why it has no figure."""
+    failed = [
+        slot.run
+        for slot in board.slots
+        if slot.candidate.is_baseline and slot.run.is_finished and slot.run.state not in _NO_FAULT
+    ]
+    newest = max(failed, key=lambda run: run.pk, default=None)
+    reason = newest.reason or newest.get_state_display() if newest else ""
+    return f"no answer: {reason}" if reason else "no answer"

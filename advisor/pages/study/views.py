@@ -1,0 +1,136 @@
+"""The list of studies, one study's page and its live part, cancelling and downloading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRefresh, trigger_client_event
+
+from advisor.charts.boards import board_figures
+from advisor.charts.findings import findings_figure, findings_series
+from advisor.charts.payload import charts_payload
+from advisor.pages.study.board_choice import board_choice
+from advisor.pages.study.boards import board_key, told_devices
+from advisor.pages.study.context import live_context, study_context, study_for_page
+from advisor.pages.study.extend import ExtendForm
+from benchmarks.models import ACTIVE_RUN_STATES
+from tuning.comparison.devices import device_names
+from tuning.errors import TuningError
+from tuning.models import Recommendation, Study
+from tuning.results.boards import boards
+from tuning.results.findings import findings_of
+from tuning.results.history import run_history, slots_of
+from tuning.studies.lifecycle import cancel_study, extend_study
+
+STUDIES_PER_PAGE = 25
+
+
+@require_GET
+def study_list(request: HttpRequest) -> HttpResponse:
+    """All studies, newest first."""
+    studies = (
+        Study.objects.select_related("server", "host")
+        .prefetch_related("devices", "workloads", "recommendations__candidate")
+        .annotate(
+            runs_total=Count("slots", distinct=True),
+            runs_done=Count(
+                "slots", filter=~Q(slots__run__state__in=ACTIVE_RUN_STATES), distinct=True
+            ),
+        )
+        # Django drops the model's own ordering from queries that group.
+        .order_by("-id")
+    )
+    page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
+    rows = [(study, _answers(study)) for study in page]
+    return render(request, "studies/list.html", {"page": page, "rows": rows})
+
+
+def _answers(study: Study) -> list[tuple[Recommendation, str]]:
+    """Each recommendation with the device it is for, "" where that needs no telling."""
+    told = told_devices(study)
+    names = device_names(study.devices.all())
+    return [
+        (found, names[found.device_id] if found.device_id in told else "")
+        for found in study.recommendations.all()
+    ]
+
+
+@require_GET
+def study_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """One study: how far it is, its ranking, chart, recommendation and candidates."""
+    study = study_for_page(pk)
+    return render(request, "studies/detail.html", study_context(study, request))
+
+
+@require_GET
+def study_live(request: HttpRequest, pk: int) -> HttpResponse:
+    """What htmx asks for every two seconds while the study is active.
+
+    The results come along, to be swapped out of band, only when `seen` is not their stamp. A page
+    that has no place for a board that has begun since is asked to load itself afresh.
+    """
+    study = study_for_page(pk)
+    context: dict[str, Any] = live_context(study, board_choice(request.GET))
+    if request.GET.get("places", "") not in ("", str(context["places"])):
+        return HttpResponseClientRefresh()
+    changed = request.GET.get("seen") != context["stamp"]
+    if changed:
+        context = study_context(study, request)
+    context["swaps_results"] = changed
+    response = render(request, "studies/_live_answer.html", context)
+    if changed:
+        trigger_client_event(response, "study-changed", after="settle")
+    return response
+
+
+@require_GET
+def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
+    """The figures by board, and that of the findings; without a finished run there is none yet."""
+    study = get_object_or_404(Study, pk=pk)
+    choice = board_choice(request.GET)
+    history = run_history(slots_of(study))
+    found = boards(study)
+    figures = {}
+    for board in found:
+        key = board_key(board)
+        for name, figure in board_figures(board, history, choice.metric, choice.p95_ms).items():
+            figures[f"{key}-{name}" if name else key] = figure
+    findings = findings_series(findings_of(study, found), found, study.devices.all())
+    if findings:
+        figures["findings"] = findings_figure(findings)
+    return JsonResponse(charts_payload(figures))
+
+
+@require_POST
+def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
+    """More blocks of a study that has ended, or its page with what is wrong beside the field."""
+    study = study_for_page(pk)
+    form = ExtendForm(request.POST, auto_id="extend_%s")
+    if form.is_valid():
+        try:
+            extend_study(study, form.cleaned_data["blocks"])
+        except TuningError as error:
+            study = study_for_page(pk)
+            form.add_error("blocks", str(error))
+        else:
+            messages.info(request, "More blocks are queued; then it is concluded again.")
+            return redirect("study-detail", pk=pk)
+    context = study_context(study, request) | {"extend_form": form}
+    return render(request, "studies/detail.html", context, status=400)
+
+
+@require_POST
+def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(Study, pk=pk)
+    if study.is_finished:
+        messages.warning(request, "This study had already ended; nothing was cancelled.")
+    else:
+        cancel_study(study)
+        messages.info(request, "Cancelling: the run at hand stops within seconds.")
+    return redirect("study-detail", pk=pk)

@@ -1,0 +1,271 @@
+"""From a directory that a user names to the row of the device behind it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.emulation.device import why_unavailable
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.emulation.shipped import RealFigures, shipped_profiles
+from benchmarks.errors import DeviceUnusable, EmulationUnavailable
+from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.servers.privileges import check_reachable, give, server_user
+from benchmarks.storage.identify import DeviceIdentity, check_usable, identify_device
+from benchmarks.storage.kinds import DeviceKind
+
+#: The profile that holds nothing back: the device as it is, perhaps with less memory.
+NATIVE = "native"
+
+
+@dataclass(frozen=True)
+class DeviceRequest:
+    """A device as a user names it.
+
+    path: a directory on it, None for the host's usual one. log_dir: one for the redo logs on
+    another device. emulate: a shipped profile's name; "" and "native" for the device as it is.
+    memory_bytes: limits all memory of the server, its page cache included. kind: the user's
+    correction; None leaves the one that was made before. limits: those of a device that is kept,
+    in place of what `emulate` and `memory_bytes` would come to by now.
+    """
+
+    path: Path | None = None
+    log_dir: Path | None = None
+    emulate: str = ""
+    memory_bytes: int | None = None
+    kind: DeviceKind | None = None
+    limits: EmulationProfile | None = None
+
+
+@dataclass(frozen=True)
+class FoundDevice:
+    """What is behind a request, looked at and tried."""
+
+    data: DeviceIdentity
+    log: DeviceIdentity | None
+    emulation: EmulationProfile | None
+    kind: DeviceKind | None
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """What the server may use of the host's memory; None for all of it."""
+        return self.emulation.memory_bytes if self.emulation else None
+
+
+def find_device(
+    request: DeviceRequest, *, default: Path, memory_bytes: int | None = None
+) -> FoundDevice:
+    """Look at the device; `default` is used (and made) where no path is named.
+
+    `memory_bytes` is the limit of an emulated device for which none is asked. Raises
+    DeviceUnusable and EmulationUnavailable, with what stands in the way.
+    """
+    path = _usable(request.path, default)
+    data = identify_device(path, kind=request.kind)
+    log = None
+    if request.log_dir is not None:
+        log_dir = _absolute(request.log_dir)
+        check_usable(log_dir, 0)
+        log = identify_device(log_dir)
+        if log.path == data.path:
+            raise DeviceUnusable(f"{log_dir}: is the data's directory; name another for the logs")
+    profile = _profile(request, data, memory_bytes)
+    if profile is not None:
+        paths = [found.path for found in (data, log) if found is not None]
+        if missing := why_unavailable(profile, paths):
+            raise EmulationUnavailable(missing)
+    return FoundDevice(data, log, profile, request.kind)
+
+
+def device_row(host: Host, found: FoundDevice) -> Device:
+    """The row of this device, as it is found now; where another was in its place, a new one."""
+    with transaction.atomic():
+        # Two that come with the same new device at once wait for each other here.
+        Host.objects.select_for_update().get(pk=host.pk)
+        place = {
+            "host": host,
+            "data_dir": str(found.data.path),
+            "log_dir": str(found.log.path) if found.log else "",
+            "emulation_label": found.emulation.label() if found.emulation else "",
+            "retired_at": None,
+        }
+        row = Device.objects.filter(**place).first()
+        if row is not None and not _is_same(row, found.data, found.log):
+            row.retired_at = timezone.now()
+            row.save(update_fields=["retired_at"])
+            row = None
+        if row is None:
+            row = Device(**place, kind_correction=_known_correction(host, found))
+            row.emulation = found.emulation.as_dict() if found.emulation else None
+        _fill_in(row, found)
+        row.save()
+    return row
+
+
+def shares_disk(found: FoundDevice) -> bool:
+    """Whether data and redo logs are known to be on one disk, in directories of their own."""
+    disk = found.data.block_device
+    return found.log is not None and disk is not None and disk == found.log.block_device
+
+
+def check_still_there(device: Device) -> None:
+    """Raise DeviceUnusable unless what stores its directories is what its row stands for.
+
+    A mount that is missing after a restart leaves its directory behind, on another disk.
+    """
+    layout = device.layout
+    check_usable(layout.data_dir, 0)
+    log = identify_device(layout.log_dir) if layout.log_dir else None
+    if not _is_same(device, identify_device(layout.data_dir), log):
+        raise DeviceUnusable(f"{device}: there is another device in its place now")
+
+
+def check_measurable(device: Device) -> None:
+    """Try what every run on the device needs, in the process that is going to measure.
+
+    Raises DeviceUnusable when another device is in its place or the server's user cannot reach
+    the directory for redo logs, EmulationUnavailable when its limits cannot be set.
+    """
+    check_still_there(device)
+    layout = device.layout
+    places = [place for place in (layout.data_dir, layout.log_dir) if place is not None]
+    if device.profile is not None and (missing := why_unavailable(device.profile, places)):
+        raise EmulationUnavailable(f"{device}: {missing}")
+    folder = layout.run_log_dir("check")
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        user = server_user()
+        give(folder, user)
+        check_reachable(folder, user)
+    except OSError as error:
+        raise DeviceUnusable(f"{folder}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def correct_kind(device: Device, kind: DeviceKind | None) -> None:
+    """Take the user's word for what the device is; None takes it back.
+
+    Raises DeviceUnusable for a throttled device, which is what its limits make of it.
+    """
+    if device.is_throttled:
+        raise DeviceUnusable("an emulated device is of the kind that it stands for")
+    corrected = kind.value if kind else ""
+    device.kind_correction = "" if corrected == device.discovered_kind else corrected
+    device.kind = device.kind_correction or device.discovered_kind
+    device.save(update_fields=["kind", "kind_correction"])
+
+
+def _usable(named: Path | None, default: Path) -> Path:
+    path = default if named is None else _absolute(named)
+    if named is None:
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o755)  # whatever the umask: the server's user has to pass through
+    check_usable(path, 0)
+    return path
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as error:  # ~nobody
+        raise DeviceUnusable(f"{path}: {error}") from error
+
+
+def _profile(
+    request: DeviceRequest, data: DeviceIdentity, otherwise: int | None
+) -> EmulationProfile | None:
+    if request.limits is not None:
+        return request.limits
+    name = request.emulate
+    try:
+        if name not in ("", NATIVE):
+            shipped = shipped_profiles().get(name)
+            if shipped is None:
+                known = ", ".join([NATIVE, *shipped_profiles()])
+                raise EmulationUnavailable(
+                    f"there is no emulated device {name!r}; there are {known}"
+                )
+            asked = request.memory_bytes
+            memory_bytes = otherwise if asked is None else asked
+            return shipped.on(_real_figures(data), memory_bytes=memory_bytes)
+        if request.memory_bytes is None:
+            return None
+        return EmulationProfile(NATIVE, data.kind.value, memory_bytes=request.memory_bytes)
+    except ValueError as error:  # of limits that no server can have
+        raise EmulationUnavailable(str(error)) from error
+
+
+def _real_figures(data: DeviceIdentity) -> RealFigures | None:
+    """What the newest probe of the device as it is found; None without one of this very device."""
+    probe = (
+        Probe.objects.filter(
+            device__host__name=settings.HOST_NAME,
+            device__data_dir=str(data.path),
+            device__emulation_label="",
+            device__retired_at=None,
+            state=ProbeState.OK,
+        )
+        .select_related("device")
+        .defer("result")
+        .order_by("-pk")
+        .first()
+    )
+    if probe is None or not _is_same(probe.device, data, None):
+        return None
+    return RealFigures(
+        read_iops=probe.random_read_iops,
+        write_iops=probe.random_write_iops,
+        read_mb_s=probe.read_mb_s,
+        write_mb_s=probe.write_mb_s,
+    )
+
+
+def _is_same(row: Device, data: DeviceIdentity, log: DeviceIdentity | None) -> bool:
+    """Whether what was found is what the row stands for; names of block devices may change."""
+    pairs = [(row.found, data), (row.found_for_logs, log)]
+    return all(
+        old is None or (new is not None and _nature(old) == _nature(new)) for old, new in pairs
+    )
+
+
+def _nature(identity: DeviceIdentity) -> tuple[object, ...]:
+    found = identity.discovered_kind or identity.kind
+    array = (identity.raid_level, identity.raid_disks)
+    return (found, identity.transport, identity.model, *array, identity.file_system)
+
+
+def _known_correction(host: Host, found: FoundDevice) -> str:
+    """What the user said of the same disk under another row, of other limits or log directory."""
+    if found.emulation is not None and found.emulation.throttles:
+        return ""
+    there = Device.objects.filter(host=host, data_dir=str(found.data.path), retired_at=None)
+    for row in there.exclude(kind_correction="").order_by("-pk"):
+        if row.found is not None and _nature(row.found) == _nature(found.data):
+            return row.kind_correction
+    return ""
+
+
+def _fill_in(row: Device, found: FoundDevice) -> None:
+    data, log = found.data, found.log
+    row.discovered_kind = (data.discovered_kind or data.kind).value
+    if found.kind is not None and not row.is_throttled:
+        corrected = found.kind.value
+        row.kind_correction = "" if corrected == row.discovered_kind else corrected
+    row.kind = row.kind_correction or row.discovered_kind
+    if row.profile is not None and row.profile.throttles:
+        row.kind = row.profile.kind
+    row.block_device = data.block_device or ""
+    row.log_block_device = (log.block_device or "") if log else ""
+    row.model = data.model
+    row.file_system = data.file_system
+    row.scheduler = data.scheduler
+    row.identity = data.as_json()
+    row.log_identity = log.as_json() if log else {}

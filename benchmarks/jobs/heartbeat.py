@@ -1,0 +1,77 @@
+"""Says that a piece of work is alive and hears whether it should stop."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from django.conf import settings
+from django.db import Error, connections
+
+from benchmarks.jobs.claims import host_lock
+
+logger = logging.getLogger(__name__)
+
+CANCELLED = "cancelled"
+WORKER_STOPPING = "worker_stopping"
+WORKER_DIED = "worker_died"
+TAKEN_AWAY = "taken_away"
+
+
+@contextmanager
+def measuring_alone() -> Iterator[bool]:
+    """Hold the lock of all that measures on this host, one at a time; False when our parent died
+    while we waited for it.
+    """
+    parent = Heartbeat(lambda: "")
+    with host_lock(settings.RUN_DIR / "benchmark.lock", should_stop=parent.should_stop) as held:
+        yield held
+
+
+class Heartbeat:
+    """A thread that calls `beat` every second until the block ends.
+
+    `beat` stores the heartbeat and returns the row's stop request ("" for none). A database that
+    is away for a moment is no reason to throw a measurement away: the beat is tried again.
+    A Celery pool process outlives a killed worker: when our parent changes, we stop as well.
+    """
+
+    def __init__(self, beat: Callable[[], str]) -> None:
+        self._beat = beat
+        self._parent = os.getppid()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+        self.stop_request = ""
+
+    def should_stop(self) -> bool:
+        if not self.stop_request and os.getppid() != self._parent:
+            self.stop_request = WORKER_DIED
+        return bool(self.stop_request)
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._ended.wait(settings.HEARTBEAT_SECONDS):
+                try:
+                    self.stop_request = self.stop_request or self._beat()
+                except Error as error:
+                    logger.warning("heartbeat not stored: %s", error)
+                    connections["default"].close()
+        finally:
+            connections.close_all()

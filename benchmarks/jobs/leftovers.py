@@ -1,0 +1,58 @@
+"""What a worker that died at once leaves behind: servers, half a dataset, half a clone."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+from django.conf import settings
+
+from benchmarks.datasets.golden import sweep_loads
+from benchmarks.emulation.sweep import sweep_cgroups
+from benchmarks.jobs.claims import is_dead
+from benchmarks.models import Device, Run, RunState
+from benchmarks.probe.workspace import sweep_probes
+from benchmarks.servers.registry import reap
+from benchmarks.servers.trial import sweep_trials
+from benchmarks.storage.layout import DeviceLayout
+
+logger = logging.getLogger(__name__)
+
+RUN_PREFIX = "run-"
+
+
+def clear_leftovers(host_id: int) -> list[str]:
+    """End orphaned servers; delete their cgroups, half-loaded datasets and folders of dead runs.
+
+    Returns a line for each thing done. A run whose process lives (of another worker that ends
+    just now) is left alone.
+    """
+    done = reap(settings.INSTANCE_REGISTRY)
+    done += sweep_cgroups()
+    running = Run.objects.filter(host_id=host_id, state=RunState.RUNNING)
+    alive = {f"{RUN_PREFIX}{run.pk}" for run in running if not is_dead(run.claimed_by)}
+    devices = Device.objects.filter(host_id=host_id)
+    places = {place for pair in devices.values_list("data_dir", "log_dir") for place in pair}
+    dead = {f"{RUN_PREFIX}{pk}" for pk in Run.objects.values_list("pk", flat=True)} - alive
+    for place in sorted(places - {""}):
+        layout = DeviceLayout(Path(place))
+        try:
+            found = sweep_loads(layout.root)
+            found += _clear_runs(layout.run_dir(""), dead)
+            found += sweep_trials(layout.trials_dir)
+            found += sweep_probes(layout.root)
+        except OSError as error:  # a device that is gone must not keep the worker from its work
+            logger.warning("%s could not be looked through: %s", place, error)
+        else:
+            done += [f"deleted {path}" for path in found]
+    return done
+
+
+def _clear_runs(folder: Path, dead: set[str]) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    there = [path for path in folder.iterdir() if path.name in dead]
+    for path in there:
+        shutil.rmtree(path, ignore_errors=True)
+    return [path for path in there if not path.exists()]

@@ -1,0 +1,1 @@
+"""One run from start to end, and its figures. No Django here."""

@@ -1,0 +1,137 @@
+"""What a measurement depends on beside the config: runs compare only where all of it agrees."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.storage.identify import DeviceIdentity
+from benchmarks.telemetry.cpu import logical_cpus
+from benchmarks.telemetry.tunables import host_tunables
+
+PROC = Path("/proc")
+SYS = Path("/sys")
+UNKNOWN = "unknown"
+
+# The kernel keeps a few KiB more or less for itself from boot to boot, and a balloon driver a few
+# MiB: no reason to call it another machine.
+_MEMORY_STEP = 256 * 1024 * 1024
+
+
+def host_fingerprint(
+    data: DeviceIdentity,
+    log: DeviceIdentity | None,
+    *,
+    proc_root: Path = PROC,
+    sys_root: Path = SYS,
+) -> dict[str, str]:
+    """Name -> text of what stays the same from run to run on an unchanged host.
+
+    Keys: cpu_model, logical_cpus, memory_bytes, kernel, machine, virtualisation, those of
+    `host_tunables` and, with the prefixes data_ and log_, kind, block_device, model, transport,
+    write_cache, raid, scheduler, file_system, mount_options. What the host does not tell is
+    "unknown". `log` is None where the logs live with the data; then there are no log_ keys. Free
+    space, load and the current clock rate are left out on purpose.
+    """
+    cpuinfo = _text(proc_root / "cpuinfo")
+    facts = {
+        "cpu_model": _cpu_model(cpuinfo),
+        "logical_cpus": str(logical_cpus()),
+        "memory_bytes": _memory_bytes(_text(proc_root / "meminfo")),
+        "kernel": _text(proc_root / "sys/kernel/osrelease") or UNKNOWN,
+        "machine": platform.machine(),
+        "virtualisation": _virtualisation(cpuinfo, sys_root),
+        **host_tunables(proc_root, sys_root),
+    }
+    facts.update(_device_facts("data", data))
+    if log is not None:
+        facts.update(_device_facts("log", log))
+    return facts
+
+
+def comparability_key(
+    fingerprint: Mapping[str, str],
+    *,
+    server_digest: str,
+    driver_name: str,
+    driver_version: str,
+    dataset_key: str,
+    log_bin: bool,
+) -> str:
+    """sha256 (hex) over all that must agree before two runs may be ranked together.
+
+    `log_bin` is the state read back from the server. `dataset_key` names server, warehouses and
+    page size of the golden copy, not its path.
+    """
+    parts = {
+        "host": comparable_facts(fingerprint),
+        "server": server_digest,
+        "driver": [driver_name, driver_version],
+        "dataset": dataset_key,
+        "log_bin": log_bin,
+    }
+    # JSON keeps the parts apart: no two different sets of facts spell the same text.
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def comparable_facts(fingerprint: Mapping[str, str]) -> dict[str, str]:
+    """The fingerprint without what differs a little from one look to the next."""
+    facts = dict(fingerprint)
+    if facts.get("memory_bytes", "").isdigit():
+        facts["memory_bytes"] = str(round(int(facts["memory_bytes"]) / _MEMORY_STEP))
+    return facts
+
+
+def _device_facts(prefix: str, device: DeviceIdentity) -> dict[str, str]:
+    return {
+        # A user who corrects the kind has not changed the device.
+        f"{prefix}_kind": (device.discovered_kind or device.kind).value,
+        f"{prefix}_block_device": device.block_device or "none",
+        f"{prefix}_model": device.model or UNKNOWN,
+        f"{prefix}_transport": device.transport.value,
+        f"{prefix}_write_cache": device.write_cache or UNKNOWN,
+        f"{prefix}_raid": device.raid_level or "none",
+        f"{prefix}_scheduler": device.scheduler or UNKNOWN,
+        f"{prefix}_file_system": device.file_system or UNKNOWN,
+        # The order in which options were given does not matter to the file system.
+        f"{prefix}_mount_options": ",".join(sorted(device.mount_options.split(","))),
+    }
+
+
+def _cpu_model(cpuinfo: str) -> str:
+    fields = {
+        key.strip(): value.strip()
+        for key, separator, value in (line.partition(":") for line in cpuinfo.splitlines())
+        if separator
+    }
+    for name in ("model name", "cpu model", "cpu"):  # x86, MIPS, POWER
+        if fields.get(name):
+            return fields[name]
+    if "CPU part" in fields:  # ARM has numbers only
+        return f"ARM implementer {fields.get('CPU implementer')} part {fields['CPU part']}"
+    return UNKNOWN
+
+
+def _memory_bytes(meminfo: str) -> str:
+    total = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
+    return str(int(total.group(1)) * 1024) if total else UNKNOWN
+
+
+def _virtualisation(cpuinfo: str, sys_root: Path) -> str:
+    """The product name of a virtual machine or "hypervisor", "none" where the CPU shows none."""
+    if not re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE):
+        return _text(sys_root / "hypervisor/type") or ("none" if "flags" in cpuinfo else UNKNOWN)
+    maker = _text(sys_root / "class/dmi/id/sys_vendor")
+    product = _text(sys_root / "class/dmi/id/product_name")
+    return f"{maker} {product}".strip() or "hypervisor"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,1 +1,0 @@
-"""What connects the plain core to the database: claiming, executing and closing runs."""

@@ -1,0 +1,173 @@
+"""Which finished runs may stand side by side although they ran on different devices.
+
+`Run.comparability_key` keeps apart what differs in anything, the device included. A family is
+what remains when only the device may differ: same host as it was set up, server, driver, dataset,
+binary log and times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Max, QuerySet
+from django.db.models.fields.json import KT
+
+from benchmarks.measurement.fingerprint import comparable_facts
+from benchmarks.models import Host, Run, RunState, Server
+
+# What a run's fingerprint says of its devices and their limits.
+OF_THE_DEVICE = ("data_", "log_", "emulation")
+
+# What all runs of a family share, as fields of Run.
+_SHARED = (
+    "host_id",
+    "server__digest",
+    "workload__driver",
+    "workload__warehouses",
+    "workload__warmup_s",
+    "workload__measure_s",
+    "driver_version",
+)
+
+# Of the server's variables, some 20 KB a run, by name; as text, whatever JSON would make of it.
+_OF_THE_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "innodb_page_size")}
+
+
+@dataclass(frozen=True)
+class Family:
+    """Runs that compare across devices.
+
+    key: its name in addresses. facts: the host's fingerprint, the binary log and the page size.
+    shared: fields of Run and their values; with one of `comparability_keys` they are its runs.
+    """
+
+    key: str
+    host: Host
+    server: Server
+    driver: str
+    warehouses: int
+    warmup_s: int
+    measure_s: int
+    facts: Mapping[str, str]
+    shared: Mapping[str, Any]
+    comparability_keys: frozenset[str]
+    device_ids: frozenset[int]
+    run_count: int
+    newest_run: int
+
+    def ok_runs(self) -> QuerySet[Run]:
+        """Its runs: those that ended well, and are no older try of a place in a study."""
+        return Run.objects.filter(
+            **self.shared,
+            state=RunState.OK,
+            tpmP__gt=0,
+            comparability_key__in=self.comparability_keys,
+            slot__isnull=False,
+        )
+
+
+def families() -> list[Family]:
+    """All there are, newest first."""
+    groups = list(
+        Run.objects.filter(state=RunState.OK, tpmP__gt=0, slot__isnull=False)
+        .values(*_SHARED, "device_id", "comparability_key")
+        .annotate(count=Count("pk"), newest=Max("pk"))
+        .order_by()
+    )
+    facts = _facts_by_key(groups)
+    together = defaultdict(list)
+    for group in groups:
+        shared = [group[name] for name in _SHARED]
+        text = json.dumps([shared, facts[group["comparability_key"]]], sort_keys=True)
+        together[hashlib.sha256(text.encode()).hexdigest()[:12]].append(group)
+    newest = (
+        Run.objects.select_related("host", "server")
+        .only("host", "server")
+        .in_bulk([max(group["newest"] for group in parts) for parts in together.values()])
+    )
+    found = [_family(key, parts, newest, facts) for key, parts in together.items()]
+    return sorted(found, key=lambda family: family.newest_run, reverse=True)
+
+
+def chosen_family(found: Sequence[Family], key: str) -> Family | None:
+    """That of the key; else the newest that has a comparison to show, else the newest."""
+    by_key = {family.key: family for family in found}
+    with_two = (family for family in found if len(family.device_ids) > 1)
+    return by_key.get(key) or next(with_two, found[0] if found else None)
+
+
+def labels(found: Sequence[Family]) -> dict[str, str]:
+    """By key, each family in words; those that would read alike say what differs."""
+    texts = {family.key: _text(family) for family in found}
+    told = {}
+    for family in found:
+        alike = [other for other in found if texts[other.key] == texts[family.key]]
+        differing = [
+            f"{name.replace('_', ' ')} {value}"
+            for name, value in family.facts.items()
+            if any(other.facts.get(name) != value for other in alike)
+        ]
+        told[family.key] = ", ".join([texts[family.key], *differing])
+    return told
+
+
+def _text(family: Family) -> str:
+    plural = "" if family.warehouses == 1 else "s"
+    parts = [
+        str(family.server),
+        family.driver,
+        f"{family.warehouses} warehouse{plural}",
+        f"{family.warmup_s} s warm-up, {family.measure_s} s measured",
+    ]
+    return ", ".join(parts)
+
+
+def _family(
+    key: str,
+    groups: list[dict[str, Any]],
+    newest: Mapping[int, Run],
+    facts: Mapping[str, Mapping[str, str]],
+) -> Family:
+    last = max(groups, key=lambda group: group["newest"])
+    run = newest[last["newest"]]
+    return Family(
+        key=key,
+        host=run.host,
+        server=run.server,
+        driver=last["workload__driver"],
+        warehouses=last["workload__warehouses"],
+        warmup_s=last["workload__warmup_s"],
+        measure_s=last["workload__measure_s"],
+        facts={**facts[last["comparability_key"]], "driver_version": last["driver_version"]},
+        shared={name: last[name] for name in _SHARED},
+        comparability_keys=frozenset(group["comparability_key"] for group in groups),
+        device_ids=frozenset(group["device_id"] for group in groups),
+        run_count=sum(group["count"] for group in groups),
+        newest_run=run.pk,
+    )
+
+
+def _facts_by_key(groups: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """By comparability key what runs of that key share beside their device; one run tells."""
+    examples = {group["comparability_key"]: group["newest"] for group in groups}
+    return {
+        key: _facts(fingerprint, variables)
+        for key, fingerprint, *variables in Run.objects.filter(
+            pk__in=examples.values()
+        ).values_list("comparability_key", "fingerprint", *_OF_THE_VARIABLES.values())
+    }
+
+
+def _facts(fingerprint: Mapping[str, str], variables: Iterable[str | None]) -> dict[str, str]:
+    of_the_host = {
+        name: value
+        for name, value in comparable_facts(fingerprint).items()
+        if not name.startswith(OF_THE_DEVICE)
+    }
+    told = zip(_OF_THE_VARIABLES, variables, strict=True)
+    return of_the_host | {name: "unknown" if value is None else value for name, value in told}

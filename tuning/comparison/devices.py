@@ -1,0 +1,252 @@
+"""The user's own devices side by side, as the whitepaper's Tables 1 to 3 show theirs.
+
+Only runs of one family (`tuning.comparison.comparable_runs`) are compared, and of each device
+only those of one set-up. Published figures have no place here: see `tuning.published`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.models import Device
+from tuning.comparison.choice import (
+    Arm,
+    ConfigChoice,
+    Place,
+    Row,
+    arm_names,
+    arm_of,
+    best_arms,
+    config_choices,
+    failed_arms,
+    place_of,
+    recommended_arms,
+)
+from tuning.comparison.comparable_runs import Family
+from tuning.models import DurabilityClass
+from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
+
+BEST = "best"
+_KINDS = ("hdd", "sata-ssd", "sas-ssd", "nvme", "tmpfs")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One device with so many connections, over the runs of one config.
+
+    Times in ms, path lengths in cycles per New-Order, shares in % of all CPUs, IOPS of the data
+    device and of a separate log device together. middle_run: the run nearest to the median tpmP.
+    is_recommended: whether a study recommends that config there.
+    """
+
+    arm: Arm
+    config: str
+    durability: DurabilityClass
+    is_recommended: bool
+    middle_run: int
+    tpmP: Spread
+    p95_ms: Spread | None
+    max_ms: Spread | None
+    busy_pct: Spread | None
+    iowait_pct: Spread | None
+    server_path_length: Spread | None
+    read_iops: Spread | None
+    write_iops: Spread | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Devices, slowest first, and what was measured on them by number of connections.
+
+    names: by device's id, short and different. left_out: runs of another set-up of a device (its
+    scheduler, file system or mount options were changed), which count nowhere. measured: the runs
+    that count, oldest first.
+    """
+
+    family: Family
+    devices: list[Device]
+    names: Mapping[int, str]
+    connections: list[int]
+    cells: Mapping[Place, Cell]
+    choice: ConfigChoice | None
+    choices: list[ConfigChoice]
+    left_out: int
+    measured: Mapping[Place, Mapping[Arm, list[Row]]] = field(repr=False)
+
+    @property
+    def pairs(self) -> list[tuple[Device, Device]]:
+        """The ratio columns: slower, faster."""
+        return [(self.devices[a], self.devices[b]) for a, b in ladder(len(self.devices))]
+
+    def cell(self, device: Device, connections: int) -> Cell | None:
+        return self.cells.get((device.pk, connections))
+
+    def ratios(self, connections: int) -> list[Ratio | None]:
+        """Of tpmP, one for each of the pairs."""
+        return [
+            ratio(
+                *(
+                    cell.tpmP if (cell := self.cell(device, connections)) else None
+                    for device in pair
+                )
+            )
+            for pair in self.pairs
+        ]
+
+    @property
+    def usual_connections(self) -> int | None:
+        """The middle one of those that most devices were measured with."""
+        devices = Counter(connections for _, connections in self.cells)
+        most = max(devices.values(), default=0)
+        shared = sorted(number for number, count in devices.items() if count == most)
+        return shared[(len(shared) - 1) // 2] if shared else None
+
+
+def compare(family: Family, token: str = BEST) -> Comparison:
+    """The family's devices by their best configs, or by the config that the token names.
+
+    "Best" is, on each device with each number of connections, of the recommended configs the one
+    with the highest median tpmP; where no study recommends one, of those with at least two runs,
+    else of all; durability D0 only, and none that ever failed there.
+    """
+    found = list(family.ok_runs().order_by("pk").values(*_FIELDS))
+    rows = _of_one_setup(found)
+    arms: dict[Place, dict[Arm, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        arms[place_of(row)][arm_of(row)].append(row)
+    choices = config_choices(rows)
+    choice = next((one for one in choices if one.token == token), None)
+    recommended = recommended_arms(family)
+    if choice is None:
+        picked = best_arms(arms, recommended, failed_arms(family))
+    else:
+        picked = {place: choice.arm for place, there in arms.items() if choice.arm in there}
+    names = arm_names(rows)
+    cells = {
+        place: _cell(arms[place][arm], names[arm], arm in recommended[place])
+        for place, arm in picked.items()
+    }
+    devices = list(Device.objects.filter(pk__in={device for device, _ in cells}))
+    connections = sorted({number for _, number in cells})
+    return Comparison(
+        family=family,
+        devices=_slowest_first(devices, connections, cells),
+        names=device_names(devices),
+        connections=connections,
+        cells=cells,
+        choice=choice,
+        choices=choices,
+        left_out=len(found) - len(rows),
+        measured=arms,
+    )
+
+
+_FIGURES = (
+    "tpmP",
+    "p95_ms",
+    "max_ms",
+    "cpu_user_pct",
+    "cpu_sys_pct",
+    "cpu_iowait_pct",
+    "server_path_length",
+    "data_read_iops",
+    "data_write_iops",
+    "log_read_iops",
+    "log_write_iops",
+)
+_FIELDS = (
+    "pk",
+    "device_id",
+    "config_id",
+    "logs_with_data",
+    "comparability_key",
+    "workload__connections",
+    "slot__candidate__name",
+    "slot__candidate__durability",
+    *_FIGURES,
+)
+
+
+def _of_one_setup(rows: Iterable[Row]) -> list[Row]:
+    """Of each device the runs of the set-up that most have; of equals the newest's."""
+    by_device: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_device[row["device_id"]].append(row)
+    kept = []
+    for there in by_device.values():
+        count = Counter(row["comparability_key"] for row in there)
+        last = {row["comparability_key"]: row["pk"] for row in there}
+        key = max(count, key=lambda key: (count[key], last[key]))
+        kept += [row for row in there if row["comparability_key"] == key]
+    return kept
+
+
+def _cell(rows: Sequence[Row], name: str, is_recommended: bool) -> Cell:
+    tpmp = spread(row["tpmP"] for row in rows)
+    if tpmp is None:
+        raise ValueError("runs that ended well have a tpmP")
+    newest = rows[-1]
+    return Cell(
+        arm=arm_of(newest),
+        config=name,
+        durability=DurabilityClass(newest["slot__candidate__durability"]),
+        is_recommended=is_recommended,
+        middle_run=min(rows, key=lambda row: abs(row["tpmP"] - tpmp.median))["pk"],
+        tpmP=tpmp,
+        p95_ms=_spread(rows, "p95_ms"),
+        max_ms=_spread(rows, "max_ms"),
+        busy_pct=_spread(rows, "cpu_user_pct", "cpu_sys_pct"),
+        iowait_pct=_spread(rows, "cpu_iowait_pct"),
+        server_path_length=_spread(rows, "server_path_length"),
+        read_iops=_spread(rows, "data_read_iops", optional="log_read_iops"),
+        write_iops=_spread(rows, "data_write_iops", optional="log_write_iops"),
+    )
+
+
+def _spread(rows: Sequence[Row], *names: str, optional: str = "") -> Spread | None:
+    """Of the sum of columns, where a run has them all but the optional one."""
+    sums = []
+    for row in rows:
+        parts = [row[name] for name in names]
+        if None not in parts:
+            sums.append(sum(parts) + ((row[optional] or 0.0) if optional else 0.0))
+    return spread(sums)
+
+
+def _slowest_first(
+    devices: list[Device], connections: Sequence[int], cells: Mapping[Place, Cell]
+) -> list[Device]:
+    """By tpmP with the fewest connections that all were measured with, else by kind."""
+    for number in connections:
+        there = {device.pk: cells.get((device.pk, number)) for device in devices}
+        medians = {pk: cell.tpmP.median for pk, cell in there.items() if cell}
+        if len(medians) == len(devices):
+            return sorted(devices, key=lambda device: (medians[device.pk], device.pk))
+    return sorted(devices, key=lambda device: (_kind_rank(device), device.pk))
+
+
+def _kind_rank(device: Device) -> int:
+    return _KINDS.index(device.kind) if device.kind in _KINDS else len(_KINDS)
+
+
+def _what(device: Device) -> str:
+    if profile := device.profile:
+        return f"emulated {profile.name}"
+    return device.model if device.kind == "other" and device.model else device.kind
+
+
+def device_names(devices: Iterable[Device]) -> dict[int, str]:
+    """Short names; devices that would be called alike are told apart by their directories."""
+    devices = list(devices)
+    short = {device.pk: _what(device) for device in devices}
+    long = {device.pk: str(device) for device in devices}
+    names = {}
+    for pk, name in short.items():
+        if list(short.values()).count(name) > 1:
+            name = long[pk]
+            if list(long.values()).count(name) > 1:
+                name = f"{name} (device {pk})"
+        names[pk] = name
+    return names

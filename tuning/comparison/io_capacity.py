@@ -1,0 +1,72 @@
+"""Throughput by innodb_io_capacity on each device, as the whitepaper's Figure 11 shows it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.models import Config
+from tuning.comparison.choice import Arm, Place, Row
+from tuning.statistics.ratios import Spread, spread
+
+KNOB = "innodb_io_capacity"
+# The limit of its bursts goes up with it; everything else must be the same.
+SWEPT = (KNOB, "innodb_io_capacity_max")
+
+
+@dataclass(frozen=True)
+class IoCapacitySweep:
+    """tpmP by device's id and innodb_io_capacity, all else equal, with so many connections."""
+
+    connections: int
+    tpmP: Mapping[int, Mapping[int, Spread]]
+
+
+def io_capacity_sweep(
+    measured: Mapping[Place, Mapping[Arm, list[Row]]], connections: int | None
+) -> IoCapacitySweep | None:
+    """The sweep with the most figures, with `connections` where one was measured with them.
+
+    None where no configs that differ in nothing but innodb_io_capacity ran on a device.
+    """
+    values, rest = _configs(measured)
+    found: dict[tuple[int, object], dict[int, dict[int, list[Row]]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
+    for (device, number), arms in measured.items():
+        for arm, rows in arms.items():
+            if arm.config_id in values:
+                line = found[number, (rest[arm.config_id], arm.logs_with_data)][device]
+                value = values[arm.config_id]
+                # Of two that differ in the limit of bursts only, what was measured more often.
+                line[value] = max(line.get(value, []), rows, key=len)
+    sweeps = {
+        key: {device: line for device, line in lines.items() if len(line) > 1}
+        for key, lines in found.items()
+    }
+    size = {key: sum(map(len, lines.values())) for key, lines in sweeps.items() if lines}
+    if not size:
+        return None
+    best = max(size, key=lambda key: (key[0] == connections, size[key], key[0]))
+    return IoCapacitySweep(
+        best[0], {device: _spreads(line) for device, line in sweeps[best].items()}
+    )
+
+
+def _configs(
+    measured: Mapping[Place, Mapping[Arm, list[Row]]],
+) -> tuple[dict[int, int], dict[int, frozenset[tuple[str, str]]]]:
+    """By config that sets it: innodb_io_capacity, and all its other knobs."""
+    ids = {arm.config_id for arms in measured.values() for arm in arms}
+    values, rest = {}, {}
+    for pk, knobs in Config.objects.filter(pk__in=ids).values_list("pk", "knobs"):
+        if str(knobs.get(KNOB, "")).isdigit():
+            values[pk] = int(knobs[KNOB])
+            rest[pk] = frozenset((k, str(v)) for k, v in knobs.items() if k not in SWEPT)
+    return values, rest
+
+
+def _spreads(line: Mapping[int, list[Row]]) -> dict[int, Spread]:
+    found = {value: spread(row["tpmP"] for row in rows) for value, rows in sorted(line.items())}
+    return {value: one for value, one in found.items() if one}

@@ -1,0 +1,1 @@
+"""A my.cnf as it comes: read, looked up, told line by line."""

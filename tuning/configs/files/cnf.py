@@ -1,0 +1,223 @@
+"""Reads a my.cnf the way the server does, and says what is wrong with it line by line.
+
+Facts on the format: MySQL Reference Manual, "Using Option Files". Two things differ on purpose:
+`!include` is refused (a config is one file), and so is what the server would cut or misread in
+silence (NUL bytes, lines beyond its 4 KiB buffer, quotes that are not closed).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuning.catalogue.target import ServerTraits
+from tuning.errors import InvalidConfig, Problem
+
+#: The largest my.cnf that is read, wherever it comes from: a file, a form, the API.
+MOST_CONFIG_BYTES = 256 * 1024
+LONGEST_LINE = 4095
+_BLANKS = " \t\r\f\v"
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
+_VERSIONED = re.compile(r"(mysqld|mariadb|mariadbd)-[0-9]+\.[0-9]+")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One option of a group that the server reads.
+
+    `name` has underscores and no `loose_`, which is in `loose`; `value` is unquoted and unescaped,
+    None for a bare option.
+    """
+
+    name: str
+    value: str | None
+    line: int
+    loose: bool = False
+
+
+@dataclass(frozen=True)
+class CnfFile:
+    """The settings for the server in the order of the file, and the groups that are not for it.
+
+    `skipped` has line and name of each header of such a group, `problems` what could not be read.
+    """
+
+    source: str
+    settings: tuple[Setting, ...]
+    other_groups: tuple[str, ...]
+    skipped: tuple[tuple[int, str], ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def read_cnf(path: Path) -> bytes:
+    """The bytes of a file, never more than may be parsed; raises InvalidConfig."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_CONFIG_BYTES + 1)
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}"
+        raise InvalidConfig([Problem(str(path), None, "", reason)]) from error
+
+
+def parse_cnf(data: bytes, source: str, target: ServerTraits | None = None) -> CnfFile:
+    """Parse the bytes of a my.cnf; raises InvalidConfig with every problem found.
+
+    `target` decides which version groups ([mysqld-8.4]) count; without it all of them do.
+    """
+    file = scan_cnf(data, source, lambda group: server_group(group, target))
+    if file.problems:
+        raise InvalidConfig(file.problems)
+    return file
+
+
+def scan_cnf(data: bytes, source: str, reads: Callable[[str], bool]) -> CnfFile:
+    """Like `parse_cnf`, but never raises: what can be read is there beside the problems.
+
+    `reads` says which groups count.
+    """
+    if len(data) > MOST_CONFIG_BYTES:
+        reason = f"larger than {MOST_CONFIG_BYTES // 1024} KiB; this is not a my.cnf"
+        return CnfFile(source, (), (), problems=(Problem(source, None, "", reason),))
+    return _Parser(source, reads).parse(data)
+
+
+def server_group(group: str, target: ServerTraits | None) -> bool:
+    """Whether the server reads that group."""
+    mariadb = target is None or target.mariadb
+    if group in {"mysqld", "server"}:
+        return True
+    if group in {"mariadb", "mariadbd", "client-server", "galera"}:
+        return mariadb
+    if group == "mysql_cluster":
+        return target is None or not target.mariadb
+    match = _VERSIONED.fullmatch(group)
+    if match is None:
+        return False
+    if target is None:
+        return True
+    series = "{}.{}".format(*target.series)
+    return group.endswith(f"-{series}") and (match[1] == "mysqld" or target.mariadb)
+
+
+def older_group(group: str, target: ServerTraits) -> bool:
+    """Whether the server, or an older version of it, reads that group."""
+    match = _VERSIONED.fullmatch(group)
+    if match is None or server_group(group, target):
+        return server_group(group, target)
+    major, minor = (int(part) for part in group.rpartition("-")[2].split("."))
+    return (major, minor) <= target.series and (match[1] == "mysqld" or target.mariadb)
+
+
+class _Parser:
+    def __init__(self, source: str, reads: Callable[[str], bool]) -> None:
+        self._source = source
+        self._reads = reads
+        self._problems: list[Problem] = []
+        self._settings: list[Setting] = []
+        self._skipped: list[tuple[int, str]] = []
+        self._group: str | None = None
+
+    def parse(self, data: bytes) -> CnfFile:
+        for number, line in self._lines(data):
+            self._read(number, line)
+        return CnfFile(
+            self._source,
+            tuple(self._settings),
+            tuple(dict.fromkeys(group for _, group in self._skipped)),
+            tuple(self._skipped),
+            tuple(self._problems),
+        )
+
+    def _lines(self, data: bytes) -> Iterator[tuple[int, str]]:
+        # Editors on Windows write a byte order mark; it says nothing.
+        for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+            if b"\x00" in raw:
+                self._problem(number, "", "holds a NUL byte")
+            elif len(raw) > LONGEST_LINE:
+                self._problem(
+                    number, "", f"longer than {LONGEST_LINE} bytes, where the server cuts"
+                )
+            else:
+                try:
+                    yield number, raw.decode("utf-8").strip(_BLANKS)
+                except UnicodeDecodeError:
+                    self._problem(number, "", "is not UTF-8 text")
+
+    def _read(self, number: int, line: str) -> None:
+        if not line or line[0] in "#;":
+            return
+        if line[0] == "!":
+            self._problem(
+                number, _shown(line.split()[0]), "other files are not read; paste their lines"
+            )
+        elif line[0] == "[":
+            self._read_group(number, line)
+        elif self._group is None:
+            self._problem(
+                number, _shown(line), "stands before the first group; add [mysqld] above"
+            )
+        elif self._reads(self._group):
+            self._read_option(number, line)
+
+    def _read_group(self, number: int, line: str) -> None:
+        name, bracket, _ = line[1:].partition("]")
+        # Servers cut the blanks behind the name only: [ mysqld] is a group that nobody reads.
+        self._group = name.rstrip(_BLANKS)
+        if not bracket:
+            self._problem(number, _shown(line), "the ] of the group is missing")
+        elif not self._reads(self._group):
+            self._skipped.append((number, self._group))
+
+    def _read_option(self, number: int, line: str) -> None:
+        text, closed = without_comment(line)
+        name, equals, value = (part.strip(_BLANKS) for part in text.partition("="))
+        if not closed:
+            self._problem(number, _shown(name), "a quote is not closed")
+        elif not name:
+            self._problem(number, "", "a value without a name")
+        else:
+            plain = name.replace("-", "_")
+            self._settings.append(
+                Setting(
+                    name=plain.removeprefix("loose_"),
+                    value=_unescaped(_unquoted(value)) if equals else None,
+                    line=number,
+                    loose=plain.startswith("loose_"),
+                )
+            )
+
+    def _problem(self, line: int, name: str, reason: str) -> None:
+        self._problems.append(Problem(self._source, line, name, reason))
+
+
+def _shown(text: str) -> str:
+    """A part of a line for a message: not too long, and nothing that a terminal would obey."""
+    short = text if len(text) <= 60 else text[:57] + "..."
+    return short if short.isprintable() else repr(short)
+
+
+def without_comment(line: str) -> tuple[str, bool]:
+    """The line up to a # outside quotes, and whether every quote is closed."""
+    quote = ""
+    escaped = False
+    for place, letter in enumerate(line):
+        if letter in "'\"" and not escaped:
+            if not quote:
+                quote = letter
+            elif quote == letter:
+                quote = ""
+        elif letter == "#" and not quote:
+            return line[:place], True
+        escaped = bool(quote) and letter == "\\" and not escaped
+    return line, not quote
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) >= 2 and value[0] in "'\"" and value[0] == value[-1]
+    return value[1:-1] if quoted else value
+
+
+def _unescaped(value: str) -> str:
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[0]), value, flags=re.DOTALL)

@@ -1,0 +1,1 @@
+"""Whether a config may run, and what the server will make of it."""

@@ -1,0 +1,176 @@
+"""What the server will make of a config where that is not what it says: remarks, no refusals.
+
+A study ranks what the server really has (`tuning.configs.gate.readback`); this only says it
+earlier, and what is set without any effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.circumstances import UNKNOWN, Circumstances
+from tuning.configs.gate.expected import (
+    CHUNK,
+    CLEANERS,
+    DEDICATED,
+    INSTANCES,
+    POOL,
+    Expected,
+)
+from tuning.configs.gate.memory import LOG_BUFFER, memory_need, size
+from tuning.configs.gate.rules import DIRECT_METHODS, FLUSH_METHOD
+from tuning.configs.gate.workload import MAX_CONNECTIONS
+from tuning.configs.notes import Action, Note
+from tuning.configs.translation.redo import CAPACITY
+from tuning.configs.values import readable
+
+_MOST_CHUNKS = 1000  # MySQL Reference Manual, innodb_buffer_pool_chunk_size
+_SERVERS_OWN_FILES = 10
+
+Remarks = Iterator[tuple[str, str]]
+
+
+def remarks(
+    knobs: Mapping[str, str], target: ServerTraits, circumstances: Circumstances = UNKNOWN
+) -> list[Note]:
+    """Notes on values that the server will round or ignore, of these normalised knobs."""
+    expected = Expected(knobs, target, circumstances)
+    return [
+        Note(name, Action.KEPT, detail) for remark in _REMARKS for name, detail in remark(expected)
+    ]
+
+
+def _pool(expected: Expected) -> Remarks:
+    asked, pool = expected.knobs.get(POOL), expected.pool()
+    if pool is None:
+        return
+    if asked is not None and int(asked) != pool:
+        yield POOL, _becomes(int(asked), pool, "whole chunks of every instance")
+    instances = expected.instances(pool)
+    if expected.target.mariadb or instances is None:
+        return
+    reasons = {
+        INSTANCES: "one below 1 GiB of buffer pool",
+        CLEANERS: "at most one per buffer pool instance",
+    }
+    for name, why in reasons.items():
+        wanted = int(expected.knobs.get(name, "0"))
+        if wanted > instances:
+            yield name, _becomes(wanted, instances, why)
+    chunk = expected.whole(CHUNK)
+    if chunk and CHUNK in expected.knobs:
+        if chunk * instances > pool:
+            yield CHUNK, "is larger than a part of the buffer pool, and the server shrinks it"
+        elif pool // chunk > _MOST_CHUNKS:
+            yield CHUNK, f"{pool // chunk} chunks; the manual advises at most {_MOST_CHUNKS}"
+
+
+def _dedicated(expected: Expected) -> Remarks:
+    if not expected.dedicated():
+        return
+    for name in (POOL, CAPACITY, FLUSH_METHOD):
+        if name == FLUSH_METHOD and expected.target.version >= (8, 4, 0):
+            continue  # no longer its business
+        if name in expected.knobs:
+            yield name, f"is set, so {DEDICATED} does not choose it"
+
+
+def _all_connections(expected: Expected) -> Remarks:
+    budget, need = expected.circumstances.memory_budget_bytes, memory_need(expected)
+    allowed = expected.knobs.get(MAX_CONNECTIONS)
+    if budget is None or need is None or allowed is None or need.total(int(allowed)) <= budget:
+        return
+    yield (
+        MAX_CONNECTIONS,
+        f"with all {allowed} connections at work at once the server could take "
+        f"{size(need.total(int(allowed)))} of {size(budget)}; the workload does not do that",
+    )
+
+
+def _open_files(expected: Expected) -> Remarks:
+    limit, connections = expected.circumstances.open_files, expected.whole(MAX_CONNECTIONS)
+    cache = expected.knobs.get("table_open_cache")
+    if limit is None or connections is None:
+        return
+    room = max(0, (limit - _SERVERS_OWN_FILES - connections) // 2)
+    if cache is not None and int(cache) > room:
+        why = f"{limit} open files are allowed, less one per connection, two per table"
+        yield "table_open_cache", _becomes(int(cache), room, why)
+    files = expected.knobs.get("innodb_open_files")
+    if files is not None and int(files) > limit:
+        yield "innodb_open_files", _becomes(int(files), limit, "the limit on open files")
+
+
+def _backlog(expected: Expected) -> Remarks:
+    backlog, connections = expected.knobs.get("back_log"), expected.circumstances.connections
+    if backlog is not None and connections is not None and int(backlog) < connections:
+        yield (
+            "back_log",
+            f"{backlog} is below the workload's {connections} connections, which are opened at "
+            "once: some may have to try again",
+        )
+
+
+def _log_buffer(expected: Expected) -> Remarks:
+    buffer, redo = expected.knobs.get(LOG_BUFFER), expected.redo()
+    if buffer is not None and redo is not None and int(buffer) > redo:
+        yield (
+            LOG_BUFFER,
+            f"{readable(int(buffer))} is larger than the whole redo log ({readable(redo)})",
+        )
+
+
+def _direct_io(expected: Expected) -> Remarks:
+    if FLUSH_METHOD in expected.knobs or expected.circumstances.direct_io is not False:
+        return
+    default = expected.text(FLUSH_METHOD)
+    if default in DIRECT_METHODS:
+        yield (
+            FLUSH_METHOD,
+            f"is {default} by default, which the device's file system does not support: the "
+            "server goes on through the page cache",
+        )
+
+
+def _isolation(expected: Expected) -> Remarks:
+    name = "transaction_isolation"
+    if expected.knobs.get(name) == "READ-UNCOMMITTED":
+        yield (
+            name,
+            "READ-UNCOMMITTED gives up isolation for speed: transactions read what others have "
+            "not committed and may roll back; nothing durable is lost",
+        )
+
+
+def _idle(expected: Expected) -> Remarks:
+    """Settings that depend on another that is off."""
+    handling = expected.text("thread_handling")
+    for name in expected.knobs:
+        if name.startswith("thread_pool_") and handling == "one-thread-per-connection":
+            yield name, "has no effect without thread_handling = pool-of-threads"
+    if expected.knobs.get("query_cache_size", "0") != "0" and (
+        expected.text("query_cache_type") in ("OFF", "0")
+    ):
+        yield "query_cache_size", "takes memory without effect while query_cache_type is OFF"
+    if expected.circumstances.binary_log is False:
+        for name in expected.knobs:
+            if name == "sync_binlog" or name.startswith("binlog_"):
+                yield name, "has no effect: this study runs without the binary log"
+
+
+_REMARKS: tuple[Callable[[Expected], Remarks], ...] = (
+    _pool,
+    _dedicated,
+    _all_connections,
+    _open_files,
+    _backlog,
+    _log_buffer,
+    _direct_io,
+    _isolation,
+    _idle,
+)
+
+
+def _becomes(asked: int, effective: int, why: str) -> str:
+    return f"requested {readable(asked)}, effective {readable(effective)}: {why}"

@@ -1,0 +1,128 @@
+"""What a server will have once it runs: the config's values over the defaults of its version.
+
+Formulas from the servers' sources (MySQL 5.7.37, 8.0.41, 9.7.0; MariaDB 10.11), see the catalogue.
+None stands for what cannot be known without the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.circumstances import UNKNOWN, Circumstances
+from tuning.configs.translation.redo import CAPACITY, FILES, SIZE, has_capacity
+
+MIB = 1024**2
+GIB = 1024**3
+POOL = "innodb_buffer_pool_size"
+INSTANCES = "innodb_buffer_pool_instances"
+CHUNK = "innodb_buffer_pool_chunk_size"
+CLEANERS = "innodb_page_cleaners"
+DEDICATED = "innodb_dedicated_server"
+_ONE_INSTANCE_BELOW = GIB
+_MARIADB_FIXED_CHUNKS = (10, 8, 0)  # from then on they depend on the pool
+_MARIADB_WITHOUT_CHUNKS = (10, 11, 12)
+
+
+class Expected:
+    """Values that these normalised knobs lead to on the target."""
+
+    def __init__(
+        self,
+        knobs: Mapping[str, str],
+        target: ServerTraits,
+        circumstances: Circumstances = UNKNOWN,
+    ) -> None:
+        self.knobs = knobs
+        self.target = target
+        self.circumstances = circumstances
+
+    def text(self, name: str) -> str | None:
+        """The value asked for, else the default where that is a plain value."""
+        if name in self.knobs:
+            return self.knobs[name]
+        knob = load_catalogue().get(name)
+        default = knob.default(self.target) if knob and knob.exists_in(self.target) else None
+        return default if isinstance(default, str) else None
+
+    def number(self, name: str) -> float | None:
+        """The same as a number."""
+        text = self.text(name)
+        try:
+            return None if text is None else float(text)
+        except ValueError:
+            return None
+
+    def whole(self, name: str) -> int | None:
+        """The same as a whole number, exact however large."""
+        text = self.text(name)
+        return int(text) if text is not None and text.isascii() and text.isdigit() else None
+
+    def dedicated(self) -> bool:
+        """Whether the server sizes itself to the host."""
+        return self.knobs.get(DEDICATED) == "ON"
+
+    def pool(self) -> int | None:
+        """Bytes of buffer pool, rounded as the server rounds them."""
+        asked = self.whole(POOL)
+        if POOL not in self.knobs and self.dedicated():
+            memory = self.circumstances.host_memory_bytes
+            if memory is None:
+                return None
+            asked = 128 * MIB if memory < GIB else memory // 2
+            if memory > 4 * GIB:
+                asked = memory * 3 // 4
+        return None if asked is None else self._rounded(asked)
+
+    def instances(self, pool: int) -> int | None:
+        """Parts of a pool of that size; MariaDB has one."""
+        if self.target.mariadb or pool < _ONE_INSTANCE_BELOW:
+            return 1
+        asked = int(self.knobs.get(INSTANCES, "0"))
+        if asked:
+            return asked
+        if self.target.version < (8, 4, 0):
+            return 8
+        cpus = self.circumstances.logical_cpus
+        chunk = self.whole(CHUNK)
+        if cpus is None or chunk is None:
+            return None
+        return max(1, min(pool // (2 * chunk), cpus // 4, 64))
+
+    def redo(self) -> int | None:
+        """Bytes of redo log."""
+        if self.target.mariadb:
+            return self.whole(SIZE)
+        if not has_capacity(self.target) or (
+            CAPACITY not in self.knobs and {SIZE, FILES} & self.knobs.keys()
+        ):
+            size, files = self.whole(SIZE), self.whole(FILES)
+            return None if size is None or files is None else size * files
+        if CAPACITY not in self.knobs and self.dedicated():
+            cpus = self.circumstances.logical_cpus
+            if cpus is None or self.target.version < (8, 4, 0):
+                return None
+            return max(1, min(cpus // 2, 16)) * GIB
+        return self.whole(CAPACITY)
+
+    def _rounded(self, asked: int) -> int:
+        if self.target.mariadb:
+            if self.target.version < _MARIADB_FIXED_CHUNKS and asked > 128 * MIB:
+                unit = self.whole(CHUNK) or 128 * MIB
+                return -(-asked // unit) * unit
+            if self.target.version < _MARIADB_WITHOUT_CHUNKS:
+                return asked
+            return asked // MIB * MIB
+        # Up to whole chunks of every instance; a chunk that is too large shrinks first.
+        asked = asked // MIB * MIB
+        instances = self.instances(asked)
+        chunk = self.whole(CHUNK)
+        if instances is None or not chunk:
+            return asked
+        if chunk * instances > asked:
+            chunk = -(-asked // instances)
+            if self.target.version >= (8, 0, 0):
+                chunk = -(-chunk // MIB) * MIB
+        unit = chunk * instances
+        return -(-asked // unit) * unit

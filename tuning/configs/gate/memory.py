@@ -1,0 +1,75 @@
+"""The memory that a config may take at worst: buffer pool, log buffer and connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuning.configs.gate.expected import MIB, POOL, Expected
+
+#: What the driver, the system and the rest of the server need of the budget is the other part.
+LARGEST_SHARE = 0.85
+LOG_BUFFER = "innodb_log_buffer_size"
+# Buffers of one connection and their defaults where the catalogue has none; each at most once in
+# the workload's statements. Source: MySQL Reference Manual, "How MySQL Uses Memory".
+_PER_CONNECTION = {
+    "sort_buffer_size": 256 * 1024,
+    "join_buffer_size": 256 * 1024,
+    "read_buffer_size": 128 * 1024,
+    "read_rnd_buffer_size": 256 * 1024,
+    "binlog_cache_size": 32 * 1024,
+    "binlog_stmt_cache_size": 32 * 1024,
+    "net_buffer_length": 2 * 16 * 1024,
+}
+_STACK = "thread_stack"
+_STACK_BYTES = 1 * MIB  # since MySQL 8.0.27; 256 to 292 KiB before and in MariaDB
+_SHARED = ("query_cache_size",)
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes at worst: once for the server, and for each connection."""
+
+    pool: int
+    log_buffer: int
+    shared: int
+    per_connection: int
+
+    def total(self, connections: int) -> int:
+        """Bytes with that many connections at work."""
+        return self.pool + self.log_buffer + self.shared + connections * self.per_connection
+
+    def text(self, connections: int) -> str:
+        """The sum in words."""
+        return (
+            f"{size(self.total(connections))} at worst (buffer pool {size(self.pool)}, log "
+            f"buffer {size(self.log_buffer + self.shared)}, {connections} connections of "
+            f"{size(self.per_connection)})"
+        )
+
+
+def memory_need(expected: Expected) -> Need | None:
+    """What the config may take; None where the pool's size cannot be known."""
+    pool = expected.pool()
+    if pool is None:
+        return None
+    per = sum(expected.whole(name) or default for name, default in _PER_CONNECTION.items())
+    stack = expected.whole(_STACK) or _STACK_BYTES
+    shared = sum(expected.whole(name) or 0 for name in _SHARED)
+    return Need(pool, expected.whole(LOG_BUFFER) or 0, shared, per + stack)
+
+
+def largest_cause(expected: Expected, need: Need, connections: int) -> str:
+    """The knob of the config that takes the most; the pool where it sets none of them."""
+    causes = {POOL: need.pool, LOG_BUFFER: need.log_buffer}
+    for name in (*_PER_CONNECTION, _STACK):
+        causes[name] = connections * (expected.whole(name) or 0)
+    mine = {name: count for name, count in causes.items() if name in expected.knobs}
+    return max(mine, key=lambda name: mine[name]) if mine else POOL
+
+
+def size(count: int) -> str:
+    """Bytes for people."""
+    for unit, name in ((1024**4, "TiB"), (1024**3, "GiB"), (MIB, "MiB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count / 1024:.0f} KiB"

@@ -1,0 +1,145 @@
+"""What the server made of a config: requested against effective values, read back after start."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from tuning.catalogue.knob import Durability, Kind, Knob
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.safety import losses
+from tuning.configs.translation.redo import CAPACITY, FILES, SIZE, has_capacity
+
+_BOOLEANS = {"1": "ON", "0": "OFF", "YES": "ON", "NO": "OFF"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A knob that runs with another value than was asked for; None: the server shows none."""
+
+    name: str
+    requested: str
+    effective: str | None
+
+
+def effective_values(
+    names: Mapping[str, str], variables: Mapping[str, str], target: ServerTraits
+) -> dict[str, str]:
+    """The values of these knobs as the server runs them, in normalised form.
+
+    `variables` is SHOW GLOBAL VARIABLES with lower-case names; what it lacks is left out.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        knob = load_catalogue().get(name)
+        if knob is not None and (shown := variables.get(knob.variable(target))) is not None:
+            default = knob.default(target)
+            if not shown and isinstance(default, str):
+                shown = default  # MySQL 5.7 has no word for the default of innodb_flush_method
+            found[name] = _normalised(knob, shown)
+    return found
+
+
+def differences(
+    knobs: Mapping[str, str], variables: Mapping[str, str], target: ServerTraits
+) -> list[Difference]:
+    """The knobs whose effective value is not the requested one, in the order of `knobs`."""
+    effective = effective_values(knobs, variables, target)
+    return [
+        Difference(name, requested, effective.get(name))
+        for name, requested in knobs.items()
+        if not _same(requested, effective.get(name))
+    ]
+
+
+def effective_losses(
+    variables: Mapping[str, str], target: ServerTraits
+) -> dict[str, tuple[Durability, str]]:
+    """Class of, and what is lost with, every variable that the server runs below D0.
+
+    Also where nobody asked for it: MySQL 8.0 takes O_DIRECT_NO_FSYNC when it sizes itself to the
+    host. `variables` is SHOW GLOBAL VARIABLES with lower-case names.
+    """
+    names = {name: "" for name, knob in load_catalogue().knobs.items() if knob.exists_in(target)}
+    if variables.get("log_bin", "ON") == "OFF":
+        names.pop("sync_binlog", None)  # there is nothing to lose
+    return losses(effective_values(names, variables, target))
+
+
+def signature(
+    variables: Mapping[str, str],
+    target: ServerTraits,
+    knobs: Mapping[str, str] | None = None,
+) -> str:
+    """SHA-256 (hex) of all that a config can influence, as the server runs it.
+
+    Two configs with the same signature on one server are the same config, whatever they ask for.
+    `variables` is SHOW GLOBAL VARIABLES with lower-case names. Paths, binary logging and other
+    things that the advisor or the study sets are no part of it, nor is anything that differs from
+    one start to the next. `knobs` is what was asked for: it tells a size of the redo log that is
+    asked for by its old name but is the default one.
+    """
+    names = {knob.name: "" for knob in load_catalogue().tunable(target)}
+    effective = effective_values(names, variables, target)
+    if has_capacity(target):
+        _put_redo(effective, variables, target, knobs or {})
+    plain = sorted((name, _plain(value)) for name, value in effective.items())
+    return hashlib.sha256(json.dumps(plain, separators=(",", ":")).encode()).hexdigest()
+
+
+def _put_redo(
+    effective: dict[str, str],
+    variables: Mapping[str, str],
+    target: ServerTraits,
+    knobs: Mapping[str, str],
+) -> None:
+    """Put the size of the redo log that the server has in the place of its three variables.
+
+    MySQL from 8.0.30 on takes the old pair where the capacity is not set, and goes on to show the
+    default capacity; only its status has the figure (MySQL Reference Manual 8.0, "Redo Log").
+    """
+    catalogue = load_catalogue()
+    asked = CAPACITY not in knobs and any(name in knobs for name in (SIZE, FILES))
+    pair: list[int] = []
+    for name in (SIZE, FILES):
+        effective.pop(name, None)
+        shown, default = variables.get(name), catalogue.knobs[name].default(target)
+        if shown is None or not isinstance(default, str):
+            continue
+        pair.append(int(shown))
+        asked = asked or (CAPACITY not in knobs and shown != default)
+    if len(pair) < 2 or not asked:
+        return
+    if effective.get(CAPACITY) == catalogue.knobs[CAPACITY].default(target):
+        effective[CAPACITY] = f"{pair[0] * pair[1]}"
+
+
+def _plain(value: str) -> str:
+    """One spelling for values that `_same` takes for the same."""
+    try:
+        return f"{Decimal(value).normalize():f}"
+    except InvalidOperation:
+        return value.lower()
+
+
+def _normalised(knob: Knob, shown: str) -> str:
+    if knob.kind is Kind.BOOL:
+        return _BOOLEANS.get(shown.upper(), shown.upper())
+    if knob.kind is Kind.FLOAT and "." in shown:
+        return shown.rstrip("0").rstrip(".")
+    return shown
+
+
+def _same(requested: str, effective: str | None) -> bool:
+    if effective is None:
+        return False
+    if requested.lower() == effective.lower():
+        return True
+    try:
+        return Decimal(requested) == Decimal(effective)
+    except InvalidOperation:
+        return False

@@ -1,0 +1,214 @@
+"""Rules across knobs that the server would otherwise settle in silence, its own way.
+
+A rule that needs to know the host or the workload is silent where that is not known. What is only
+worth a remark is in `tuning.configs.gate.effects`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.circumstances import UNKNOWN
+from tuning.configs.gate.circumstances import (
+    Circumstances as Circumstances,  # it belongs to the rules
+)
+from tuning.configs.gate.expected import Expected
+from tuning.configs.gate.memory import LARGEST_SHARE, largest_cause, memory_need, size
+from tuning.configs.gate.workload import (
+    MAX_CONNECTIONS,
+    MAX_STATEMENTS,
+    connections_needed,
+    statements_needed,
+)
+from tuning.configs.translation.redo import CAPACITY, FILES, SIZE, has_capacity
+from tuning.configs.values import readable
+
+Broken = tuple[str, str]
+
+DIRECT_METHODS = frozenset({"O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT"})
+FLUSH_METHOD = "innodb_flush_method"
+_CONCURRENCY = "innodb_thread_concurrency"
+_DEFAULT_PAGE = 16 * 1024
+_LARGEST_REDO_FILES = 512 * 1024**3
+
+
+def broken_rules(
+    knobs: Mapping[str, str], target: ServerTraits, circumstances: Circumstances = UNKNOWN
+) -> list[Broken]:
+    """(name, reason) of every rule that these normalised knobs break."""
+    expected = Expected(knobs, target, circumstances)
+    return [found for rule in RULES if (found := rule(expected)) is not None]
+
+
+def _io_capacity(expected: Expected) -> Broken | None:
+    # Only the ceiling has a plain default nowhere: the server works it out from the capacity.
+    name, ceiling_name = "innodb_io_capacity", "innodb_io_capacity_max"
+    capacity, ceiling = expected.whole(name), expected.knobs.get(ceiling_name)
+    if capacity is None or ceiling is None or capacity <= int(ceiling):
+        return None
+    if name in expected.knobs:
+        return (
+            ceiling_name,
+            f"{ceiling} is below {name} = {capacity}, which the server would lower",
+        )
+    return (
+        ceiling_name,
+        f"{ceiling} is below {name}, which is {capacity} on {expected.target} by default and "
+        f"would be lowered; set {name} too",
+    )
+
+
+def _dirty_pages(expected: Expected) -> Broken | None:
+    low_name, high_name = "innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"
+    low, high = expected.number(low_name), expected.number(high_name)
+    if low is None or high is None or low <= high:
+        return None
+    if low_name in expected.knobs:
+        default = "" if high_name in expected.knobs else " (the default)"
+        return (
+            low_name,
+            f"{readable(low)} is above {high_name} = {readable(high)}{default}; the server "
+            "would lower it",
+        )
+    if high_name in expected.knobs:
+        return (
+            high_name,
+            f"{readable(high)} is below {low_name} = {readable(low)} (the default), which the "
+            f"server would lower; set {low_name} too",
+        )
+    return None
+
+
+def _two_redo_sizes(expected: Expected) -> Broken | None:
+    if CAPACITY not in expected.knobs:
+        return None
+    for name in (SIZE, FILES):
+        if name in expected.knobs:
+            return name, f"has no effect beside {CAPACITY}; keep one of the two"
+    return None
+
+
+def _redo_files(expected: Expected) -> Broken | None:
+    if expected.target.mariadb or not {SIZE, FILES} & expected.knobs.keys():
+        return None
+    total = expected.redo()
+    if total is None or total <= _LARGEST_REDO_FILES:
+        return None
+    name = SIZE if SIZE in expected.knobs else FILES
+    return name, f"the redo log would be {size(total)}, and the server takes at most 512 GiB"
+
+
+def _gtid(expected: Expected) -> Broken | None:
+    mode, enforced = "gtid_mode", "enforce_gtid_consistency"
+    if expected.text(mode) != "ON" or expected.text(enforced) == "ON":
+        return None
+    if mode in expected.knobs:
+        return mode, f"ON needs {enforced} = ON, or the server does not start"
+    return (
+        enforced,
+        f"{expected.knobs[enforced]} does not go with {mode} = ON, the default of "
+        f"{expected.target}: the server does not start; leave it out, or set {mode} = OFF too",
+    )
+
+
+def _statement_log(expected: Expected) -> Broken | None:
+    """InnoDB refuses every change then (error 1665), so nothing would be measured."""
+    isolation = expected.text("transaction_isolation")
+    if (
+        expected.text("binlog_format") == "STATEMENT"
+        and isolation in ("READ-COMMITTED", "READ-UNCOMMITTED")
+        and expected.circumstances.binary_log is not False
+    ):
+        name = "binlog_format" if "binlog_format" in expected.knobs else "transaction_isolation"
+        return (
+            name,
+            f"binlog_format = STATEMENT and transaction_isolation = {isolation} do not go "
+            "together: InnoDB refuses to change rows",
+        )
+    return None
+
+
+def _concurrency(expected: Expected) -> Broken | None:
+    """Each thread inside InnoDB keeps 4 pages of redo log free (log0log.cc).
+
+    MySQL 8.0.46 and 9.7.4 ask for 17 MiB with 100 threads and for 148 MiB with 1000; a config
+    that is only just too small is left to the trial start.
+    """
+    threads, redo = int(expected.knobs.get(_CONCURRENCY, "0")), expected.redo()
+    if not threads or redo is None or expected.target.mariadb:
+        return None
+    needed = 2 * ((10 + threads) * 4 + 8) * _DEFAULT_PAGE
+    if has_capacity(expected.target):  # of which the log keeps some files free
+        needed = int(needed * 1.16)
+    if needed < redo:
+        return None
+    return (
+        _CONCURRENCY,
+        f"{threads} threads need a redo log above {size(needed)}, and this one has {size(redo)}; "
+        "the server does not start",
+    )
+
+
+def _memory(expected: Expected) -> Broken | None:
+    budget, connections = (
+        expected.circumstances.memory_budget_bytes,
+        expected.circumstances.connections or 0,
+    )
+    need = memory_need(expected)
+    if budget is None or need is None or need.total(connections) <= budget * LARGEST_SHARE:
+        return None
+    return (
+        largest_cause(expected, need, connections),
+        f"the server may take {need.text(connections)}, which is more than {LARGEST_SHARE:.0%} "
+        f"of the {size(budget)} of memory that it may use here",
+    )
+
+
+def _connections(expected: Expected) -> Broken | None:
+    needed, allowed = connections_needed(expected.circumstances), expected.whole(MAX_CONNECTIONS)
+    if needed is None or allowed is None or allowed >= needed:
+        return None
+    return (
+        MAX_CONNECTIONS,
+        f"{allowed} is too low: the workload opens {expected.circumstances.connections} "
+        f"connections and the advisor {needed - (expected.circumstances.connections or 0)} more",
+    )
+
+
+def _statements(expected: Expected) -> Broken | None:
+    needed, allowed = statements_needed(expected.circumstances), expected.whole(MAX_STATEMENTS)
+    if needed is None or allowed is None or allowed >= needed:
+        return None
+    return (
+        MAX_STATEMENTS,
+        f"{allowed} is too low: {expected.circumstances.connections} connections prepare "
+        f"up to {needed} statements",
+    )
+
+
+def _direct_io(expected: Expected) -> Broken | None:
+    method = expected.knobs.get(FLUSH_METHOD)
+    if method in DIRECT_METHODS and expected.circumstances.direct_io is False:
+        return (
+            FLUSH_METHOD,
+            f"{method} is not supported by the file system of this device; the server would go "
+            "on without it",
+        )
+    return None
+
+
+Rule = Callable[[Expected], Broken | None]
+RULES: tuple[Rule, ...] = (
+    _io_capacity,
+    _dirty_pages,
+    _two_redo_sizes,
+    _redo_files,
+    _gtid,
+    _statement_log,
+    _concurrency,
+    _memory,
+    _connections,
+    _statements,
+    _direct_io,
+)

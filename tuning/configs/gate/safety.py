@@ -1,0 +1,85 @@
+"""What a config gives up: the durability class of its values, by the catalogue's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tuning.catalogue.knob import Durability, Knob
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.expected import DEDICATED
+
+_FLUSH_METHOD = "innodb_flush_method"
+_CHOSEN_BY_DEDICATED = "O_DIRECT_NO_FSYNC"
+_CHOOSES_NO_METHOD_SINCE = (8, 4, 0)
+
+
+def durability_of(knobs: Mapping[str, str], target: ServerTraits | None = None) -> Durability:
+    """The class of a set of normalised knobs: that of its least safe value.
+
+    With a `target` what that server chooses because of them counts as well.
+    """
+    return max((given for given, _ in losses(knobs, target).values()), default=Durability.D0)
+
+
+def too_unsafe(
+    knobs: Mapping[str, str], allowed: Durability, target: ServerTraits | None = None
+) -> list[tuple[str, str]]:
+    """(name, reason) of every normalised knob that a study of that class may not have."""
+    return [
+        (
+            name,
+            f"{knobs[name]} gives up {loses}: class {given}, but this study is {allowed}"
+            + (f"; set {_FLUSH_METHOD} = O_DIRECT" if name == DEDICATED else ""),
+        )
+        for name, (given, loses) in losses(knobs, target).items()
+        if given > allowed
+    ]
+
+
+def leaves_out_fsync(knobs: Mapping[str, str], target: ServerTraits) -> bool:
+    """Whether the server itself takes O_DIRECT_NO_FSYNC with these normalised knobs.
+
+    MySQL 8.0 does when it sizes itself to the host and no flush method is set (MySQL Reference
+    Manual 8.0, "Enabling Automatic InnoDB Configuration for a Dedicated MySQL Server").
+    """
+    return (
+        knobs.get(DEDICATED) == "ON"
+        and _FLUSH_METHOD not in knobs
+        and not target.mariadb
+        and target.version < _CHOOSES_NO_METHOD_SINCE
+    )
+
+
+def loss(knob: Knob, text: str, allowed: Durability) -> tuple[Durability, str] | None:
+    """Class and what is lost with a value by itself, in any spelling; None where it is allowed.
+
+    It looks at no server: a value that is unsafe where it came from is unsafe here as well.
+    """
+    for rule in knob.durability:
+        spelled = {value.lower(): value for value in rule.values | rule.not_values}
+        if rule.durability > allowed and rule.matches(spelled.get(text.lower(), text), {}):
+            return rule.durability, rule.loses
+    return None
+
+
+def losses(
+    knobs: Mapping[str, str], target: ServerTraits | None = None
+) -> dict[str, tuple[Durability, str]]:
+    """Class of, and what is lost with, every normalised knob below D0.
+
+    `knobs` are a whole config where a `target` is given: what it chooses because of them, and
+    because of what is not set, is put down to the knob that makes it choose.
+    """
+    found: dict[str, tuple[Durability, str]] = {}
+    for name, value in knobs.items():
+        knob = load_catalogue().get(name)
+        for rule in knob.durability if knob else ():
+            if rule.matches(value, knobs):
+                found[name] = (rule.durability, rule.loses)
+    if target is not None and leaves_out_fsync(knobs, target):
+        for rule in load_catalogue().knobs[_FLUSH_METHOD].durability:
+            if rule.matches(_CHOSEN_BY_DEDICATED, knobs):
+                loses = f"{rule.loses} ({target} chooses {_CHOSEN_BY_DEDICATED} with it)"
+                found[DEDICATED] = (rule.durability, loses)
+    return found

@@ -1,0 +1,74 @@
+"""What a workload needs of a config: room for its connections and their prepared statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.circumstances import Circumstances
+from tuning.configs.gate.expected import Expected
+from tuning.configs.notes import Action, Note
+
+MAX_CONNECTIONS = "max_connections"
+MAX_STATEMENTS = "max_prepared_stmt_count"
+#: Connections of ours beside the driver's: telemetry, the check of the server, a spare one.
+OWN_CONNECTIONS = 5
+#: What is left free where we choose the limit ourselves.
+HEADROOM = 20
+#: tpcc-mysql and our sysbench script prepare 35 each.
+STATEMENTS_PER_CONNECTION = 40
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The knobs that had to be added or raised, and a note for each."""
+
+    knobs: dict[str, str]
+    notes: tuple[Note, ...]
+
+
+def connections_needed(circumstances: Circumstances) -> int | None:
+    """The smallest max_connections that the workload can do with."""
+    if circumstances.connections is None:
+        return None
+    return circumstances.connections + OWN_CONNECTIONS
+
+
+def statements_needed(circumstances: Circumstances) -> int | None:
+    """The smallest max_prepared_stmt_count that the workload can do with."""
+    if circumstances.connections is None:
+        return None
+    return circumstances.connections * STATEMENTS_PER_CONNECTION
+
+
+def fit_to_workload(
+    knobs: Mapping[str, str],
+    target: ServerTraits,
+    circumstances: Circumstances,
+    *,
+    also_set: bool = False,
+) -> Fitted:
+    """Raise limits that are too low for the workload and not set: nobody chose them.
+
+    With `also_set` those that are set too: presets were chosen for another workload.
+    """
+    expected = Expected(knobs, target, circumstances)
+    found: dict[str, str] = {}
+    notes: list[Note] = []
+    wanted = {
+        MAX_CONNECTIONS: (connections_needed(circumstances), HEADROOM - OWN_CONNECTIONS),
+        MAX_STATEMENTS: (statements_needed(circumstances), 1000),
+    }
+    for name, (needed, spare) in wanted.items():
+        has = expected.whole(name)
+        if needed is None or has is None or has >= needed or (name in knobs and not also_set):
+            continue
+        found[name] = f"{needed + spare}"
+        was = f"{has}" if name in knobs else f"{has} by default"
+        detail = (
+            f"{was} is too low for the workload's {circumstances.connections} connections; "
+            f"raised to {found[name]}"
+        )
+        notes.append(Note(name, Action.ADJUSTED, detail))
+    return Fitted(found, tuple(notes))

@@ -1,0 +1,1 @@
+"""Settings carried from one server to another."""

@@ -1,0 +1,162 @@
+"""The redo log across versions: size and number of files, one file, or one capacity.
+
+MySQL has `innodb_log_file_size` x `innodb_log_files_in_group` until 8.0.30 and
+`innodb_redo_log_capacity` from then on; MariaDB has had one file of `innodb_log_file_size` since
+10.5. One figure, the bytes in all, is what stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.notes import Action
+from tuning.configs.translation.settled import Origin, Settled
+from tuning.configs.values import readable
+
+CAPACITY_SINCE = (8, 0, 30)
+SIZE, FILES, CAPACITY = NAMES = (
+    "innodb_log_file_size",
+    "innodb_log_files_in_group",
+    "innodb_redo_log_capacity",
+)
+_LARGEST = 2**63 - 1  # what the gate takes as a number
+_OLD_FILES = 2
+_OLD_SIZE = 48 * 1024**2
+
+
+def has_capacity(target: ServerTraits) -> bool:
+    """Whether the server has innodb_redo_log_capacity."""
+    return not target.mariadb and target.version >= CAPACITY_SINCE
+
+
+def translate_redo(
+    values: Mapping[str, str | None],
+    origin: Origin,
+    target: ServerTraits,
+    number: Callable[[str], int],
+) -> dict[str, Settled]:
+    """What becomes of the names in NAMES that are set; {} where they mean the same there.
+
+    `number` reads a figure and raises ValueError; what it cannot read is left to the caller too.
+    """
+    found = _translate(values, origin, target, number)
+    return {name: _within_limits(settled, target) for name, settled in found.items()}
+
+
+def _translate(
+    values: Mapping[str, str | None],
+    origin: Origin,
+    target: ServerTraits,
+    number: Callable[[str], int],
+) -> dict[str, Settled]:
+    try:
+        given = {name: number(values[name] or "") for name in NAMES if name in values}
+    except ValueError:
+        return {}
+    if any(figure > _LARGEST for figure in given.values()):
+        return {}
+    if CAPACITY in given:
+        return _from_capacity(given, target)
+    if not given:
+        return {}
+    one_file = _has_one_file(given, origin, target)
+    size = given.get(SIZE, _OLD_SIZE)
+    files = 1 if one_file else given.get(FILES, _OLD_FILES)
+    if has_capacity(target):
+        return _to_capacity(given, size, files)
+    if target.mariadb:
+        return _to_one_file(
+            given,
+            size,
+            files,
+            target,
+            one_file,
+            None if isinstance(origin, ServerTraits) else origin,
+        )
+    if one_file:
+        half = size // _OLD_FILES
+        detail = f"one file of {readable(size)} becomes {_OLD_FILES} of {readable(half)}"
+        return {SIZE: Settled(Action.ADJUSTED, ((SIZE, f"{half}"),), detail)}
+    return {}
+
+
+def _within_limits(settled: Settled, target: ServerTraits) -> Settled:
+    """The same with sizes that the target takes."""
+    became, detail = [], settled.detail
+    for name, value in settled.became:
+        limits = load_catalogue().knobs[name].limits(target)
+        high = _LARGEST if limits is None else min(int(limits.high), _LARGEST)
+        low = 0 if limits is None else int(limits.low)
+        if not low <= int(value) <= high:
+            value = f"{low if int(value) < low else high}"
+            detail += f", and {readable(int(value))} is as near as {target} comes"
+        became.append((name, value))
+    return replace(settled, became=tuple(became), detail=detail)
+
+
+def _has_one_file(given: Mapping[str, int], origin: Origin, target: ServerTraits) -> bool:
+    """Whether the size was that of the whole log: MariaDB's since 10.5."""
+    if isinstance(origin, ServerTraits):
+        return origin.mariadb
+    return target.mariadb and FILES not in given
+
+
+def _from_capacity(given: Mapping[str, int], target: ServerTraits) -> dict[str, Settled]:
+    found = {
+        name: Settled.dropped(f"has no effect beside {CAPACITY}")
+        for name in (SIZE, FILES)
+        if name in given
+    }
+    total = given[CAPACITY]
+    if target.mariadb:
+        detail = f"{CAPACITY} is called {SIZE} there"
+        found[CAPACITY] = Settled(Action.RENAMED, ((SIZE, f"{total}"),), detail)
+    elif not has_capacity(target):
+        half = total // _OLD_FILES
+        became = ((SIZE, f"{half}"), (FILES, f"{_OLD_FILES}"))
+        detail = f"{readable(total)} become {_OLD_FILES} files of {readable(half)}"
+        found[CAPACITY] = Settled(Action.RENAMED, became, detail)
+    return found
+
+
+def _to_capacity(given: Mapping[str, int], size: int, files: int) -> dict[str, Settled]:
+    total = size * files
+    text = f"{CAPACITY} = {readable(total)}"
+    what = f"{_said(given, files)} of {readable(size)} become" if files > 1 else "is now called"
+    first, *rest = [name for name in (SIZE, FILES) if name in given]
+    found = {first: Settled(Action.RENAMED, ((CAPACITY, f"{total}"),), f"{what} {text}")}
+    found |= {name: Settled(Action.RENAMED, (), f"counted in {text}") for name in rest}
+    return found
+
+
+def _to_one_file(
+    given: Mapping[str, int],
+    size: int,
+    files: int,
+    target: ServerTraits,
+    one_file: bool,
+    origin: Origin | None = None,
+) -> dict[str, Settled]:
+    found: dict[str, Settled] = {}
+    if origin is not None and SIZE in given and one_file:
+        detail = (
+            f"taken as the whole log of a MariaDB; if a MySQL wrote it, it had {_OLD_FILES} files "
+            f"of it: write {readable(size * _OLD_FILES)}"
+        )
+        return {SIZE: Settled(Action.KEPT, ((SIZE, f"{size}"),), detail)}
+    total = size * files
+    detail = f"{_said(given, files)} of {readable(size)} become one of {readable(total)}"
+    if SIZE in given and not one_file and files > 1:
+        found[SIZE] = Settled(Action.ADJUSTED, ((SIZE, f"{total}"),), detail)
+    if FILES in given and SIZE in given:
+        found[FILES] = Settled.dropped(f"{target} has one redo log file")
+    elif FILES in given:
+        found[FILES] = Settled(Action.RENAMED, ((SIZE, f"{total}"),), detail)
+    return found
+
+
+def _said(given: Mapping[str, int], files: int) -> str:
+    return f"{files} files" if FILES in given else f"{files} files (the default there)"

@@ -1,0 +1,253 @@
+"""Reads a study's rows into judged boards: one per device, workload and durability class.
+
+What is not comparable is never mixed: a config that may lose commits is not "faster" than one
+that may not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from benchmarks.models import Device, Run, RunState, Workload
+from tuning.models import (
+    BULKY_OF_A_RUN,
+    Candidate,
+    DurabilityClass,
+    Elimination,
+    Slot,
+    SlotPurpose,
+    Study,
+)
+from tuning.statistics.pareto import pareto_front
+from tuning.statistics.ranking import Judgement, Metric, Observation, Ranked, judge
+from tuning.strategy.racing import FAULTS, conclusion_alpha
+
+
+@dataclass(frozen=True)
+class Row:
+    """A candidate's line on a board. Units as in `Ranked`; None is "no figure"."""
+
+    candidate: Candidate
+    ranked: Ranked
+    left: Elimination | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two fresh runs that confirm a winner; tpmP, None for a run without a figure."""
+
+    block: int
+    winner: float | None
+    baseline: float | None
+    is_finished: bool
+
+
+@dataclass(frozen=True)
+class Board:
+    """The ranking of one durability class on one device with one workload.
+
+    The baseline is on every board: what the others are compared with, whatever its own class.
+    `slots` are those of the blocks, `confirmations` those of fresh pairs. `excluded_runs` counts
+    OK and cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
+    """
+
+    device: Device
+    workload: Workload
+    durability: DurabilityClass
+    candidates: dict[str, Candidate]
+    baseline: Candidate
+    observations: list[Observation]
+    slots: list[Slot]
+    confirmations: list[Slot]
+    eliminations: dict[str, Elimination]
+    excluded_runs: int
+    alpha: float
+
+    @cached_property
+    def judgement(self) -> Judgement:
+        """By tpmP, the metric that a study decides by."""
+        return self.judged_by(Metric.TPMP)
+
+    @cached_property
+    def judgements(self) -> dict[Metric, Judgement]:
+        """The ranking by each metric."""
+        return {
+            metric: self.judgement if metric is Metric.TPMP else self.judged_by(metric)
+            for metric in Metric
+        }
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The ranking by tpmP."""
+        return self.rows_by(Metric.TPMP)
+
+    @cached_property
+    def for_advice(self) -> Judgement:
+        """By tpmP among those that can be recommended.
+
+        A candidate whose server or workload failed even once is no advice to give, however fast
+        its other runs were.
+        """
+        failed = self.failed
+        return self.judged_by(Metric.TPMP, without=failed) if failed else self.judgement
+
+    @property
+    def failed(self) -> list[str]:
+        """The candidates, without the baseline, with a run that their config may have broken."""
+        faulty = {
+            slot.candidate.name
+            for slot in (*self.slots, *self.confirmations)
+            if slot.run.state in FAULTS and not slot.candidate.is_baseline
+        }
+        return [name for name in self.candidates if name in faulty]
+
+    @cached_property
+    def pareto(self) -> tuple[str, ...]:
+        """The candidates that no other beats in all three rankings."""
+        return pareto_front([judgement.analysis for judgement in self.judgements.values()])
+
+    def rows_by(self, metric: Metric) -> list[Row]:
+        """The ranking by a metric, with the candidates' rows."""
+        return [
+            Row(self.candidates[line.candidate], line, self.eliminations.get(line.candidate))
+            for line in self.judgements[metric].ranked
+        ]
+
+    def judged_by(self, metric: Metric, without: Iterable[str] = ()) -> Judgement:
+        """The ranking by a metric, as if some candidates had not taken part."""
+        names = [name for name in self.candidates if name not in without]
+        return judge(
+            [run for run in self.observations if run.candidate in names],
+            self.baseline.name,
+            names,
+            metric,
+            self.alpha,
+        )
+
+    def pairs_of(self, winner: Candidate) -> list[Pair]:
+        """The fresh pairs of that candidate and the baseline, in their order."""
+        slots = {(slot.block, slot.candidate_id): slot for slot in self.confirmations}
+        pairs = []
+        for (block, candidate_id), ours in sorted(slots.items()):
+            theirs = slots.get((block, self.baseline.pk))
+            if candidate_id == winner.pk and theirs is not None:
+                done = ours.run.is_finished and theirs.run.is_finished
+                same = ours.run.comparability_key == theirs.run.comparability_key
+                pairs.append(
+                    Pair(
+                        block,
+                        ours.run.tpmP if same else None,
+                        theirs.run.tpmP if same else None,
+                        done,
+                    )
+                )
+        return pairs
+
+
+def boards(
+    study: Study, device: Device | None = None, workload: Workload | None = None
+) -> list[Board]:
+    """The study's boards as they stand now, also while it runs; all, or those of one place."""
+    found = study.slots.select_related(
+        "run", "candidate", "candidate__config", "device", "workload"
+    ).defer(*BULKY_OF_A_RUN)
+    if device is not None:
+        found = found.filter(device=device)
+    if workload is not None:
+        found = found.filter(workload=workload)
+    slots = list(found)
+    left = list(study.eliminations.all())
+    alpha = conclusion_alpha(study.conclusions)
+    made = []
+    for key in sorted({(slot.device_id, slot.workload_id) for slot in slots}):
+        there = [slot for slot in slots if (slot.device_id, slot.workload_id) == key]
+        out = {one.candidate_id: one for one in left if (one.device_id, one.workload_id) == key}
+        for durability in _classes(there):
+            mine = [slot for slot in there if _belongs(slot, durability)]
+            made.append(_board(mine, durability, out, alpha))
+    return made
+
+
+def _classes(slots: Iterable[Slot]) -> list[DurabilityClass]:
+    """The classes of the candidates, safest first; that of the baseline where it is alone."""
+    candidates = {slot.candidate for slot in slots}
+    found = {c.durability for c in candidates if not c.is_baseline}
+    found = found or {c.durability for c in candidates}
+    return [DurabilityClass(durability) for durability in sorted(found)]
+
+
+def _belongs(slot: Slot, durability: DurabilityClass) -> bool:
+    return slot.candidate.is_baseline or slot.candidate.durability == durability
+
+
+def _board(
+    slots: list[Slot],
+    durability: DurabilityClass,
+    out: dict[int, Elimination],
+    alpha: float,
+) -> Board:
+    in_order = sorted((slot.candidate for slot in slots), key=lambda c: c.position)
+    candidates = {candidate.name: candidate for candidate in in_order}
+    key = _comparable_key(slots)
+    in_blocks = [slot for slot in slots if slot.purpose == SlotPurpose.BLOCK]
+    ended = [slot for slot in in_blocks if slot.run.is_finished]
+    ranked_slots = [slot for slot in ended if not _is_excluded(slot.run, key)]
+    return Board(
+        device=slots[0].device,
+        workload=slots[0].workload,
+        durability=durability,
+        candidates=candidates,
+        baseline=next(c for c in candidates.values() if c.is_baseline),
+        observations=[_observation(slot) for slot in ranked_slots],
+        slots=in_blocks,
+        confirmations=[slot for slot in slots if slot.purpose == SlotPurpose.CONFIRMATION],
+        eliminations={c.name: out[c.pk] for c in candidates.values() if c.pk in out},
+        excluded_runs=len(ended) - len(ranked_slots),
+        alpha=alpha,
+    )
+
+
+def _comparable_key(slots: Sequence[Slot]) -> str:
+    """The comparability key by which most runs can be ranked; of equals that of the newest run.
+
+    A run can be ranked where the baseline of its block has the same key: what most runs share is
+    of no use while the baseline is of another kind.
+    """
+    ok = [slot for slot in slots if slot.run.state == RunState.OK]
+    baselines = {
+        (slot.block, slot.run.comparability_key) for slot in ok if slot.candidate.is_baseline
+    }
+    keys = [slot.run.comparability_key for slot in sorted(ok, key=lambda slot: slot.order)]
+    rankable = Counter(
+        slot.run.comparability_key
+        for slot in ok
+        if (slot.block, slot.run.comparability_key) in baselines
+    )
+    last = {key: place for place, key in enumerate(keys)}
+    return max(last, key=lambda key: (rankable[key], keys.count(key), last[key]), default="")
+
+
+def _is_excluded(run: Run, key: str) -> bool:
+    has_figures = run.state in (RunState.OK, RunState.CUT_SHORT)
+    return has_figures and run.comparability_key != key
+
+
+def _observation(slot: Slot) -> Observation:
+    run = slot.run
+    return Observation(
+        candidate=slot.candidate.name,
+        block=slot.block,
+        outcome=run.state,
+        tpmP=run.tpmP,
+        tpmP_at_most=run.tpmP_at_most,
+        p95_ms=run.p95_ms,
+        p99_ms=run.p99_ms,
+        max_ms=run.max_ms,
+        server_path_length=run.server_path_length,
+        host_path_length=run.host_path_length,
+        twin=slot.twin,
+        started_at=run.started_at.timestamp() if run.started_at else None,
+    )

@@ -1,0 +1,128 @@
+"""Collects from a study's rows what the exported my.cnf says about its winner."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from django.utils import timezone
+
+from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.models import Device, RunState, Server
+from benchmarks.servers.binary import Flavour
+from tuning.catalogue.target import ServerTraits, parse_version
+from tuning.configs.notes import Action, Note
+from tuning.export import Effect, ExportFacts
+from tuning.models import Candidate, Recommendation, Study
+from tuning.results.boards import Board, boards
+from tuning.statistics.confirmation import ConfirmationState
+from tuning.statistics.ranking import Interval, Ranked
+
+CONFIDENCE = 0.95
+
+
+def traits_of(server: Server) -> ServerTraits:
+    """Flavour and version of a server's row, whose version text may have a distribution's tail."""
+    number = re.match(r"\d+(\.\d+){0,2}", server.version)
+    if number is None:
+        raise ValueError(f"not a version: {server.version!r}")
+    return ServerTraits(Flavour(server.flavour), parse_version(number[0]))
+
+
+def export_facts(
+    recommendation: Recommendation, found: Iterable[Board] | None = None
+) -> ExportFacts:
+    """The evidence for the recommended config, from the board it was chosen by.
+
+    `found`: the study's boards, if at hand.
+    """
+    study, device, winner = recommendation.study, recommendation.device, recommendation.candidate
+    baseline = study.candidates.get(is_baseline=True)
+    chosen_by = (device, recommendation.workload, recommendation.durability)
+    [board] = [
+        board
+        for board in (boards(study, *chosen_by[:2]) if found is None else found)
+        if (board.device, board.workload, board.durability) == chosen_by
+    ]
+    return ExportFacts(
+        study=f"{study.pk}, {study.name} (template {study.template})",
+        date=_date(study),
+        device=_device_text(device),
+        server=traits_of(study.server),
+        candidate=winner.name,
+        baseline=baseline.name,
+        knobs=winner.config.knobs,
+        effects=[_effect(board, recommendation, baseline)],
+        source=winner.source,
+        verdict=recommendation.verdict,
+        data_bytes=estimated_bytes(board.workload.warehouses),
+        notes=[Note(n["name"], Action(n["action"]), n["detail"]) for n in winner.notes],
+        candidate_variables=_variables(winner),
+        baseline_variables=_variables(baseline),
+        baseline_knobs=baseline.config.knobs,
+        not_tested=_not_tested(device, winner),
+    )
+
+
+def _date(study: Study) -> str:
+    ended = study.finished_at or timezone.now()
+    return timezone.localtime(ended).strftime("%Y-%m-%d %H:%M %Z")
+
+
+def _device_text(device: Device) -> str:
+    limits = device.emulation_label
+    parts = [limits or device.kind, device.model, device.block_device, device.file_system]
+    logs = f", redo logs in {device.log_dir}" if device.log_dir else ""
+    return f"{', '.join(part for part in parts if part)}: {device.data_dir}{logs}"
+
+
+def _not_tested(device: Device, winner: Candidate) -> list[str]:
+    """What the device of the study leaves open; the file itself cannot place a redo log."""
+    left = []
+    if device.emulation_label:
+        left.append(
+            "a real device of that kind: this one was emulated by limits on the server, which "
+            "tell nothing of seek times (docs/emulation.md)"
+        )
+    if device.log_dir and winner.logs_with_data:
+        left.append(
+            "the redo log on a device of its own: it was beside the data, although there is one"
+        )
+    elif device.log_dir:
+        left.append(
+            f"the redo log beside the data: it was in {device.log_dir}, so set "
+            "innodb_log_group_home_dir to a directory there as well"
+        )
+    return left
+
+
+def _effect(board: Board, recommendation: Recommendation, baseline: Candidate) -> Effect:
+    """What the recommendation says of its config: of a confirmed one what the pairs found."""
+    line, default = _line(board, recommendation.candidate), _line(board, baseline)
+    low, high = recommendation.low, recommendation.high
+    return Effect(
+        workload=str(board.workload),
+        ratio=recommendation.ratio_to_baseline,
+        runs=line.runs,
+        failures=line.failures,
+        blocks=line.blocks,
+        tpmP=line.tpmP,
+        p95_ms=line.p95_ms,
+        baseline_tpmP=default.tpmP,
+        baseline_p95_ms=default.p95_ms,
+        interval=Interval(low, high, CONFIDENCE) if low is not None and high is not None else None,
+        fresh_pairs=len(board.pairs_of(recommendation.candidate))
+        if recommendation.confirmation == ConfirmationState.CONFIRMED
+        else 0,
+    )
+
+
+def _line(board: Board, candidate: Candidate) -> Ranked:
+    return next(row.ranked for row in board.rows if row.candidate == candidate)
+
+
+def _variables(candidate: Candidate) -> Mapping[str, str]:
+    """The variables read back in one of the candidate's OK runs; {} when it has none."""
+    slot = candidate.slots.filter(run__state=RunState.OK).select_related("run").first()
+    found: Mapping[str, str] = slot.run.variables if slot else {}
+    return found

@@ -1,1 +1,0 @@
-"""What connects the plain core to the database: creating, advancing and reading studies."""

@@ -1,0 +1,1 @@
+"""Given the history, what to measure next. No Django here."""

@@ -1,0 +1,1 @@
+"""A study's life: asked for, prepared, measured run by run, paused, ended, extended."""

@@ -1,0 +1,115 @@
+"""Checks a my.cnf without a study: the first two stages of the gate, nothing is stored.
+
+The last two need the server to start, which would disturb what is being measured on this host;
+they come at the beginning of a study (`tuning.studies.trials`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from benchmarks.inventory.devices import NATIVE, DeviceRequest
+from benchmarks.servers.discovery import find_server
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.files.imports import ImportReport, import_cnf
+from tuning.configs.gate.circumstances import UNKNOWN, Circumstances
+from tuning.configs.gate.safety import durability_of, losses
+from tuning.configs.knobs import render_cnf
+from tuning.configs.translation.settled import RELEASES
+from tuning.export.safety import WARNINGS
+from tuning.studies.devices import usual_memory
+from tuning.studies.host_resources import circumstances_here
+from tuning.studies.request import origin_of
+
+
+@dataclass(frozen=True)
+class CheckedText:
+    """The report line by line, and the my.cnf it comes to; "" when something was refused.
+
+    Below D0 the file begins with what it may cost.
+    """
+
+    report: ImportReport
+    target: ServerTraits
+    cnf: str
+
+    @property
+    def durability(self) -> Durability:
+        """The class of what it comes to."""
+        return durability_of(self.report.knobs, self.target)
+
+
+def known_targets() -> list[ServerTraits]:
+    """One release of every series that configs can be checked and translated for."""
+    return list(RELEASES)
+
+
+def server_here(named: Path | None = None) -> ServerTraits:
+    """The server that a study on this host would use: `named`, else the one that is found.
+
+    Raises NoServerFound or NotAServer.
+    """
+    return ServerTraits.of(find_server(named, settings.BROUGHT_SERVERS_DIR))
+
+
+def check_text(
+    data: bytes,
+    *,
+    name: str,
+    target: ServerTraits | None = None,
+    server: Path | None = None,
+    devices: Sequence[DeviceRequest] = (),
+    warehouses: int | None = None,
+    translate_from: str = "",
+    durability: Durability = Durability.D0,
+    connections: int | None = None,
+) -> CheckedText:
+    """Check a my.cnf for `target`, by default the server here (`server`: its program) and its
+    `devices`, the usual one where none is named. Emulated ones have the memory limit that a study
+    of so many `warehouses` gives them.
+
+    Rules that need this host are applied for the server here only. Raises BadRequest for a
+    `translate_from` that names no server, NoServerFound or NotAServer.
+    """
+    origin = origin_of(translate_from)
+    if target is None:
+        target = server_here(server)
+        named = devices or [DeviceRequest()]
+        paths = {one.path or settings.DEFAULT_DEVICE for one in named}
+        limits = [_memory_limit(one, warehouses, target) for one in named]
+        least = min((limit for limit in limits if limit is not None), default=None)
+        circumstances = circumstances_here(paths, connections, least)
+    else:
+        circumstances = Circumstances(connections=connections) if connections else UNKNOWN
+    report = import_cnf(
+        data,
+        name,
+        target,
+        translate_from=origin,
+        durability=durability,
+        circumstances=circumstances,
+    )
+    return CheckedText(report, target, "" if report.problems else warned_cnf(report.knobs, target))
+
+
+def _memory_limit(
+    device: DeviceRequest, warehouses: int | None, target: ServerTraits
+) -> int | None:
+    is_throttled = device.emulate not in ("", NATIVE)
+    if device.memory_bytes is None and is_throttled and warehouses is not None:
+        return usual_memory(warehouses, target.flavour)
+    return device.memory_bytes
+
+
+def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:
+    """A my.cnf of normalised knobs; below D0 it begins with the class and what each knob loses."""
+    given = durability_of(knobs, target)
+    lines = [f"{WARNINGS[given]}"] if given > Durability.D0 else []
+    for name, (one, loses) in losses(knobs, target).items():
+        lines.append(f"WARNING: {name} = {knobs[name]} gives up {loses} ({one}).")
+    return "".join(f"# {line}\n" for line in lines) + render_cnf(knobs)

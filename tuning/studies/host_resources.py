@@ -1,0 +1,58 @@
+"""What a config meets on this host, for the rules of the gate and for sizing presets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.memory import host_memory, memory_budget
+from benchmarks.servers.privileges import open_files
+from benchmarks.storage.direct_io import supports_direct_io
+from tuning.catalogue.resources import HostResources
+from tuning.configs.gate.circumstances import Circumstances
+
+
+def circumstances_here(
+    devices: Collection[Path], connections: int | None, memory_limit: int | None = None
+) -> Circumstances:
+    """This host, a directory on each device and a workload that opens so many connections.
+
+    `memory_limit` is that of the device that leaves the server the least.
+    """
+    return Circumstances(
+        memory_budget_bytes=_at_most(memory_limit),
+        connections=connections,
+        direct_io=_takes_direct_io(devices),
+        logical_cpus=logical_cpus(),
+        host_memory_bytes=host_memory(),
+        open_files=open_files(),
+    )
+
+
+def resources_here(warehouses: int, memory_limit: int | None = None) -> HostResources:
+    """This host's memory and processors, and the size of so many warehouses of data."""
+    return HostResources(
+        memory_bytes=_at_most(memory_limit),
+        logical_cpus=logical_cpus(),
+        data_bytes=estimated_bytes(warehouses),
+    )
+
+
+def _takes_direct_io(devices: Collection[Path]) -> bool | None:
+    """Whether all do; None where nobody knows."""
+    answers = [supports_direct_io(device) for device in devices]
+    if False in answers:
+        return False
+    return True if answers and None not in answers else None
+
+
+def _at_most(limit: int | None) -> int:
+    budget = memory_budget()
+    return budget if limit is None else min(budget, limit)
+
+
+def logical_cpus() -> int:
+    """Those that this process may use: what a container is given."""
+    return len(os.sched_getaffinity(0))

@@ -1,0 +1,242 @@
+"""Creates and cancels studies. Everything that can be refused is refused before a row exists."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
+from benchmarks.datasets.rules import estimated_directory_bytes
+from benchmarks.drivers.select import find_driver
+from benchmarks.inventory.devices import FoundDevice, device_row, shares_disk
+from benchmarks.jobs import heartbeat
+from benchmarks.models import Host, Run, RunState
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.discovery import find_server
+from benchmarks.storage.identify import check_usable
+from benchmarks.storage.layout import DeviceLayout
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.gate.circumstances import Circumstances
+from tuning.configs.gate.expected import Expected
+from tuning.configs.presets.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.translation.redo import NAMES as REDO_NAMES
+from tuning.configs.translation.settled import ANY_VERSION
+from tuning.errors import InvalidConfig, Problem, TuningError
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.strategy.budget import plan
+from tuning.studies.continuation import continue_study, queue_more_blocks
+from tuning.studies.devices import find_devices, least_memory, room_for_pool
+from tuning.studies.forecast import ASSUMED_OVERHEAD_S
+from tuning.studies.host_resources import circumstances_here, logical_cpus, resources_here
+from tuning.studies.request import (
+    LARGEST,
+    BadRequest,
+    Sizes,
+    StudyRequest,
+    origin_of,
+    sizes_of,
+)
+from tuning.studies.rows import (
+    candidate_row,
+    server_row,
+    workload_row,
+)
+from tuning.studies.scheduler import advance_host
+from tuning.study_templates import StudyTemplate, load_template
+
+# Room for the golden copy, the clone of the run at hand, and what a run adds to it.
+COPIES_ON_DEVICE = 2.2
+
+
+def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) -> Study:
+    """Check the request against this host, store the study and wake its worker.
+
+    Without `wake` nothing is sent: for who has yet to start the worker, which sweeps at its start.
+
+    Raises TuningError (InvalidConfig among them) or BenchmarkError; then nothing is stored.
+    """
+    template = load_template(request.template)
+    sizes = sizes_of(request, template, logical_cpus())
+    driver = find_driver(request.driver)
+    binary = find_server(request.server, settings.BROUGHT_SERVERS_DIR)
+    devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
+    _check_log_device(template, devices)
+    room = _check_room(binary, devices, sizes.warehouses)
+    limit = least_memory(devices)
+    origin = origin_of(request.translate_from)
+    target = ServerTraits.of(binary)
+    paths = {device.data.path for device in devices}
+    circumstances = circumstances_here(paths, max(sizes.connections), limit)
+    planned = plan_candidates(
+        template,
+        request.configs,
+        target,
+        resources=resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour)),
+        durability=request.durability,
+        circumstances=circumstances,
+        translate=origin is ANY_VERSION or origin or False,
+    )
+    measured = [plan for plan in planned if not plan.left_out]
+    _check_candidates(template.name, measured, planned)
+    arenas = len(devices) * len(sizes.connections)
+    _check_budget(request, sizes, candidates=len(measured) - 1, arenas=arenas)
+    _check_redo(measured, target, circumstances, free=room)
+    with transaction.atomic():
+        host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
+        study = Study.objects.create(
+            name=request.name or template.title,
+            template=template.name,
+            host=host,
+            server=server_row(host, binary),
+            blocks=sizes.blocks,
+            seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
+            durability=max(request.durability, template.durability),
+            keeps_duplicates=request.keeps_duplicates or template.copies_of_baseline > 0,
+            races=template.races if request.races is None else request.races,
+            confirms=template.confirms if request.confirms is None else request.confirms,
+            budget_minutes=request.budget_minutes,
+            created_by=user,
+        )
+        study.devices.add(*(device_row(host, device) for device in devices))
+        workloads = [
+            workload_row(driver.name, sizes, connections) for connections in sizes.connections
+        ]
+        study.workloads.add(*workloads)
+        for position, plan in enumerate(planned):
+            candidate_row(study, position, plan)
+        continue_study(study)
+        if wake:
+            transaction.on_commit(lambda: advance_host(host.pk))
+    return study
+
+
+def extend_study(study: Study, blocks: int) -> None:
+    """Measure so many more blocks of a finished study and conclude it again.
+
+    Raises BadRequest for a number out of range, TuningError: not_finished, nothing_left,
+    device_retired.
+    """
+    if not 1 <= blocks <= LARGEST["blocks"]:
+        raise BadRequest(f"blocks must be between 1 and {LARGEST['blocks']}")
+    if gone := study.devices.exclude(retired_at=None).first():
+        raise TuningError("device_retired", f"{gone}: there is another device in its place now")
+    with transaction.atomic():
+        again = Study.objects.filter(pk=study.pk, state=StudyState.FINISHED).update(
+            state=StudyState.RUNNING,
+            finished_at=None,
+            blocks=F("blocks") + blocks,
+            conclusions=F("conclusions") + 1,
+        )
+        if not again:
+            raise TuningError("not_finished", "only a finished study can be extended")
+        study.refresh_from_db()
+        if not queue_more_blocks(study, blocks):
+            raise TuningError(
+                "nothing_left",
+                "every candidate has left the race: there is nothing to measure again",
+            )
+        transaction.on_commit(lambda: advance_host(study.host_id))
+
+
+def cancel_study(study: Study) -> None:
+    """Ask the study to end: what runs now stops within seconds, what is queued never starts."""
+    Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
+        stop_request=heartbeat.CANCELLED
+    )
+    # The queued ones first: what is claimed a moment before is running when we come to those.
+    Run.objects.filter(slot__study=study, state=RunState.QUEUED).update(
+        state=RunState.CANCELLED, finished_at=timezone.now(), reason="cancelled by the user"
+    )
+    Run.objects.filter(slot__study=study, state=RunState.RUNNING).update(
+        stop_request=heartbeat.CANCELLED
+    )
+    advance_host(study.host_id)
+
+
+def _check_candidates(
+    template: str, measured: Sequence[PlannedCandidate], planned: Sequence[PlannedCandidate]
+) -> None:
+    """Refuse what has nothing to compare, with what is missing."""
+    if len(measured) > 1:
+        return
+    reasons = [f"{plan.name}: {plan.left_out}" for plan in planned if plan.left_out]
+    if reasons:
+        raise BadRequest(f"template {template!r} has nothing to compare here: {reasons[0]}")
+    raise BadRequest(f"template {template!r} needs a config of yours to compare with")
+
+
+def _check_redo(
+    planned: Sequence[PlannedCandidate],
+    target: ServerTraits,
+    circumstances: Circumstances,
+    *,
+    free: int,
+) -> None:
+    """Refuse redo logs that the device has no room for beside the data."""
+    problems = []
+    for candidate in planned:
+        redo = Expected(candidate.knobs, target, circumstances).redo() or 0
+        if redo > free:
+            names = [name for name in REDO_NAMES if name in candidate.knobs]
+            reason = (
+                f"a redo log of {redo / 1024**3:.1f} GiB does not fit on the device: "
+                f"{max(free, 0) / 1024**3:.1f} GiB are left beside the data"
+            )
+            problems.append(Problem(candidate.name, None, names[0] if names else "", reason))
+    if problems:
+        raise InvalidConfig(problems)
+
+
+def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, arenas: int) -> None:
+    """Refuse minutes that hold too few blocks to tell a difference from noise."""
+    if request.budget_minutes is None:
+        return
+    run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
+    fits = plan(request.budget_minutes / arenas, candidates, run_s)
+    if not fits.is_enough:
+        needed = fits.least_blocks * (candidates + 2) * run_s + fits.pairs_s
+        raise BadRequest(
+            f"budget_minutes of {request.budget_minutes} holds {fits.blocks} blocks, and a study "
+            f"of this size needs {fits.least_blocks}: about {ceil(arenas * needed / 60)} minutes"
+        )
+
+
+def _check_log_device(template: StudyTemplate, devices: Sequence[FoundDevice]) -> None:
+    """Refuse a question about redo logs of their own device where they have none."""
+    if not template.needs_log_device:
+        return
+    for device in devices:
+        asks = f"template {template.name!r} needs a directory for redo logs on a device of its own"
+        if device.log is None:
+            raise BadRequest(asks)
+        if shares_disk(device):
+            disk = device.data.block_device
+            raise BadRequest(f"{asks}: {device.data.path} and {device.log.path} are on {disk}")
+
+
+def _check_room(binary: ServerBinary, devices: Sequence[FoundDevice], warehouses: int) -> int:
+    """Bytes that are left beside all data on the fullest file system. Raises DeviceUnusable."""
+    needed: Counter[int] = Counter()  # by file system: two directories may share one
+    for path in {device.data.path for device in devices}:
+        needed[path.stat().st_dev] += _needed_bytes(binary, path, warehouses)
+        check_usable(path, needed[path.stat().st_dev])
+    # A template may measure both: redo logs apart and beside the data.
+    places = [found for device in devices for found in (device.data, device.log) if found]
+    return min(found.free_bytes - needed[found.path.stat().st_dev] for found in places)
+
+
+def _needed_bytes(binary: ServerBinary, device: Path, warehouses: int) -> int:
+    """Free space for the runs, and for the golden copy where there is none yet."""
+    key = dataset_key(binary, warehouses, DEFAULT_PAGE_SIZE)
+    is_loaded = (DeviceLayout(device).root / "datasets" / key).exists()
+    copies = COPIES_ON_DEVICE - 1 if is_loaded else COPIES_ON_DEVICE
+    return int(estimated_directory_bytes(warehouses) * copies)

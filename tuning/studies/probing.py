@@ -1,0 +1,45 @@
+"""Asks for a probe of a device and takes the wish back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from benchmarks.jobs import heartbeat
+from benchmarks.models import Device, Probe, ProbeState
+from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
+from tuning.errors import TuningError
+from tuning.studies.request import BadRequest
+from tuning.studies.scheduler import advance_host
+
+
+def start_probe(device: Device, seconds: float = USUAL_S, user: Any = None) -> Probe:
+    """Queue a probe of that device. It waits for a study that has begun.
+
+    Raises BadRequest for a time out of range, TuningError: probe_running, device_retired.
+    """
+    if not SHORTEST_S <= seconds <= LONGEST_S:  # also of what is not a number
+        raise BadRequest(f"seconds must be between {SHORTEST_S:.0f} and {LONGEST_S:.0f}")
+    if device.retired_at is not None:
+        raise TuningError("device_retired", f"{device}: there is another device in its place now")
+    try:
+        with transaction.atomic():
+            probe = Probe.objects.create(device=device, seconds=seconds, created_by=user)
+            transaction.on_commit(lambda: advance_host(device.host_id))
+    except IntegrityError:
+        raise TuningError("probe_running", "a probe of this device is already under way") from None
+    return probe
+
+
+def cancel_probe(probe: Probe) -> None:
+    """End it: within seconds where it runs, at once where it waits."""
+    waiting = Probe.objects.filter(pk=probe.pk, state=ProbeState.QUEUED)
+    if not waiting.update(
+        state=ProbeState.CANCELLED, finished_at=timezone.now(), reason="cancelled by the user"
+    ):
+        Probe.objects.filter(pk=probe.pk, state=ProbeState.RUNNING).update(
+            stop_request=heartbeat.CANCELLED
+        )
+    advance_host(probe.device.host_id)

@@ -1,0 +1,120 @@
+"""What a user may ask for, checked before anything else is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.inventory.devices import DeviceRequest
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.target import parse_traits
+from tuning.configs.translation.settled import ANY_VERSION, Origin
+from tuning.errors import TuningError
+from tuning.study_templates import StudyTemplate
+
+LARGEST = {
+    "warehouses": 10_000,
+    "connections": 10_000,
+    "warmup_s": 86_400,
+    "measure_s": 86_400,
+    "blocks": 1_000,
+}
+OLDER = "older"
+MOST_MINUTES = 7 * 24 * 60
+SMALLEST = {"warmup_s": 0}
+
+
+class BadRequest(TuningError):
+    """The request itself can't be meant: a size out of range, nothing to compare."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("bad_request", message)
+
+
+@dataclass(frozen=True)
+class StudyRequest:
+    """What a user asks for; None means the template's or the host's own value.
+
+    Without `devices` it is the host's usual one.
+
+    `durability` is the least safe class that files may have; the template's own candidates may
+    have that of the template. `translate_from` is the server
+    that the files were written for ("mysql 5.7"), "older" when nobody knows, "" to take them as
+    they are. `keeps_duplicates` measures candidates with the same effective values apart.
+    `races` drops candidates that are measurably behind, `confirms` measures the winner afresh,
+    `budget_minutes` ends the blocks by time in place of their number.
+    """
+
+    template: str = "quick"
+    name: str = ""
+    devices: list[DeviceRequest] = field(default_factory=list)
+    server: Path | None = None
+    driver: str = "auto"
+    configs: list[tuple[str, bytes]] = field(default_factory=list)
+    warehouses: int | None = None
+    connections: list[int] | None = None
+    warmup_s: int | None = None
+    measure_s: int | None = None
+    blocks: int | None = None
+    seed: int | None = None
+    durability: Durability = Durability.D0
+    translate_from: str = ""
+    keeps_duplicates: bool = False
+    races: bool | None = None
+    confirms: bool | None = None
+    budget_minutes: int | None = None
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a study is; seconds are those of one run."""
+
+    warehouses: int
+    connections: tuple[int, ...]
+    warmup_s: int
+    measure_s: int
+    blocks: int
+
+
+def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) -> Sizes:
+    """The sizes asked for, else the template's; raises BadRequest for what can't be meant.
+
+    A template may scale its connections to the host's CPUs.
+    """
+    connections = request.connections
+    if connections is None:
+        connections = list(template.connections_on(logical_cpus))
+    sizes = Sizes(
+        warehouses=_or(request.warehouses, template.warehouses),
+        connections=tuple(connections),
+        warmup_s=_or(request.warmup_s, template.warmup_s),
+        measure_s=_or(request.measure_s, template.measure_s),
+        blocks=_or(request.blocks, template.blocks),
+    )
+    for name, largest in LARGEST.items():
+        value = getattr(sizes, name)
+        values = value if name == "connections" else [value]
+        low = SMALLEST.get(name, 1)
+        if not values or any(not low <= value <= largest for value in values):
+            raise BadRequest(f"{name} must be between {low} and {largest}")
+    if request.budget_minutes is not None and not 1 <= request.budget_minutes <= MOST_MINUTES:
+        raise BadRequest(f"budget_minutes must be between 1 and {MOST_MINUTES}")
+    if len(set(sizes.connections)) != len(sizes.connections):
+        raise BadRequest("connections names the same number twice")
+    return sizes
+
+
+def origin_of(translate_from: str) -> Origin | None:
+    """What `StudyRequest.translate_from` says; raises BadRequest."""
+    if not translate_from:
+        return None
+    if translate_from == OLDER:
+        return ANY_VERSION
+    try:
+        return parse_traits(translate_from)
+    except ValueError as error:
+        raise BadRequest(f"translate_from is {error}") from None
+
+
+def _or(asked: int | None, otherwise: int) -> int:
+    return otherwise if asked is None else asked

@@ -1,0 +1,253 @@
+"""The last stages of the gate: every candidate is tried on the server before a study's first run.
+
+A candidate that the server does not take is known within seconds and costs no run; of those that
+end up with the same effective values one is measured for all.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from math import inf
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.datasets.pristine import ensure_pristine
+from benchmarks.emulation.device import emulated_device
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.errors import RunFailed
+from benchmarks.models import Device, Run, RunState
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.trial import Trial, try_config
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.files.imports import ImportedLine, ImportReport
+from tuning.configs.gate.check import report_knobs
+from tuning.configs.gate.circumstances import Circumstances
+from tuning.configs.gate.expected import Expected
+from tuning.configs.gate.readback import effective_losses, signature
+from tuning.configs.gate.stages import StageResult, check_in_stages
+from tuning.errors import TuningError
+from tuning.models import Candidate, DurabilityClass, Study
+from tuning.studies.host_resources import circumstances_here
+
+logger = logging.getLogger(__name__)
+
+# A device that has no room for a redo log of this size is full whatever the config says.
+USUAL_REDO_BYTES = 1024**3
+
+
+class NothingToCompare(TuningError):
+    """The gate left nothing that could be compared; `log_tail` has the server's own words."""
+
+    def __init__(self, code: str, message: str, log_tail: str = "") -> None:
+        super().__init__(code, message)
+        self.log_tail = log_tail
+
+
+def try_candidates(
+    study: Study,
+    binary: ServerBinary,
+    *,
+    report: Callable[[str], None],
+    should_stop: Callable[[], bool],
+) -> None:
+    """Start the server once with every candidate and keep what it made of it.
+
+    A refused candidate's runs end here; a twin's are deleted, none has begun. Safe to repeat.
+    Raises NothingToCompare, with the baseline's log where the server refuses that one, and
+    RunFailed or another BenchmarkError for what is not a config's fault.
+    """
+    devices = list(study.devices.order_by("pk"))
+    most = max(workload.connections for workload in study.workloads.all())
+    tightest = _tightest(devices)
+    limit = tightest.profile.memory_bytes if tightest.profile else None
+    paths = {device.layout.data_dir for device in devices}
+    gate = _Gate(study, binary, circumstances_here(paths, most, limit), tightest)
+    report("preparing trial starts")
+    gate.prepare(should_stop)
+    waiting = study.candidates.filter(refusal="", merged_into=None).select_related("config")
+    candidates = sorted(waiting, key=lambda candidate: not candidate.is_baseline)
+    first_with: dict[tuple[str, bool], Candidate] = {}
+    for number, candidate in enumerate(candidates, start=1):
+        report(f"trying {candidate.name} on the server ({number} of {len(candidates)})")
+        trial = gate.try_one(candidate, should_stop)
+        if trial is None:
+            continue
+        same = signature(trial.variables, gate.target, candidate.config.knobs)
+        twin = first_with.setdefault((same, candidate.logs_with_data), candidate)
+        if twin is not candidate and not study.keeps_duplicates:
+            _merge(candidate, twin)
+    _check_what_is_left(study)
+
+
+def _tightest(devices: Sequence[Device]) -> Device:
+    """The one that leaves a server the least memory; of equals the first."""
+
+    def memory(device: Device) -> float:
+        limit = device.profile.memory_bytes if device.profile else None
+        return inf if limit is None else limit
+
+    return min(devices, key=memory)
+
+
+def _only_memory(profile: EmulationProfile | None) -> EmulationProfile | None:
+    """The limit that decides whether a server starts at all, without those that only slow it."""
+    if profile is None or profile.memory_bytes is None:
+        return None
+    return EmulationProfile(profile.name, profile.kind, memory_bytes=profile.memory_bytes)
+
+
+class _Gate:
+    """What all trials of a study share."""
+
+    def __init__(
+        self,
+        study: Study,
+        binary: ServerBinary,
+        circumstances: Circumstances,
+        device: Device,
+    ) -> None:
+        self.target = ServerTraits.of(binary)
+        self._study = study
+        self._binary = binary
+        self._circumstances = circumstances
+        self._layout = device.layout
+        self._memory = _only_memory(device.profile)
+        self._pristine = self._layout.root
+
+    def prepare(self, should_stop: Callable[[], bool]) -> None:
+        self._pristine = ensure_pristine(
+            self._binary, self._layout.root, settings.INSTANCE_REGISTRY, should_stop=should_stop
+        )
+
+    def try_one(self, candidate: Candidate, should_stop: Callable[[], bool]) -> Trial | None:
+        """Start the candidate and store what came of it; None when the server refuses it."""
+        knobs = candidate.config.knobs
+        redo = Expected(knobs, self.target, self._circumstances).redo() or 0
+        name = f"trial-{candidate.pk}"
+        try:
+            with emulated_device(self._memory, [self._layout.root], run=name) as cage:
+                trial = try_config(
+                    self._binary,
+                    knobs,
+                    pristine=self._pristine,
+                    work_dir=self._layout.trials_dir,
+                    registry=settings.INSTANCE_REGISTRY,
+                    redo_bytes=redo,
+                    should_stop=should_stop,
+                    confinement=cage,
+                )
+        except RunFailed as failure:
+            full = failure.outcome is Outcome.DISK_FULL and redo <= USUAL_REDO_BYTES
+            if full or failure.outcome is Outcome.CANCELLED:
+                raise  # it says nothing of the config
+            _refuse(candidate, failure, check_in_stages(self._report(candidate), failure))
+            return None
+        stages = check_in_stages(self._report(candidate), trial)
+        lost = effective_losses(trial.variables, self.target)
+        given = max((found for found, _ in lost.values()), default=Durability.D0)
+        if given > Durability(self._study.durability) and not candidate.is_baseline:
+            unsafe = _too_unsafe(candidate, lost, trial, Durability(self._study.durability))
+            _refuse(candidate, unsafe, stages)
+            return None
+        candidate.durability = DurabilityClass(given)
+        candidate.save(update_fields=["durability"])
+        _keep(candidate, stages)
+        return trial
+
+    def _report(self, candidate: Candidate) -> ImportReport:
+        """The first two stages again, now for what was stored, with the lines of its file."""
+        report = report_knobs(
+            candidate.config.knobs,
+            self.target,
+            source=candidate.name,
+            durability=Durability(self._study.durability),
+            circumstances=self._circumstances,
+            fit=False,
+        )
+        lines = (
+            ImportedLine(**{**line, "became": tuple(map(tuple, line["became"]))})
+            for line in candidate.lines
+        )
+        return replace(report, lines=tuple(lines))
+
+
+def _too_unsafe(
+    candidate: Candidate,
+    lost: Mapping[str, tuple[Durability, str]],
+    trial: Trial,
+    allowed: Durability,
+) -> RunFailed:
+    """The server itself chose what nobody asked for, and it is below the study's class."""
+    reasons = [
+        f"it runs with {name} = {trial.variables.get(name)}, which gives up {what} (class {given})"
+        for name, (given, what) in lost.items()
+        if given > allowed
+    ]
+    return RunFailed(
+        Outcome.INVALID_CONFIG,
+        f"on this server {candidate.name} is less durable than a {allowed} study may be: "
+        f"{'; '.join(reasons)}",
+    )
+
+
+def _refuse(candidate: Candidate, failure: RunFailed, stages: list[StageResult]) -> None:
+    """The server does not take it: that is the result of all its runs."""
+    logger.info("candidate %s is refused: %s", candidate, failure)
+    with transaction.atomic():
+        candidate.refusal = str(failure)
+        candidate.save(update_fields=["refusal"])
+        _keep(candidate, stages)
+        Run.objects.filter(slot__candidate=candidate, state=RunState.QUEUED).update(
+            state=RunState(failure.outcome.value),
+            reason=str(failure),
+            log_tail=failure.log_tail,
+            finished_at=timezone.now(),
+        )
+
+
+def _keep(candidate: Candidate, stages: list[StageResult]) -> None:
+    candidate.checks = [stage_document(stage) for stage in stages]
+    candidate.save(update_fields=["checks"])
+
+
+def stage_document(stage: StageResult) -> dict[str, Any]:
+    """A stage's result as it is stored with the candidate."""
+    return {**asdict(stage), "passed": stage.passed}
+
+
+def _merge(candidate: Candidate, twin: Candidate) -> None:
+    """Measured once for both: the runs of the later one are taken back before they begin."""
+    with transaction.atomic():
+        candidate.merged_into = twin
+        candidate.save(update_fields=["merged_into"])
+        runs = list(candidate.slots.values_list("run_id", flat=True))
+        candidate.slots.all().delete()
+        Run.objects.filter(pk__in=runs, state=RunState.QUEUED).delete()
+
+
+def _check_what_is_left(study: Study) -> None:
+    candidates = list(study.candidates.select_related("merged_into"))
+    baseline = next(candidate for candidate in candidates if candidate.is_baseline)
+    if baseline.refusal:
+        raise NothingToCompare(
+            "baseline_refused",
+            f"the server does not start with the baseline, {baseline.name}: {baseline.refusal}",
+            "\n".join(check["log_tail"] for check in baseline.checks if check["log_tail"]),
+        )
+    others = [candidate for candidate in candidates if not candidate.is_baseline]
+    if any(not (other.refusal or other.merged_into) for other in others):
+        return
+    reasons = [
+        f"{other.name} has the same effective values as {other.merged_into}"
+        if other.merged_into
+        else f"the server does not take {other.name} ({other.refusal})"
+        for other in others
+    ]
+    raise NothingToCompare("nothing_to_compare", f"nothing to compare: {'; '.join(reasons)}")

@@ -1,0 +1,355 @@
+"""Says whether a study confirms what the source of its template found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import inf
+
+from tuning.statistics.analysis import Analysis, Difference, Interval, analyse
+from tuning.statistics.compare import ALPHA
+from tuning.statistics.data import Metric, Observation
+from tuning.statistics.verdict import interval_text
+from tuning.study_templates.claims import Best, Claim, Faster, Knee, NoDifference
+
+
+class FindingKind(StrEnum):
+    """What a study can say of a claim."""
+
+    CONFIRMED = "confirmed"
+    CONTRADICTED = "contradicted"
+    NOT_DECIDED = "not_decided"
+
+    @property
+    def label(self) -> str:
+        """For people, as the beginning of a sentence."""
+        return self.value.replace("_", " ").capitalize()
+
+    @property
+    def is_decided(self) -> bool:
+        return self is not FindingKind.NOT_DECIDED
+
+
+@dataclass(frozen=True)
+class Place:
+    """One board: a ranking on one device with so many connections.
+
+    device: its name for people. kind: as in `benchmarks.storage.identity.DeviceIdentity`.
+    device_id: what tells devices apart.
+    analyses: the ranking by each metric. observations: the runs behind them.
+    same_as: by name of a candidate that was not measured because it is the same config as
+        another: that one's name.
+    is_throttled: whether the device is emulated, and so without seek times.
+    """
+
+    device: str
+    kind: str
+    connections: int
+    analyses: Mapping[Metric, Analysis]
+    observations: Sequence[Observation] = ()
+    alpha: float = ALPHA
+    same_as: Mapping[str, str] = field(default_factory=dict)
+    device_id: int = 0
+    is_throttled: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a study says of a claim in one place.
+
+    said: what was measured, with the interval, or why nothing can be said; begins in lower case
+        or with a name. ratio, interval: of the metric, the claim's first config over its second;
+        None without figures. device, kind, connections: where; None for what no place of the
+        study can say, and connections also for a knee.
+    """
+
+    claim: Claim
+    kind: FindingKind
+    said: str
+    ratio: float | None = None
+    interval: Interval | None = None
+    device: str | None = None
+    device_kind: str | None = None
+    connections: int | None = None
+    device_id: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The answer with what it rests on, for people."""
+        here = " here" if self.kind.is_decided or self.ratio is not None else ""
+        return f"{self.kind.label}{here}: {self.said}."
+
+    @property
+    def published(self) -> str:
+        """The source's own figures with their place, to stand beside the sentence."""
+        figures = f": {self.claim.published}" if self.claim.published else ""
+        return f"{self.claim.source}{figures}"
+
+
+def evaluate_all(claims: Iterable[Claim], places: Sequence[Place]) -> list[Finding]:
+    """The findings of all claims, in their order."""
+    return [finding for claim in claims for finding in evaluate(claim, places)]
+
+
+def evaluate(claim: Claim, places: Sequence[Place]) -> list[Finding]:
+    """What the places say of the claim: one finding for each that it speaks of, at least one.
+
+    For a knee that is one for each device. Places without the claim's candidates say nothing
+    where others have them (each durability class has a board of its own).
+    """
+    suited = [place for place in places if not claim.devices or place.kind in claim.devices]
+    if not suited:
+        return [_undecided(claim, _no_such_device(claim, places))]
+    if claim.needs_seeks:
+        suited = [place for place in suited if not place.is_throttled]
+        if not suited:
+            why = "an emulated disk has no seek times, so it cannot tell"
+            return [_undecided(claim, why)]
+    having = [place for place in suited if _has(place, claim)]
+    if not having:
+        names = " and ".join(dict.fromkeys(claim.statement.names))
+        return [_undecided(claim, f"there are no figures of {names} that can be compared")]
+    statement = claim.statement
+    if isinstance(statement, Knee):
+        devices: dict[tuple[int, str], list[Place]] = {}
+        for place in having:
+            devices.setdefault((place.device_id, place.device), []).append(place)
+        return [
+            replace(
+                _knee(claim, statement, there),
+                device=there[0].device,
+                device_kind=there[0].kind,
+                device_id=there[0].device_id,
+            )
+            for there in devices.values()
+        ]
+    return [
+        replace(
+            _of_place(claim, place),
+            device=place.device,
+            device_kind=place.kind,
+            connections=place.connections,
+            device_id=place.device_id,
+        )
+        for place in having
+    ]
+
+
+def _no_such_device(claim: Claim, places: Sequence[Place]) -> str:
+    kinds = " or ".join(claim.devices) or "any"
+    measured = " and ".join(dict.fromkeys(place.kind for place in places))
+    on = f"; it ran on {measured}" if measured else ""
+    return f"the study measured no device of the kind {kinds}{on}"
+
+
+def _has(place: Place, claim: Claim) -> bool:
+    statement = claim.statement
+    metric = Metric.TPMP if isinstance(statement, Knee) else statement.metric
+    analysis = place.analyses.get(metric)
+    if analysis is None:
+        return False
+    names = {place.same_as.get(name, name) for name in statement.names}
+    with_figures = {line.name for line in analysis.standings if line.ratio is not None}
+    return names <= with_figures
+
+
+def _of_place(claim: Claim, place: Place) -> Finding:
+    statement = claim.statement
+    if isinstance(statement, Faster):
+        return _faster(claim, statement, place)
+    if isinstance(statement, NoDifference):
+        return _no_difference(claim, statement, place)
+    if isinstance(statement, Best):
+        return _best(claim, statement, place)
+    raise TypeError(f"not a statement about one place: {statement!r}")
+
+
+def _faster(claim: Claim, statement: Faster, place: Place) -> Finding:
+    found = _between(place, statement.candidate, statement.than, statement.metric)
+    if found is None:
+        return _same_config(claim, statement.candidate, statement.than)
+    kind = _exceeds(found, statement.by, statement.metric, _floor(place, statement.metric))
+    needed = f", and more than {_share(statement.by)} is claimed" if statement.by else ""
+    said = _said(found, statement.candidate, statement.than, statement.metric)
+    return _finding(claim, kind, f"{said}{needed}", found)
+
+
+def _no_difference(claim: Claim, statement: NoDifference, place: Place) -> Finding:
+    found = _between(place, statement.candidate, statement.other, statement.metric)
+    said = "they are one config here"
+    if found is None:
+        same = f"{statement.candidate} and {statement.other}: {said}"
+        return _finding(claim, FindingKind.CONFIRMED, same, Difference(1.0, None))
+    low, high = 1 / (1 + statement.within), 1 + statement.within
+    kind = FindingKind.NOT_DECIDED
+    if found.interval is not None and low <= found.interval.low <= found.interval.high <= high:
+        kind = FindingKind.CONFIRMED
+    elif FindingKind.CONFIRMED in (
+        _exceeds(found, statement.within, Metric.TPMP, _floor(place, statement.metric)),
+        _exceeds(_turned(found), statement.within, Metric.TPMP, _floor(place, statement.metric)),
+    ):
+        kind = FindingKind.CONTRADICTED  # one of them is ahead by more, whichever
+    said = _said(found, statement.candidate, statement.other, statement.metric)
+    return _finding(
+        claim, kind, f"{said}, and less than {_share(statement.within)} is claimed", found
+    )
+
+
+def _best(claim: Claim, statement: Best, place: Place) -> Finding:
+    """Against the one that comes nearest to it, or is furthest ahead."""
+    mine = place.same_as.get(statement.candidate, statement.candidate)
+    analysis = place.analyses[statement.metric]
+    others = statement.among or tuple(line.name for line in analysis.standings)
+    others = tuple(dict.fromkeys(place.same_as.get(name, name) for name in others))
+    pairs = {
+        name: found
+        for name in others
+        if name != mine and (found := analysis.between(mine, name)) is not None
+    }
+    if not pairs:
+        return _same_config(claim, statement.candidate, "the others")
+    floor = _floor(place, statement.metric)
+    kinds = {name: _exceeds(found, 0.0, statement.metric, floor) for name, found in pairs.items()}
+    kind = FindingKind.NOT_DECIDED
+    if FindingKind.CONTRADICTED in kinds.values():
+        kind = FindingKind.CONTRADICTED
+    elif set(kinds.values()) == {FindingKind.CONFIRMED}:
+        kind = FindingKind.CONFIRMED
+    shown = [name for name in pairs if kinds[name] is kind]
+    rival = min(shown, key=lambda name: _oriented(pairs[name].ratio, statement.metric))
+    said = _said(pairs[rival], statement.candidate, rival, statement.metric)
+    return _finding(claim, kind, f"of {len(pairs) + 1} configs, {said}", pairs[rival])
+
+
+def _knee(claim: Claim, statement: Knee, places: Sequence[Place]) -> Finding:
+    """Numbers of connections are compared as configs are, against the largest."""
+    runs = {
+        place.connections: [
+            replace(run, candidate=f"{place.connections}", twin=0)
+            for run in place.observations
+            if run.candidate == place.same_as.get(statement.candidate, statement.candidate)
+        ]
+        for place in places
+    }
+    counts = sorted(count for count, found in runs.items() if any(run.counts for run in found))
+    most = counts[-1] if counts else 0
+    below = [count for count in counts if count <= most * statement.before]
+    if not below:
+        share = _share(statement.before)
+        return _undecided(
+            claim, f"{statement.candidate} has no figures with at most {share} of the connections"
+        )
+    analysis = analyse(
+        [run for count in counts for run in runs[count]],
+        f"{most}",
+        [f"{count}" for count in counts],
+        alpha=places[0].alpha,
+    )
+    gains = {count: analysis.between(f"{most}", f"{count}") for count in below}
+    last = gains[below[-1]]
+    flat = [
+        count
+        for count, gain in gains.items()
+        if gain and gain.interval and gain.interval.high <= 1 + statement.within
+    ]
+    kind = FindingKind.NOT_DECIDED
+    shown, at = last, below[-1]
+    if flat:
+        kind, shown, at = FindingKind.CONFIRMED, gains[flat[0]], flat[0]
+    elif last and last.interval and last.interval.low > 1 + statement.within:
+        kind = FindingKind.CONTRADICTED
+    if shown is None:
+        return _undecided(claim, f"{at} and {most} connections have no block in common")
+    said = _said(shown, f"{most} connections", f"{at}", Metric.TPMP, plural=True)
+    return _finding(
+        claim,
+        kind,
+        f"with {statement.candidate}, {said}, and less than {_share(statement.within)} is claimed",
+        shown,
+    )
+
+
+def _between(place: Place, name: str, other: str, metric: Metric) -> Difference | None:
+    """None where both names stand for one measured config."""
+    mine, theirs = place.same_as.get(name, name), place.same_as.get(other, other)
+    return place.analyses[metric].between(mine, theirs)
+
+
+def _exceeds(found: Difference, by: float, metric: Metric, floor: float) -> FindingKind:
+    """Whether the difference, seen so that more is better, exceeds the share `by`.
+
+    As in a verdict the interval has to exclude what is asked about, and the estimate to be away
+    from it by more than the noise floor: on either side.
+    """
+    if found.interval is None:
+        return FindingKind.NOT_DECIDED
+    low, high = sorted(_oriented(b, metric) for b in (found.interval.low, found.interval.high))
+    ratio, claimed = _oriented(found.ratio, metric), 1 + by
+    if low > claimed and ratio > claimed * (1 + floor):
+        return FindingKind.CONFIRMED
+    if high < claimed and ratio * (1 + floor) < claimed:
+        return FindingKind.CONTRADICTED
+    return FindingKind.NOT_DECIDED
+
+
+def _turned(found: Difference) -> Difference:
+    """The same difference seen from the other config."""
+    interval = found.interval and Interval(
+        1 / found.interval.high,
+        1 / found.interval.low if found.interval.low else inf,
+        found.interval.confidence,
+    )
+    return Difference(1 / found.ratio, interval)
+
+
+def _floor(place: Place, metric: Metric) -> float:
+    return place.analyses[metric].floor or 0.0
+
+
+def _oriented(ratio: float, metric: Metric) -> float:
+    """The ratio so that more is better."""
+    if metric.more_is_better:
+        return ratio
+    return 1 / ratio if ratio else inf
+
+
+def _same_config(claim: Claim, name: str, other: str) -> Finding:
+    return _undecided(claim, f"{name} and {other} are one config on this server")
+
+
+def _undecided(claim: Claim, why: str) -> Finding:
+    return Finding(claim, FindingKind.NOT_DECIDED, why)
+
+
+def _finding(claim: Claim, kind: FindingKind, said: str, found: Difference) -> Finding:
+    return Finding(claim, kind, said, found.ratio, found.interval)
+
+
+def _said(
+    found: Difference, name: str, other: str, metric: Metric, *, plural: bool = False
+) -> str:
+    """As `a completes 12.0 % more New-Orders per minute than b (95 % interval +8 to +16 %)`."""
+    change = _percent(abs(found.ratio - 1))
+    more = found.ratio >= 1
+    verbs = ("complete", "have", "take") if plural else ("completes", "has", "takes")
+    words = {
+        Metric.TPMP: f"{verbs[0]} {change} {'more' if more else 'fewer'} New-Orders per minute",
+        Metric.P95: f"{verbs[1]} a 95th-percentile New-Order response time {change} "
+        f"{'longer' if more else 'shorter'}",
+        Metric.SERVER_PATH_LENGTH: f"{verbs[2]} {change} {'more' if more else 'fewer'} CPU cycles "
+        "per New-Order",
+    }[metric]
+    interval = "too few runs for an interval"
+    if found.interval is not None:
+        interval = interval_text(found.interval)
+    return f"{name} {words} than {other} ({interval})"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"
+
+
+def _share(share: float) -> str:
+    """One that somebody wrote down: 5 %, not 5.0 %."""
+    return f"{share * 100:g} %"
