@@ -41,9 +41,12 @@ def forbidden_programs(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("arguments", [[], ["--tests"]])
 def test_a_second_set_up_installs_nothing(forbidden_programs: Path, arguments: list[str]) -> None:
     path = f"{forbidden_programs}:{os.environ['PATH']}"
+    # Else it would replace the .venv that runs this test.
+    planned = run("scripts/setup", *arguments, "--dry-run")
+    assert planned.returncode == 0, f"run `make setup-tests` first:\n{planned.stdout}"
     finished = run("scripts/setup", *arguments, PATH=path, PIP_NO_INDEX="1")
     called = forbidden_programs.parent / "called"
-    assert not called.exists(), "run `make setup-tests` first"
+    assert not called.exists()
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert finished.stdout == "Set-up: everything is in place.\n"
 

@@ -1,0 +1,49 @@
+"""What is checked before a commit, by `make test` and by continuous integration is the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+HOOKS = ROOT / ".pre-commit-config.yaml"
+
+
+def planned(goal: str) -> list[str]:
+    """The commands that make would run for the goal."""
+    finished = subprocess.run(
+        ["make", "--dry-run", "--no-print-directory", goal],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=20,
+    )
+    return finished.stdout.splitlines()
+
+
+def test_the_hook_runs_make_check_whatever_was_changed() -> None:
+    [repository] = yaml.safe_load(HOOKS.read_text())["repos"]
+    assert repository["repo"] == "local", "a hook must fetch nothing"
+    [hook] = repository["hooks"]
+    assert hook["entry"] == "make check"
+    assert (hook["language"], hook["always_run"], hook["pass_filenames"]) == (
+        "system",
+        True,
+        False,
+    )
+
+
+def test_pre_commit_takes_the_file() -> None:
+    program = Path(sys.executable).with_name("pre-commit")
+    subprocess.run([program, "validate-config", HOOKS], cwd=ROOT, check=True, timeout=60)
+
+
+def test_make_test_and_so_continuous_integration_runs_the_same_checks() -> None:
+    checks = planned("check")
+    assert any("ruff check" in line for line in checks)
+    assert set(checks) <= set(planned("test"))
+    assert (ROOT / ".ci" / "run").read_text().endswith("\nexec make test\n")
