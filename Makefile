@@ -45,7 +45,7 @@ pytest:
 
 # The promises of docs/statistics.md on simulated studies; fails when one is not kept.
 bench-statistics:
-	@$(PYTHON_BIN)/python -m tuning.statistics.proof
+	@$(PYTHON_BIN)/python -m tuning.tests.simulation
 
 format:
 	$(PYTHON_BIN)/ruff check --fix .

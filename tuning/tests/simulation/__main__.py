@@ -1,4 +1,4 @@
-"""`python -m tuning.statistics.proof`: print the tables, fail when a promise is not kept."""
+"""`python -m tuning.tests.simulation`: print the tables, fail when a promise is not kept."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import sys
 from pathlib import Path
 from time import monotonic
 
-from tuning.statistics.proof.criteria import PROOFS, Table
+from tuning.tests.simulation.criteria import PROOFS, Table
 
 STUDIES = 2000
 # Between these lines of a document its tables stand.
-BEGIN = "<!-- written by: python -m tuning.statistics.proof --write -->"
+BEGIN = "<!-- written by: python -m tuning.tests.simulation --write -->"
 END = "<!-- end of what is written -->"
 
 
 def main() -> int:
     """Run the proofs; 1 when one is missed."""
-    parser = argparse.ArgumentParser(prog="python -m tuning.statistics.proof", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tuning.tests.simulation", description=__doc__)
     parser.add_argument("--studies", type=int, default=STUDIES, help="simulated per scenario")
     parser.add_argument("--only", choices=[proof.__name__ for proof in PROOFS])
     parser.add_argument("--write", type=Path, help="put the tables into this document as well")

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from tuning.statistics.analysis import analyse
-from tuning.statistics.proof.__main__ import BEGIN, END, markdown, with_tables
-from tuning.statistics.proof.__main__ import STUDIES as STUDIES_OF_THE_COMMAND
-from tuning.statistics.proof.criteria import CANDIDATES, Table
-from tuning.statistics.proof.methods import CHOSEN
-from tuning.statistics.proof.noise import RECORDED, Scenario, residuals, scenarios
-from tuning.statistics.proof.simulate import (
+from tuning.statistics.tests.helpers import ok
+from tuning.statistics.verdict import VerdictKind, conclude
+from tuning.tests.simulation.__main__ import BEGIN, END, markdown, with_tables
+from tuning.tests.simulation.__main__ import STUDIES as STUDIES_OF_THE_COMMAND
+from tuning.tests.simulation.criteria import CANDIDATES, Table
+from tuning.tests.simulation.methods import CHOSEN
+from tuning.tests.simulation.noise import RECORDED, Scenario, residuals, scenarios
+from tuning.tests.simulation.simulate import (
     best_of_means,
     coverage,
     draw,
@@ -23,8 +25,6 @@ from tuning.statistics.proof.simulate import (
     race,
     winners,
 )
-from tuning.statistics.tests.helpers import ok
-from tuning.statistics.verdict import VerdictKind, conclude
 
 STUDIES = 400
 HELD = [scenario for scenario in scenarios() if scenario.held]
@@ -108,7 +108,7 @@ def test_a_missed_promise_is_reported() -> None:
 
 
 def test_the_document_has_the_figures_of_every_promise() -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "statistics.md").read_text()
+    page = (Path(__file__).resolve().parents[2] / "docs" / "statistics.md").read_text()
     figures = page.partition(BEGIN)[2].partition(END)[0]
     for title in ("False winners", "Power", "Intervals", "Racing", "Confirmation", "Peers"):
         assert f"**{title}.**" in figures

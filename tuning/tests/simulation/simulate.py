@@ -13,9 +13,9 @@ from tuning.statistics.compare import compare
 from tuning.statistics.confirmation import ConfirmationState, confirm, pairs_needed
 from tuning.statistics.data import Metric, Table
 from tuning.statistics.fit import fit
-from tuning.statistics.proof.methods import METHODS, rows_treatment
-from tuning.statistics.proof.noise import Scenario
 from tuning.strategy.racing import FIRST_LOOK, decided, drop_alpha, keep
+from tuning.tests.simulation.methods import METHODS, rows_treatment
+from tuning.tests.simulation.noise import Scenario
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -9,8 +9,6 @@ import pytest
 
 from tuning.statistics.analysis import analyse
 from tuning.statistics.data import Observation
-from tuning.statistics.proof.noise import scenarios
-from tuning.statistics.proof.simulate import draw, race
 from tuning.statistics.tests.helpers import BASE, cut, names, ok, study
 from tuning.strategy.budget import plan
 from tuning.strategy.racing import (
@@ -26,6 +24,8 @@ from tuning.strategy.racing import (
     drop_alpha,
     next_block,
 )
+from tuning.tests.simulation.noise import scenarios
+from tuning.tests.simulation.simulate import draw, race
 
 PLENTY = Budget(runs_left=10_000)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tuning.statistics.confirmation import LEAST_PAIRS
-from tuning.statistics.proof.methods import CHOSEN, METHODS
-from tuning.statistics.proof.noise import Scenario, scenarios
-from tuning.statistics.proof.simulate import (
+from tuning.tests.simulation.methods import CHOSEN, METHODS
+from tuning.tests.simulation.noise import Scenario, scenarios
+from tuning.tests.simulation.simulate import (
     best_of_means,
     confirmed,
     coverage,
