@@ -13,6 +13,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.layout import DeviceLayout
+from benchmarks.telemetry.usage import USAGE_FIGURES
 
 
 class Host(models.Model):
@@ -196,7 +197,18 @@ class RunState(models.TextChoices):
 ACTIVE_RUN_STATES = (RunState.QUEUED, RunState.RUNNING)
 
 
-class Run(models.Model):
+class UsageColumns(models.Model):
+    """A column for each figure of `benchmarks.telemetry.usage.Usage`, null where unknown."""
+
+    class Meta:
+        abstract = True
+
+
+for _figure in USAGE_FIGURES:
+    UsageColumns.add_to_class(_figure, models.FloatField(null=True, blank=True))
+
+
+class Run(UsageColumns):
     """One config measured once on one device with one workload. Finished runs never change."""
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="runs")
@@ -235,19 +247,6 @@ class Run(models.Model):
     cpu_hz = models.FloatField(null=True, blank=True)
     bytes_written_per_new_order = models.FloatField(null=True, blank=True)
     bytes_written_source = models.CharField(max_length=16, blank=True)
-    cpu_user_pct = models.FloatField(null=True, blank=True)
-    cpu_sys_pct = models.FloatField(null=True, blank=True)
-    cpu_iowait_pct = models.FloatField(null=True, blank=True)
-    cpu_steal_pct = models.FloatField(null=True, blank=True)
-    server_cores = models.FloatField(null=True, blank=True)
-    data_read_iops = models.FloatField(null=True, blank=True)
-    data_write_iops = models.FloatField(null=True, blank=True)
-    data_read_mb_s = models.FloatField(null=True, blank=True)
-    data_write_mb_s = models.FloatField(null=True, blank=True)
-    log_read_iops = models.FloatField(null=True, blank=True)
-    log_write_iops = models.FloatField(null=True, blank=True)
-    log_read_mb_s = models.FloatField(null=True, blank=True)
-    log_write_mb_s = models.FloatField(null=True, blank=True)
     new_orders = models.PositiveIntegerField(null=True, blank=True)
     failed = models.PositiveIntegerField(null=True, blank=True)
     retried = models.PositiveIntegerField(null=True, blank=True)
@@ -299,7 +298,7 @@ class Run(models.Model):
         return wall - self.workload.warmup_s - self.workload.measure_s
 
 
-class Sample(models.Model):
+class Sample(UsageColumns):
     """One second of a run's telemetry. Seconds before 0 are warm-up."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="samples")
@@ -312,20 +311,7 @@ class Sample(models.Model):
     p95_ms = models.FloatField(
         null=True, blank=True, help_text="of the New-Orders that ended in this second"
     )
-    cpu_user_pct = models.FloatField(null=True, blank=True)
-    cpu_sys_pct = models.FloatField(null=True, blank=True)
-    cpu_iowait_pct = models.FloatField(null=True, blank=True)
-    cpu_steal_pct = models.FloatField(null=True, blank=True)
-    server_cores = models.FloatField(null=True, blank=True, help_text="cores' worth of CPU")
     server_rss_bytes = models.BigIntegerField(null=True, blank=True)
-    data_read_iops = models.FloatField(null=True, blank=True)
-    data_write_iops = models.FloatField(null=True, blank=True)
-    data_read_mb_s = models.FloatField(null=True, blank=True)
-    data_write_mb_s = models.FloatField(null=True, blank=True)
-    log_read_iops = models.FloatField(null=True, blank=True)
-    log_write_iops = models.FloatField(null=True, blank=True)
-    log_read_mb_s = models.FloatField(null=True, blank=True)
-    log_write_mb_s = models.FloatField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["second"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from advisor.pages.run.measures import measures_of
+from advisor.pages.run.measures import GROUPS, measures_of
 from advisor.tests import factories
+from benchmarks.measurement.metrics import Metrics
 from benchmarks.models import Run, RunState
 from tuning.models import StudyState
 
@@ -105,6 +107,12 @@ def test_a_lost_run_and_its_retry_point_at_each_other(admin_client: Client) -> N
     )
     assert reverse("run-detail", args=[retry.pk]) in page(admin_client, lost)
     assert reverse("run-detail", args=[lost.pk]) in page(admin_client, retry)
+
+
+def test_every_figure_of_a_run_has_a_line_on_its_page() -> None:
+    shown = {field for _, lines in GROUPS for _, field, _, _ in lines}
+    # Who counted the bytes is no figure.
+    assert shown == {field.name for field in fields(Metrics)} - {"bytes_written_source"}
 
 
 def test_figures_that_were_not_measured_have_no_line() -> None:

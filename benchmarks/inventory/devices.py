@@ -16,7 +16,12 @@ from benchmarks.emulation.shipped import RealFigures, shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
 from benchmarks.models import Device, Host, Probe, ProbeState
 from benchmarks.servers.privileges import check_reachable, give, server_user
-from benchmarks.storage.identify import DeviceIdentity, check_usable, identify_device
+from benchmarks.storage.identify import (
+    DeviceIdentity,
+    check_in_place,
+    check_usable,
+    identify_device,
+)
 from benchmarks.storage.kinds import DeviceKind
 
 #: The profile that holds nothing back: the device as it is, perhaps with less memory.
@@ -114,15 +119,8 @@ def shares_disk(found: FoundDevice) -> bool:
 
 
 def check_still_there(device: Device) -> None:
-    """Raise DeviceUnusable unless what stores its directories is what its row stands for.
-
-    A mount that is missing after a restart leaves its directory behind, on another disk.
-    """
-    layout = device.layout
-    check_usable(layout.data_dir, 0)
-    log = identify_device(layout.log_dir) if layout.log_dir else None
-    if not _is_same(device, identify_device(layout.data_dir), log):
-        raise DeviceUnusable(f"{device}: there is another device in its place now")
+    """Raise DeviceUnusable unless what stores its directories is what its row stands for."""
+    check_in_place(device.layout, (device.found, device.found_for_logs))
 
 
 def check_measurable(device: Device) -> None:
@@ -231,15 +229,7 @@ def _real_figures(data: DeviceIdentity) -> RealFigures | None:
 def _is_same(row: Device, data: DeviceIdentity, log: DeviceIdentity | None) -> bool:
     """Whether what was found is what the row stands for; names of block devices may change."""
     pairs = [(row.found, data), (row.found_for_logs, log)]
-    return all(
-        old is None or (new is not None and _nature(old) == _nature(new)) for old, new in pairs
-    )
-
-
-def _nature(identity: DeviceIdentity) -> tuple[object, ...]:
-    found = identity.discovered_kind or identity.kind
-    array = (identity.raid_level, identity.raid_disks)
-    return (found, identity.transport, identity.model, *array, identity.file_system)
+    return all(old is None or (new is not None and old.is_same_device(new)) for old, new in pairs)
 
 
 def _known_correction(host: Host, found: FoundDevice) -> str:
@@ -248,7 +238,7 @@ def _known_correction(host: Host, found: FoundDevice) -> str:
         return ""
     there = Device.objects.filter(host=host, data_dir=str(found.data.path), retired_at=None)
     for row in there.exclude(kind_correction="").order_by("-pk"):
-        if row.found is not None and _nature(row.found) == _nature(found.data):
+        if row.found is not None and row.found.is_same_device(found.data):
             return row.kind_correction
     return ""
 

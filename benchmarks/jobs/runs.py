@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +16,14 @@ from benchmarks.datasets.golden import FULL
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError, RunFailed
-from benchmarks.inventory.devices import check_still_there
 from benchmarks.jobs import heartbeat
 from benchmarks.jobs.claims import claimant
 from benchmarks.jobs.heartbeat import Heartbeat, measuring_alone
-from benchmarks.jobs.provenance import code_commit
+from benchmarks.jobs.run_values import Ended, run_values
 from benchmarks.measurement.early_stop import CutRule
-from benchmarks.measurement.measure import (
-    CutShort,
-    Disturbed,
-    Evidence,
-    Measurement,
-    Plan,
-    SampleRow,
-    measure,
-)
-from benchmarks.measurement.metrics import Metrics
+from benchmarks.measurement.measure import measure
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import CutShort, Disturbed, Measurement
 from benchmarks.models import Run, RunState, Sample
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import identify
@@ -96,10 +88,8 @@ def _execute_claimed(run: Run, measure: Measure, cutting: Cutting) -> None:
         try:
             plan = replace(plan_for(run), cut_rule=cutting(run))
             measurement = measure(plan, report=report, should_stop=pulse.should_stop)
-        except Disturbed as void:
-            _store_void(run, void)
-        except CutShort as cut:
-            _store_cut(run, cut)
+        except (Disturbed, CutShort) as ended:
+            _store(run, ended)
         except RunFailed as failure:
             outcome, reason = failure.outcome, str(failure)
             if pulse.stop_request:
@@ -134,7 +124,6 @@ def plan_for(run: Run) -> Plan:
             f"({run.server.version}): its digest changed"
         )
     workload, device = run.workload, run.device
-    check_still_there(device)
     return Plan(
         name=f"run-{run.pk}",
         binary=binary,
@@ -150,6 +139,7 @@ def plan_for(run: Run) -> Plan:
         layout=device.layout,
         emulation=device.profile,
         logs_with_data=run.logs_with_data,
+        expected=(device.found, device.found_for_logs),
         registry=settings.INSTANCE_REGISTRY,
         limits=Limits(
             steal_pct=settings.STEAL_LIMIT_PCT,
@@ -166,64 +156,11 @@ def close(run: Run, outcome: Outcome, *, reason: str = "", log_tail: str = "") -
     return _finish(run, {"state": outcome.value, "reason": reason, "log_tail": log_tail})
 
 
-def _store(run: Run, measurement: Measurement) -> None:
-    values: dict[str, Any] = {
-        field.name: getattr(measurement.metrics, field.name)
-        for field in fields(Metrics)
-        if hasattr(Run, field.name)
-    }
-    values.update(
-        _provenance(measurement),
-        state=Outcome.OK.value,
-        driver_cpu_ms_per_new_order=measurement.driver_cpu_ms_per_new_order,
-        trend_pct=measurement.trend_pct,
-        still_warming=measurement.still_warming,
-        log_tail=measurement.log_tail,
-    )
-    _finish_with_samples(run, values, measurement.samples)
-
-
-def _store_void(run: Run, void: Disturbed) -> None:
-    """A disturbed run keeps all that was seen and gets no figure that could be ranked."""
-    values = {
-        **_provenance(void.evidence),
-        "state": Outcome.DISTURBED.value,
-        "reason": str(void),
-        "disturbances": [found.as_document() for found in void.evidence.disturbances],
-        "log_tail": void.log_tail,
-    }
-    _finish_with_samples(run, values, void.evidence.samples)
-
-
-def _store_cut(run: Run, cut: CutShort) -> None:
-    """A run that was cut short keeps all that was seen, and a bound in place of a figure."""
-    values = {
-        **_provenance(cut.evidence),
-        "state": Outcome.CUT_SHORT.value,
-        "reason": str(cut),
-        "tpmP_at_most": cut.tpmP_at_most,
-        "log_tail": cut.log_tail,
-    }
-    _finish_with_samples(run, values, cut.evidence.samples)
-
-
-def _provenance(found: Measurement | Evidence) -> dict[str, Any]:
-    return {
-        "driver_version": found.driver_version,
-        "code_commit": code_commit(),
-        "comparability_key": found.comparability_key,
-        "fingerprint": found.fingerprint,
-        "variables": found.variables,
-        "step_seconds": found.step_seconds,
-        "conditions": found.conditions,
-    }
-
-
-def _finish_with_samples(run: Run, values: dict[str, Any], rows: list[SampleRow]) -> None:
-    samples = [Sample(run=run, **row) for row in rows]
+def _store(run: Run, ended: Ended) -> None:
+    values, samples = run_values(ended)
     with transaction.atomic():
         if _finish(run, values):
-            Sample.objects.bulk_create(samples)
+            Sample.objects.bulk_create(Sample(run=run, **row) for row in samples)
 
 
 def _finish(run: Run, values: dict[str, Any]) -> bool:

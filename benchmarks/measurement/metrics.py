@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -27,9 +27,11 @@ class BytesSource(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True)
-class Metrics:
-    """One run in numbers. None means unknown, never zero.
+@dataclass(frozen=True, kw_only=True)
+class Metrics(Usage):
+    """One run in numbers: the host's usage over the measured interval, and what follows of it.
+
+    None means unknown, never zero. Every figure has a column of the same name in the run's row.
 
     tpmP: New-Orders completed per minute of the measured interval. Not tpmC.
     p95_ms, p99_ms, max_ms: New-Order response time in ms; nearest-rank order statistics of all
@@ -39,13 +41,10 @@ class Metrics:
     host_path_length: CPU cycles (user + sys) of the whole host per New-Order, the driver's and
         everybody else's included: the whitepaper's formula (section 4.4).
     cpu_hz: the clock rate both path lengths were computed with; without it both are None.
+    driver_cpu_ms_per_new_order: CPU time of the driver, user and system.
     bytes_written_per_new_order: and in bytes_written_source, who counted.
-    cpu_*_pct: share of the whole host's CPU time, 0..100; user with nice, sys with interrupts.
-    server_cores: CPUs that mysqld kept busy, on average.
-    data_*, log_*: requests and 10^6 bytes per second of the whole disk under data and logs; log_*
-        only where the logs have a block device of their own.
     new_orders: completed in the measured interval. failed, retried: of all five transactions.
-    measured_seconds: the driver's measured interval. telemetry_seconds: the snapshots' distance.
+    measured_seconds: the driver's measured interval.
     """
 
     tpmP: float
@@ -55,26 +54,13 @@ class Metrics:
     server_path_length: float | None
     host_path_length: float | None
     cpu_hz: float | None
+    driver_cpu_ms_per_new_order: float
     bytes_written_per_new_order: float | None
     bytes_written_source: BytesSource
-    cpu_user_pct: float
-    cpu_sys_pct: float
-    cpu_iowait_pct: float
-    cpu_steal_pct: float
-    server_cores: float | None
-    data_read_iops: float | None
-    data_write_iops: float | None
-    data_read_mb_s: float | None
-    data_write_mb_s: float | None
-    log_read_iops: float | None
-    log_write_iops: float | None
-    log_read_mb_s: float | None
-    log_write_mb_s: float | None
     new_orders: int
     failed: int
     retried: int
     measured_seconds: float
-    telemetry_seconds: float
 
 
 def p95_per_second(result: DriverResult) -> list[float | None]:
@@ -100,10 +86,9 @@ def compute_metrics(
     `cpu_hz` is the clock rate, None where unknown; `mean_cpu_hz(start, end)` serves. Telemetry and
     driver each divide by their own true seconds, so a few ms between them do no harm.
 
-    Raises RunFailed: ZERO_WORK when no New-Order completed, DRIVER_FAILED when the result is not
-    made of times, DISTURBED when the snapshots are not of the driver's interval (longer or
-    shorter by more than 1 s + 1 %, or by half: the host stood still). ValueError for a clock rate
-    or number of CPUs that is not positive.
+    Whether the snapshots are of the driver's interval is for `wrong_interval` to say. Raises
+    RunFailed: ZERO_WORK when no New-Order completed, DRIVER_FAILED when the result is not made of
+    times; ValueError for a clock rate or number of CPUs that is not positive.
     """
     if (cpu_hz is not None and not cpu_hz > 0) or logical_cpus < 1:
         raise ValueError(f"not a processor: {logical_cpus} CPUs at {cpu_hz} Hz")
@@ -114,13 +99,11 @@ def compute_metrics(
             f"no New-Order transaction completed in {result.measured_seconds:.0f} s",
         )
     _check_result(result)
-    telemetry_seconds = end.t - start.t
-    if mismatch := interval_mismatch(result.measured_seconds, telemetry_seconds):
-        raise RunFailed(Outcome.DISTURBED, mismatch)
     usage = usage_between(start, end)
     per_second = new_orders / result.measured_seconds
     written, source = _bytes_written_per_second(start, end)
     return Metrics(
+        **asdict(usage),
         tpmP=per_second * 60.0,
         p95_ms=nearest_rank(result.new_order_ms, 95),
         p99_ms=nearest_rank(result.new_order_ms, 99),
@@ -128,26 +111,13 @@ def compute_metrics(
         server_path_length=_server_path_length(usage, cpu_hz, per_second),
         host_path_length=_host_path_length(usage, cpu_hz, logical_cpus, per_second),
         cpu_hz=cpu_hz,
+        driver_cpu_ms_per_new_order=result.driver_cpu_seconds * 1000 / new_orders,
         bytes_written_per_new_order=None if written is None else written / per_second,
         bytes_written_source=source,
-        cpu_user_pct=usage.cpu_user_pct,
-        cpu_sys_pct=usage.cpu_sys_pct,
-        cpu_iowait_pct=usage.cpu_iowait_pct,
-        cpu_steal_pct=usage.cpu_steal_pct,
-        server_cores=usage.server_cores,
-        data_read_iops=usage.data_read_iops,
-        data_write_iops=usage.data_write_iops,
-        data_read_mb_s=usage.data_read_mb_s,
-        data_write_mb_s=usage.data_write_mb_s,
-        log_read_iops=usage.log_read_iops,
-        log_write_iops=usage.log_write_iops,
-        log_read_mb_s=usage.log_read_mb_s,
-        log_write_mb_s=usage.log_write_mb_s,
         new_orders=new_orders,
         failed=sum(counts.failed for counts in result.counts.values()),
         retried=sum(counts.retried for counts in result.counts.values()),
         measured_seconds=result.measured_seconds,
-        telemetry_seconds=telemetry_seconds,
     )
 
 
@@ -175,17 +145,6 @@ def _check_result(result: DriverResult) -> None:
         raise RunFailed(
             Outcome.DRIVER_FAILED, "the driver reports response times that are no times"
         )
-
-
-def interval_mismatch(measured_seconds: float, telemetry_seconds: float) -> str:
-    """Why the snapshots are not of the driver's interval, one line; "" where they are."""
-    allowed = min(1.0 + 0.01 * measured_seconds, 0.5 * measured_seconds)
-    if abs(telemetry_seconds - measured_seconds) <= allowed:
-        return ""
-    return (
-        f"telemetry covers {telemetry_seconds:.1f} s of a measured interval of "
-        f"{measured_seconds:.1f} s"
-    )
 
 
 def _server_path_length(usage: Usage, cpu_hz: float | None, per_second: float) -> float | None:

@@ -13,6 +13,7 @@ from benchmarks.storage.backing import Member, unknown
 from benchmarks.storage.host import HostFiles
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind, Transport
+from benchmarks.storage.layout import DeviceLayout
 from benchmarks.storage.mounts import mount_of, read_mounts
 from benchmarks.storage.stack import Stack
 
@@ -96,6 +97,29 @@ def check_usable(path: Path, needed_bytes: int) -> None:
         raise DeviceUnusable(
             f"{path}: {human_bytes(free)} free, {human_bytes(needed_bytes)} needed"
         )
+
+
+def check_in_place(
+    layout: DeviceLayout,
+    expected: tuple[DeviceIdentity | None, DeviceIdentity | None] = (None, None),
+) -> tuple[DeviceIdentity, DeviceIdentity | None]:
+    """What stores the data and, where it has a directory of its own, the redo log.
+
+    Raises DeviceUnusable unless both can be written to and are on the devices `expected`, where
+    those are known: a mount that is missing after a restart leaves its directory behind, on
+    another disk.
+    """
+    found = [_check_one(path) for path in (layout.data_dir, layout.log_dir) if path is not None]
+    data, log = found[0], found[1] if layout.log_dir else None
+    for known, now in zip(expected, (data, log), strict=True):
+        if known is not None and (now is None or not known.is_same_device(now)):
+            raise DeviceUnusable(f"{known.path}: there is another device in its place now")
+    return data, log
+
+
+def _check_one(path: Path) -> DeviceIdentity:
+    check_usable(path, 0)
+    return identify_device(path)
 
 
 def human_bytes(count: int) -> str:

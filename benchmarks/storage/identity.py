@@ -51,6 +51,15 @@ class DeviceIdentity:
             return replace(self, kind=found, discovered_kind=None)
         return replace(self, kind=kind, discovered_kind=found)
 
+    def is_same_device(self, other: DeviceIdentity) -> bool:
+        """Whether both are findings of one device; names of block devices may change."""
+        return self._nature() == other._nature()
+
+    def _nature(self) -> tuple[object, ...]:
+        found = self.discovered_kind or self.kind
+        array = (self.raid_level, self.raid_disks)
+        return (found, self.transport, self.model, *array, self.file_system)
+
     def as_json(self) -> dict[str, Any]:
         """For a JSON column; `from_json` reads it back."""
         return {**asdict(self), "path": str(self.path)}

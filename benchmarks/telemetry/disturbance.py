@@ -99,6 +99,24 @@ def host_changed(before: Mapping[str, str], after: Mapping[str, str]) -> Disturb
     )
 
 
+def wrong_interval(measured_s: float, seen_s: float) -> Disturbance | None:
+    """Telemetry saw another interval than the driver measured: the host stood still meanwhile.
+
+    Allowed are 1 s and 1 % of the measured interval, but never half of it.
+    """
+    gap = abs(seen_s - measured_s)
+    allowed = min(1.0 + 0.01 * measured_s, 0.5 * measured_s)
+    if gap <= allowed:
+        return None
+    return Disturbance(
+        Kind.INTERVAL,
+        gap,
+        allowed,
+        "s",
+        f"telemetry covers {seen_s:.1f} s of a measured interval of {measured_s:.1f} s",
+    )
+
+
 def reason(disturbances: Iterable[Disturbance]) -> str:
     """One line for all of them."""
     return "; ".join(disturbance.text for disturbance in disturbances)

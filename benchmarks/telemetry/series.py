@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
 from benchmarks.telemetry.snapshot import Snapshot
-from benchmarks.telemetry.usage import Usage, usage_between
+from benchmarks.telemetry.usage import USAGE_FIGURES, Usage, usage_between
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class Second:
 
     def as_row(self) -> dict[str, float | int | None]:
         """All values under one name each, the same names in every row, ready for JSON."""
-        used = asdict(self.usage) if self.usage is not None else dict.fromkeys(_USAGE_NAMES)
+        used = asdict(self.usage) if self.usage is not None else dict.fromkeys(USAGE_FIGURES)
         return {
             "second": self.second,
             "elapsed_s": self.elapsed_s,
@@ -45,9 +45,6 @@ class Second:
             "server_rss_bytes": self.server_rss_bytes,
             **used,
         }
-
-
-_USAGE_NAMES = tuple(field.name for field in fields(Usage))
 
 
 def build_series(

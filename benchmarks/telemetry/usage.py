@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
 
@@ -11,7 +12,7 @@ _MB = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Means over one stretch of time.
+    """Means over one stretch of time. Runs and samples have a column for each, named as here.
 
     `cpu_*_pct`: share of the whole host's CPU time, 0..100 (user with nice, sys with interrupts).
     `server_cores`: mysqld's CPU seconds (user + sys) per second, so 1.0 is one CPU kept busy.
@@ -34,6 +35,10 @@ class Usage:
     log_write_mb_s: float | None
 
 
+#: The names of all usage figures.
+USAGE_FIGURES = tuple(figure.name for figure in fields(Usage))
+
+
 def usage_between(start: Snapshot, end: Snapshot) -> Usage:
     """Rates and shares from `start` to `end`; ValueError when no time passed between them."""
     elapsed = end.t - start.t
@@ -45,22 +50,14 @@ def usage_between(start: Snapshot, end: Snapshot) -> Usage:
         # iowait may run backwards by a little, says proc(5)
         return 100.0 * max(0.0, after - before) / total
 
-    data = _disk_rates(start.data, end.data, elapsed)
-    log = _disk_rates(start.log, end.log, elapsed)
     return Usage(
         cpu_user_pct=share(start.cpu_user_s, end.cpu_user_s),
         cpu_sys_pct=share(start.cpu_sys_s, end.cpu_sys_s),
         cpu_iowait_pct=share(start.cpu_iowait_s, end.cpu_iowait_s),
         cpu_steal_pct=share(start.cpu_steal_s, end.cpu_steal_s),
         server_cores=rate(start.server_cpu_s, end.server_cpu_s, elapsed),
-        data_read_iops=data[0],
-        data_write_iops=data[1],
-        data_read_mb_s=data[2],
-        data_write_mb_s=data[3],
-        log_read_iops=log[0],
-        log_write_iops=log[1],
-        log_read_mb_s=log[2],
-        log_write_mb_s=log[3],
+        **_disk_rates("data", start.data, end.data, elapsed),
+        **_disk_rates("log", start.log, end.log, elapsed),
     )
 
 
@@ -72,14 +69,18 @@ def rate(before: float | None, after: float | None, elapsed: float) -> float | N
 
 
 def _disk_rates(
-    start: DiskCounters | None, end: DiskCounters | None, elapsed: float
-) -> tuple[float | None, float | None, float | None, float | None]:
-    """Read IOPS, write IOPS, read MB/s, write MB/s."""
-    if start is None or end is None:
-        return None, None, None, None
-    return (
-        rate(start.read_ios, end.read_ios, elapsed),
-        rate(start.write_ios, end.write_ios, elapsed),
-        rate(start.read_bytes / _MB, end.read_bytes / _MB, elapsed),
-        rate(start.write_bytes / _MB, end.write_bytes / _MB, elapsed),
-    )
+    disk: str, start: DiskCounters | None, end: DiskCounters | None, elapsed: float
+) -> dict[str, float | None]:
+    """What Usage has of a disk, under its names there."""
+
+    def per_second(count: Callable[[DiskCounters], float]) -> float | None:
+        if start is None or end is None:
+            return None
+        return rate(count(start), count(end), elapsed)
+
+    return {
+        f"{disk}_read_iops": per_second(lambda counters: counters.read_ios),
+        f"{disk}_write_iops": per_second(lambda counters: counters.write_ios),
+        f"{disk}_read_mb_s": per_second(lambda counters: counters.read_bytes / _MB),
+        f"{disk}_write_mb_s": per_second(lambda counters: counters.write_bytes / _MB),
+    }

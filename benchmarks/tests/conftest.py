@@ -11,7 +11,7 @@ import pytest
 from benchmarks.datasets.golden import Dataset, ensure_dataset
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
-from benchmarks.measurement.measure import Plan
+from benchmarks.measurement.plan import Plan
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import FOLDER, DeviceLayout
 from benchmarks.telemetry.disturbance import Limits

@@ -11,7 +11,9 @@ import pytest
 
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Hopeless
-from benchmarks.measurement.measure import CutShort, Disturbed, Plan, measure
+from benchmarks.measurement.measure import measure
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import CutShort, Disturbed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.conftest import NOTHING

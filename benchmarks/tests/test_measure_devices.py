@@ -12,7 +12,9 @@ from benchmarks.drivers.protocol import Load
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import RunFailed
-from benchmarks.measurement.measure import Measurement, Plan, measure
+from benchmarks.measurement.measure import measure
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import DeviceLayout

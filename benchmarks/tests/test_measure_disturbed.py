@@ -17,7 +17,9 @@ import psutil
 import pytest
 
 from benchmarks.drivers.protocol import Load
-from benchmarks.measurement.measure import Disturbed, Plan, measure
+from benchmarks.measurement.measure import measure
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Disturbed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.telemetry.cpu import logical_cpus
@@ -124,7 +126,9 @@ from pathlib import Path
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.storage.layout import DeviceLayout
-from benchmarks.measurement.measure import Disturbed, Plan, measure
+from benchmarks.measurement.measure import measure
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Disturbed
 from benchmarks.servers.binary import identify
 from benchmarks.telemetry.disturbance import Limits
 

@@ -18,6 +18,7 @@ from benchmarks.telemetry.disturbance import (
     host_changed,
     reason,
     unwatched,
+    wrong_interval,
 )
 from benchmarks.telemetry.host import HostCounters
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
@@ -310,3 +311,23 @@ def test_a_setting_that_was_changed_meanwhile() -> None:
     found = host_changed(before, {**before, "cpu_governor": "powersave"})
     assert found is not None
     assert found.text == "the host changed while measuring: cpu_governor performance -> powersave"
+
+
+@pytest.mark.parametrize(
+    ("measured_s", "seen_s"), [(10.0, 8.5), (10.0, 11.5), (1.0, 0.001), (1.0, 1.6), (600.0, 608.0)]
+)
+def test_snapshots_of_another_interval_void_the_run(measured_s: float, seen_s: float) -> None:
+    found = wrong_interval(measured_s, seen_s)
+    assert found is not None
+    assert found.kind is Kind.INTERVAL
+    assert found.value == pytest.approx(abs(seen_s - measured_s))
+    assert found.text == (
+        f"telemetry covers {seen_s:.1f} s of a measured interval of {measured_s:.1f} s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("measured_s", "seen_s"), [(10.0, 10.0), (10.0, 11.1), (10.0, 8.9), (1.0, 1.5), (600.0, 606.5)]
+)
+def test_a_second_more_or_less_is_the_same_interval(measured_s: float, seen_s: float) -> None:
+    assert wrong_interval(measured_s, seen_s) is None

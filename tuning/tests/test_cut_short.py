@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import tuning.tests.test_study_lifecycle as lifecycle
-from benchmarks.measurement.measure import CutShort, Evidence, Measurement, Plan
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import CutShort, Evidence, Measurement
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, StudyState
 from tuning.results.boards import boards

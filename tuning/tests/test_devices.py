@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.drivers.fake import FakeDriver
 from benchmarks.emulation.shipped import shipped_profiles
-from benchmarks.errors import DeviceUnusable, EmulationUnavailable
+from benchmarks.errors import DeviceUnusable, EmulationUnavailable, LoadFailed
 from benchmarks.inventory import devices as rows
 from benchmarks.inventory.devices import (
     DeviceRequest,
@@ -22,8 +24,11 @@ from benchmarks.inventory.devices import (
     device_row,
     find_device,
 )
-from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.jobs import runs
+from benchmarks.measurement import measure
+from benchmarks.models import Config, Device, Host, Probe, ProbeState, Run, Server, Workload
 from benchmarks.servers.binary import Flavour
+from benchmarks.storage import identify as storage
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
 from tuning.studies.devices import (
@@ -36,6 +41,7 @@ from tuning.studies.devices import (
     usual_memory,
 )
 from tuning.studies.request import BadRequest
+from tuning.tests.test_study_lifecycle import BINARY
 
 pytestmark = pytest.mark.django_db
 
@@ -192,6 +198,50 @@ def test_another_disk_behind_the_directory_is_noticed_before_a_run(
     device.identity["model"] = "Another Disk 9000"
     with pytest.raises(DeviceUnusable, match="another device in its place"):
         check_still_there(device)
+
+
+@pytest.mark.parametrize("with_log_dir", [False, True])
+def test_a_run_looks_at_each_of_its_devices_once(
+    find: Find, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_log_dir: bool
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    device = device_row(host, find(log_dir=logs if with_log_dir else None))
+    run = Run(
+        pk=7,
+        device=device,
+        server=Server(path="/opt/mysqld", digest=BINARY.digest),
+        workload=Workload(warehouses=1, connections=1, warmup_s=0, measure_s=1),
+        config=Config(),
+        seed=1,
+    )
+    monkeypatch.setattr(runs, "identify", lambda _: BINARY)
+    monkeypatch.setattr(runs, "find_driver", lambda _: FakeDriver())
+    looked: Counter[str] = Counter()
+    for name in ("read_mounts", "_try_writing"):
+        real = getattr(storage, name)
+
+        def counted(*args: Any, real: Any = real, name: str = name) -> Any:
+            looked[name] += 1
+            return real(*args)
+
+        monkeypatch.setattr(storage, name, counted)
+
+    def stop_here(*_: Any, **__: Any) -> None:
+        raise LoadFailed("far enough")
+
+    monkeypatch.setattr(measure, "ensure_dataset", stop_here)
+
+    def execute() -> None:
+        measure.measure(runs.plan_for(run), report=lambda _: None, should_stop=lambda: False)
+
+    with pytest.raises(LoadFailed):
+        execute()
+    devices = 2 if with_log_dir else 1
+    assert looked == {"read_mounts": devices, "_try_writing": devices}
+    device.identity["model"] = "Another Disk 9000"
+    with pytest.raises(DeviceUnusable, match="another device in its place"):
+        execute()
 
 
 def test_what_every_run_needs_is_tried_first(

@@ -9,7 +9,8 @@ import pytest
 
 import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.jobs.runs import execute_run, plan_for
-from benchmarks.measurement.measure import Disturbed, Evidence, Measurement, Plan
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Disturbed, Evidence, Measurement
 from benchmarks.models import Run, RunState
 from benchmarks.telemetry.disturbance import Disturbance, Kind
 from tuning.models import Study, StudyState

@@ -12,7 +12,8 @@ import pytest
 
 from benchmarks.inventory import devices
 from benchmarks.inventory.devices import DeviceRequest
-from benchmarks.measurement.measure import Measurement, Plan
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind

@@ -22,8 +22,9 @@ from benchmarks.errors import RunFailed
 from benchmarks.jobs import heartbeat, runs
 from benchmarks.jobs.claims import claimant
 from benchmarks.jobs.runs import execute_run
-from benchmarks.measurement.measure import Measurement, Plan
 from benchmarks.measurement.metrics import BytesSource, Metrics
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -69,7 +70,6 @@ def measurement(tpmp: float = 6000.0, key: str = "k") -> Measurement:
         fingerprint={"cpu_model": "any"},
         comparability_key=key,
         driver_version="1",
-        driver_cpu_ms_per_new_order=1.0,
         step_seconds={"measuring": 1.0},
         log_tail="",
     )

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from benchmarks.measurement.measure import Measurement, Plan
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError

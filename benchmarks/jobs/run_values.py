@@ -1,0 +1,45 @@
+"""What is stored of a run that was driven, by the names of its row's columns."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.jobs.provenance import code_commit
+from benchmarks.measurement.result import CutShort, Disturbed, Measurement, SampleRow
+from benchmarks.outcomes import Outcome
+
+#: How a run can end that has seconds to show.
+Ended = Measurement | Disturbed | CutShort
+
+
+def run_values(ended: Ended) -> tuple[dict[str, Any], list[SampleRow]]:
+    """The columns of the run's row, its state among them, and the rows of its samples.
+
+    Every figure of Metrics has its column. A disturbed run gets no figure that could be ranked,
+    one that was cut short a bound in place of a figure.
+    """
+    seen = ended if isinstance(ended, Measurement) else ended.evidence
+    values: dict[str, Any] = {
+        "driver_version": seen.driver_version,
+        "code_commit": code_commit(),
+        "comparability_key": seen.comparability_key,
+        "fingerprint": seen.fingerprint,
+        "variables": seen.variables,
+        "step_seconds": seen.step_seconds,
+        "conditions": seen.conditions,
+        "disturbances": [found.as_document() for found in seen.disturbances],
+        "log_tail": seen.log_tail,
+    }
+    if isinstance(ended, Measurement):
+        values |= asdict(ended.metrics)
+        values |= {
+            "state": Outcome.OK.value,
+            "trend_pct": ended.trend_pct,
+            "still_warming": ended.still_warming,
+        }
+    else:
+        values |= {"state": ended.outcome.value, "reason": str(ended)}
+    if isinstance(ended, CutShort):
+        values["tpmP_at_most"] = ended.tpmP_at_most
+    return values, seen.samples

@@ -1,0 +1,79 @@
+"""From what was seen of a run to its result: figures, or why it has none."""
+
+from __future__ import annotations
+
+from benchmarks.drivers.protocol import DriverResult
+from benchmarks.measurement.drive import Driven
+from benchmarks.measurement.early_stop import Hopeless
+from benchmarks.measurement.metrics import compute_metrics, mean_cpu_hz, p95_per_second
+from benchmarks.measurement.result import CutShort, Disturbed, Evidence, Measurement, SampleRow
+from benchmarks.telemetry.conditions import conditions_between
+from benchmarks.telemetry.cpu import logical_cpus
+from benchmarks.telemetry.disturbance import (
+    Disturbance,
+    Limits,
+    conditions_document,
+    find_disturbances,
+    wrong_interval,
+)
+from benchmarks.telemetry.sampler import Sampler
+from benchmarks.telemetry.series import merge_commits, merge_new_orders, merge_p95
+from benchmarks.telemetry.trend import find_trend
+
+# The kernel counts CPU time in hundredths of a second: shares of less than this mean nothing.
+_SHORTEST_S = 0.5
+
+
+def conclude(evidence: Evidence, driven: Driven) -> Measurement:
+    """The measurement; raises Disturbed or CutShort where there is none to be had.
+
+    Raises RunFailed, too, for a driver's result that is no measurement (compute_metrics).
+    """
+    if evidence.disturbances:
+        # Also of a run that was cut short: it may have been hopeless because of that.
+        raise Disturbed(evidence)
+    result, start, end = driven.end_of, driven.start, driven.end
+    if isinstance(result, Hopeless):
+        raise CutShort(result, evidence)
+    trend = find_trend(result.new_orders_per_second)
+    return Measurement(
+        **vars(evidence),
+        metrics=compute_metrics(
+            result, start, end, cpu_hz=mean_cpu_hz(start, end), logical_cpus=logical_cpus()
+        ),
+        trend_pct=trend.pct if trend else None,
+        still_warming=trend is not None and not trend.is_steady,
+    )
+
+
+def weigh_conditions(
+    limits: Limits, sampler: Sampler, driven: Driven
+) -> tuple[dict[str, object], list[Disturbance]]:
+    """What the host did beside the run, as a document, and every limit that it passed."""
+    disturbances = []
+    start, end = driven.start, driven.end
+    seconds = end.t - start.t
+    if isinstance(driven.end_of, DriverResult):
+        wrong = wrong_interval(driven.end_of.measured_seconds, seconds)
+        disturbances += [wrong] if wrong else []
+    if seconds < _SHORTEST_S:
+        return {}, disturbances
+    conditions = conditions_between(
+        start,
+        end,
+        times=sampler.times(),
+        period_s=sampler.period_s,
+        census=sampler.census(),
+        driver_cpu_s=driven.driver_cpu_s,
+    )
+    disturbances += find_disturbances(conditions, limits)
+    return conditions_document(conditions, limits), disturbances
+
+
+def samples_of(sampler: Sampler, driven: Driven) -> list[SampleRow]:
+    """The run second by second: telemetry, commits, and what the driver counted."""
+    merged = merge_commits(sampler.series(), driven.commits_per_second)
+    if isinstance(driven.end_of, DriverResult):
+        merged = merge_new_orders(merged, driven.end_of.new_orders_per_second)
+        merged = merge_p95(merged, p95_per_second(driven.end_of))
+    return [second.as_row() for second in merged]

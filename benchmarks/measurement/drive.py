@@ -1,0 +1,124 @@
+"""The driven part of a run: warm-up and measured interval, watched all along."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.drivers.protocol import DriverResult, Phase, Target
+from benchmarks.errors import RunFailed
+from benchmarks.measurement.early_stop import Hopeless, Lookout
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.steps import Steps
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.failures import explain_death, find_trouble
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.telemetry.commits import CommitCounter
+from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
+from benchmarks.telemetry.snapshot import Snapshot
+
+_STEP_OF = {
+    Phase.WARMING: "warming up",
+    Phase.MEASURING: "measuring",
+    Phase.STOPPING: "collecting",
+}
+
+
+@dataclass(frozen=True)
+class Driven:
+    """The driver's result, or why it was ended early; snapshots of both ends of the interval.
+
+    `driver_cpu_s` and `commits_per_second` (as the server counts them) are of that interval.
+    """
+
+    end_of: DriverResult | Hopeless
+    start: Snapshot
+    end: Snapshot
+    driver_cpu_s: float
+    commits_per_second: list[int]
+
+
+def drive(
+    plan: Plan,
+    server: ServerInstance,
+    sampler: Sampler,
+    work_dir: Path,
+    steps: Steps,
+    should_stop: Callable[[], bool],
+) -> Driven:
+    """Run the workload under telemetry, the driver's files in `work_dir`, which is made.
+
+    Raises RunFailed: the driver's own, or what the server that failed under it has to say.
+    """
+    marks: dict[Phase, Snapshot] = {}
+    commits = CommitCounter(server.connect)
+
+    def counts() -> list[int]:
+        begun = marks.get(Phase.MEASURING)
+        ended = Phase.STOPPING in marks
+        return [] if begun is None or ended else commits.per_second(begun.t)
+
+    lookout = Lookout(plan.cut_rule, counts, should_stop)
+    used_s = _children_cpu_s()
+
+    def on_phase(phase: Phase) -> None:
+        if phase is Phase.WARMING:
+            marks[phase] = sampler.mark("warmup_start")
+        elif phase is Phase.MEASURING:
+            marks[phase] = sampler.mark(MEASURE_START)
+        elif phase is Phase.STOPPING:
+            marks[phase] = sampler.mark(MEASURE_END)
+        steps.enter(_STEP_OF[phase])
+
+    work_dir.mkdir()
+    steps.enter("connecting the driver")
+    end_of: DriverResult | Hopeless
+    with sampler, commits:
+        try:
+            end_of = plan.driver.run(
+                _target(server),
+                plan.load,
+                work_dir,
+                on_phase=on_phase,
+                should_stop=lookout.should_stop,
+            )
+        except RunFailed as failure:
+            stopped = failure.outcome is Outcome.CANCELLED
+            cut = lookout.found if stopped else None
+            if cut is not None:
+                marks[Phase.STOPPING] = sampler.mark(MEASURE_END)
+            # The driver only saw its connections break or hang, and a server may stand still for
+            # want of disk space; the server knows why.
+            trouble = None if stopped and cut is None else find_trouble(server)
+            if trouble is not None or cut is None:
+                raise trouble or failure from failure.__cause__
+            end_of = cut
+    if not server.alive():
+        raise explain_death(server)
+    start, end = marks[Phase.MEASURING], marks[Phase.STOPPING]
+    if isinstance(end_of, Hopeless):
+        # Nobody asked the driver when measuring began: it works evenly all along.
+        share = (end.t - start.t) / (end.t - marks[Phase.WARMING].t)
+        driver_cpu_s = share * (_children_cpu_s() - used_s)
+    else:
+        driver_cpu_s = end_of.driver_cpu_seconds
+    return Driven(end_of, start, end, driver_cpu_s, commits.per_second(start.t, end.t))
+
+
+def _children_cpu_s() -> float:
+    """CPU time of all children of this process that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _target(server: ServerInstance) -> Target:
+    account = server.driver_account
+    return Target(
+        host="127.0.0.1",
+        port=server.port,
+        socket=server.socket,
+        user=account.user,
+        password=account.password,
+    )

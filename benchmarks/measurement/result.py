@@ -1,0 +1,65 @@
+"""What a run that was driven has to show for it: a measurement, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from benchmarks.errors import RunFailed
+from benchmarks.measurement.early_stop import Hopeless
+from benchmarks.measurement.metrics import Metrics
+from benchmarks.outcomes import Outcome
+from benchmarks.telemetry.disturbance import Disturbance, reason
+
+#: One second of a run by the names of the columns of its samples.
+SampleRow = dict[str, float | int | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """All that was seen of a run, whether or not it has a figure that can be ranked.
+
+    `samples` are its seconds, `variables` the server's own as read back, `step_seconds` the wall
+    time of each step, `conditions` what the host did beside it as `conditions_document` gives it.
+    `log_tail` is the end of the server's error log.
+    """
+
+    samples: list[SampleRow]
+    variables: dict[str, str]
+    fingerprint: dict[str, str]
+    comparability_key: str
+    driver_version: str
+    step_seconds: dict[str, float]
+    conditions: dict[str, object] = field(default_factory=dict)
+    disturbances: list[Disturbance] = field(default_factory=list)
+    log_tail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement(Evidence):
+    """A successful run.
+
+    `trend_pct` is how much throughput changed over the measured interval, None where it is too
+    short to tell; `still_warming` when that is more than chance and more than a few percent.
+    """
+
+    metrics: Metrics
+    trend_pct: float | None = None
+    still_warming: bool = False
+
+
+class Disturbed(RunFailed):
+    """The run came to its end, but something else took so much of the host that it is void."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        why = reason(evidence.disturbances)
+        super().__init__(Outcome.DISTURBED, why, log_tail=evidence.log_tail)
+        self.evidence = evidence
+
+
+class CutShort(RunFailed):
+    """The run was ended early because its first seconds showed it to be hopeless."""
+
+    def __init__(self, hopeless: Hopeless, evidence: Evidence) -> None:
+        super().__init__(Outcome.CUT_SHORT, hopeless.reason, log_tail=evidence.log_tail)
+        self.tpmP_at_most = hopeless.tpmP_at_most
+        self.evidence = evidence

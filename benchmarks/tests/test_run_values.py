@@ -1,0 +1,73 @@
+"""Every figure of a run has its column: none is dropped on the way."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from benchmarks.jobs.run_values import Ended, run_values
+from benchmarks.measurement.early_stop import Hopeless
+from benchmarks.measurement.metrics import BytesSource, Metrics
+from benchmarks.measurement.result import CutShort, Disturbed, Evidence, Measurement
+from benchmarks.models import Run, Sample
+from benchmarks.telemetry.disturbance import Disturbance, Kind
+from benchmarks.telemetry.series import Second
+from benchmarks.telemetry.usage import USAGE_FIGURES
+
+COLUMNS = {field.name for field in Run._meta.concrete_fields}
+FIGURES: dict[str, Any] = {
+    field.name: float(number) for number, field in enumerate(fields(Metrics), start=1)
+}
+SEEN: dict[str, Any] = {
+    "samples": [Second(0).as_row()],
+    "variables": {"log_bin": "ON"},
+    "fingerprint": {"kernel": "6.1"},
+    "comparability_key": "k",
+    "driver_version": "1",
+    "step_seconds": {"measuring": 1.0},
+    "log_tail": "ready",
+}
+
+
+def measured() -> Measurement:
+    figures = FIGURES | {"bytes_written_source": BytesSource.DEVICE}
+    return Measurement(**SEEN, metrics=Metrics(**figures), trend_pct=2.0, still_warming=True)
+
+
+def test_every_value_of_a_run_has_a_column() -> None:
+    quiet = Evidence(**SEEN)
+    stolen = replace(quiet, disturbances=[Disturbance(Kind.STEAL, 9.0, 5.0, "%", "stolen")])
+    ends: list[Ended] = [measured(), Disturbed(stolen), CutShort(Hopeless("slow", 60.0), quiet)]
+    for ended in ends:
+        values, samples = run_values(ended)
+        assert values.keys() <= COLUMNS
+        assert samples == SEEN["samples"]
+        assert {name: values[name] for name in SEEN if name != "samples"} == {
+            name: value for name, value in SEEN.items() if name != "samples"
+        }
+
+
+def test_a_measurement_keeps_all_of_its_figures() -> None:
+    values, _ = run_values(measured())
+    assert values.items() >= (FIGURES | {"bytes_written_source": "device"}).items()
+    assert (values["state"], values["trend_pct"], values["still_warming"]) == ("ok", 2.0, True)
+
+
+def test_without_a_measurement_there_is_no_figure() -> None:
+    stolen = [Disturbance(Kind.STEAL, 9.0, 5.0, "%", "stolen")]
+    void, _ = run_values(Disturbed(Evidence(**SEEN, disturbances=stolen)))
+    cut, _ = run_values(CutShort(Hopeless("slow", 60.0), Evidence(**SEEN)))
+    assert not (void.keys() | cut.keys()) & FIGURES.keys()
+    assert (void["state"], void["reason"]) == ("disturbed", "stolen")
+    assert [found["kind"] for found in void["disturbances"]] == ["steal"]
+    assert (cut["state"], cut["reason"], cut["tpmP_at_most"]) == ("cut_short", "slow", 60.0)
+
+
+def test_runs_and_samples_have_the_columns_of_usage() -> None:
+    for model in (Run, Sample):
+        columns = {field.name: field for field in model._meta.concrete_fields}
+        assert [columns[name].get_internal_type() for name in USAGE_FIGURES] == (
+            ["FloatField"] * len(USAGE_FIGURES)
+        )
+        assert all(columns[name].null for name in USAGE_FIGURES)
+    assert Second(0).as_row().keys() <= {field.name for field in Sample._meta.concrete_fields}
