@@ -22,6 +22,12 @@ class BenchmarkError(Exception):
         self.log_tail = log_tail
 
 
+class InvalidDataFile(BenchmarkError):
+    """A data file of the project (the knobs, a preset, a study template) cannot be used."""
+
+    code = "invalid_data_file"
+
+
 class NotAServer(BenchmarkError):
     """A path that was named as a server is not a mysqld that can be run here."""
 

@@ -88,7 +88,7 @@ class Device(models.Model):
     @property
     def profile(self) -> EmulationProfile | None:
         """The limits of an emulated device; None for a device as it is."""
-        return EmulationProfile.from_dict(self.emulation) if self.emulation else None
+        return EmulationProfile(**self.emulation) if self.emulation else None
 
     @property
     def is_throttled(self) -> bool:

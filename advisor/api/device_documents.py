@@ -138,20 +138,19 @@ def profile_documents() -> list[dict[str, Any]]:
         "write_mb_s": None,
         "source": "",
     }
-    return [native, *(_profile(name, one) for name, one in shipped_profiles().items())]
+    return [native, *map(_profile, shipped_profiles().values())]
 
 
-def _profile(name: str, shipped: ShippedProfile) -> dict[str, Any]:
-    rated = shipped.rated
+def _profile(shipped: ShippedProfile) -> dict[str, Any]:
     return {
-        "name": name,
+        "name": shipped.name,
         "title": shipped.title,
-        "kind": rated.kind,
+        "kind": shipped.kind,
         "scaled": shipped.scaled,
-        "read_iops": rated.read_iops,
-        "write_iops": rated.write_iops,
-        "read_mb_s": rated.read_mb_s,
-        "write_mb_s": rated.write_mb_s,
+        "read_iops": shipped.read_iops,
+        "write_iops": shipped.write_iops,
+        "read_mb_s": shipped.read_mb_s,
+        "write_mb_s": shipped.write_mb_s,
         "source": shipped.source,
     }
 

@@ -231,7 +231,7 @@ def test_a_file_says_what_its_device_leaves_open(
     api: Client, values: dict[str, Any], with_data: bool, said: str
 ) -> None:
     if "emulation" in values:
-        values["emulation_label"] = EmulationProfile.from_dict(values["emulation"]).label()
+        values["emulation_label"] = EmulationProfile(**values["emulation"]).label()
     study = factories.measured_study(blocks=3, device=factories.make_device(**values))
     study.candidates.update(logs_with_data=with_data)
     text = api.get(address(study)).json()["my_cnf"]

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field, StrictInt, model_validator
+from pydantic.dataclasses import dataclass
+
+from benchmarks.datafiles import STRICT, Count
 
 #: Smaller than any mysqld: such a limit is a slip of the keyboard (MB typed where bytes go).
 LEAST_MEMORY_BYTES = 64 * 1024 * 1024
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 
-@dataclass(frozen=True)
+def _enough(memory_bytes: int) -> int:
+    if memory_bytes < LEAST_MEMORY_BYTES:
+        raise ValueError(f"{memory_bytes} bytes of memory are too few for any server")
+    return memory_bytes
+
+
+@dataclass(frozen=True, config=STRICT)
 class EmulationProfile:
-    """Upper limits for one server; None is unlimited.
+    """Upper limits for one server; None is unlimited. Raises ValueError for what cannot be.
 
     `kind` is the kind of device it stands for ("hdd"). IOPS count requests as they reach the
     block device, a flush being one of the writes; 1 MB is 10**6 bytes. `memory_bytes` limits all
@@ -22,29 +30,20 @@ class EmulationProfile:
     where the limits come from; it tells no two profiles apart.
     """
 
-    name: str
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
     kind: str = "other"
-    read_iops: int | None = None
-    write_iops: int | None = None
-    read_mb_s: int | None = None
-    write_mb_s: int | None = None
-    memory_bytes: int | None = None
+    read_iops: Count | None = None
+    write_iops: Count | None = None
+    read_mb_s: Count | None = None
+    write_mb_s: Count | None = None
+    memory_bytes: Annotated[StrictInt, AfterValidator(_enough)] | None = None
     note: str = ""
 
-    def __post_init__(self) -> None:
-        """Raises ValueError for a profile that limits nothing or that no device can have."""
-        if not _NAME.fullmatch(self.name):
-            raise ValueError(f"{self.name!r} is not a profile's name: a-z, 0-9 and - only")
-        limits = [self.read_iops, self.write_iops, self.read_mb_s, self.write_mb_s]
-        for limit in (*limits, self.memory_bytes):
-            if limit is not None and (type(limit) is not int or limit < 1):
-                raise ValueError(f"{self.name}: a limit is a whole number above 0, not {limit!r}")
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
         if not self.throttles and self.memory_bytes is None:
             raise ValueError(f"{self.name} limits nothing")
-        if self.memory_bytes is not None and self.memory_bytes < LEAST_MEMORY_BYTES:
-            raise ValueError(
-                f"{self.name}: {self.memory_bytes} bytes of memory are too few for any server"
-            )
+        return self
 
     @property
     def throttles(self) -> bool:
@@ -76,14 +75,5 @@ class EmulationProfile:
         return facts
 
     def as_dict(self) -> dict[str, Any]:
-        """For a row or a response; `from_dict` reads it back."""
+        """For a row or a response; `EmulationProfile(**row)` reads it back."""
         return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> EmulationProfile:
-        """Raises ValueError for unknown keys, a missing name or limits that cannot be."""
-        unknown = set(data) - {field.name for field in fields(cls)}
-        if unknown or "name" not in data:
-            wrong = ", ".join(sorted(map(str, unknown))) or "no name"
-            raise ValueError(f"not an emulation profile: {wrong}")
-        return cls(**data)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal, Self
 
-import jsonschema
-import yaml
+from pydantic import Field, StrictBool, model_validator
+from pydantic.dataclasses import dataclass
 
+from benchmarks.datafiles import STRICT, Count, Named, read_data_file
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import EmulationUnavailable
 
-_HERE = Path(__file__).parent
+_FILE = Path(__file__).parent / "profiles.yaml"
+Text = Annotated[str, Field(min_length=1)]
 _UNITS = {
     "read_iops": "IOPS read",
     "write_iops": "IOPS write",
@@ -24,7 +25,7 @@ _UNITS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class RealFigures:
     """What a device was measured to do at most (a probe's figures); None where not measured."""
 
@@ -34,15 +35,33 @@ class RealFigures:
     write_mb_s: float | None = None
 
 
-@dataclass(frozen=True)
-class ShippedProfile:
+@dataclass(frozen=True, config=STRICT)
+class Reference:
+    """The device that `scaled` profiles are scaled from."""
+
+    name: Literal["nvme"]
+    read_iops: Count
+    write_iops: Count
+    read_mb_s: Count
+    write_mb_s: Count
+    source: Text
+
+
+@dataclass(frozen=True, kw_only=True, config=STRICT)
+class ShippedProfile(EmulationProfile):
     """A profile as rated; `source` cites its figures, `scaled` as the head of profiles.yaml."""
 
-    title: str
-    scaled: bool
-    source: str
-    rated: EmulationProfile
-    reference: Mapping[str, int]
+    title: Text
+    kind: Literal["hdd", "sata-ssd", "sas-ssd", "nvme", "other"]
+    scaled: StrictBool
+    source: Text
+    note: Literal[""] = ""
+
+    @model_validator(mode="after")
+    def _limits_requests(self) -> Self:
+        if not self.throttles:
+            raise ValueError("limits no requests")
+        return self
 
     def on(
         self, real: RealFigures | None = None, *, memory_bytes: int | None = None
@@ -53,55 +72,49 @@ class ShippedProfile:
         device cannot do what the profile asks for.
         """
         notes = [f"figures of {self.source}"]
-        limits: dict[str, Any] = {}
+        limits: dict[str, int | None] = {}
         for name, unit in _UNITS.items():
-            rated: int | None = getattr(self.rated, name)
+            rated: int | None = getattr(self, name)
             measured: float | None = getattr(real, name) if real else None
             limits[name] = rated
             if rated is None or measured is None:
                 continue
             if self.scaled:
-                ratio = measured / self.reference[name]
+                reference: int = getattr(_shipped().reference, name)
+                ratio = measured / reference
                 if ratio < 1:
                     limits[name] = _two_digits(rated * ratio)
                     notes.append(
                         f"{unit} scaled by {ratio:.2g}: this device does {measured:.0f} where "
-                        f"the reference NVMe does {self.reference[name]}"
+                        f"the reference NVMe does {reference}"
                     )
             elif measured < rated:
                 raise EmulationUnavailable(
-                    f"{self.rated.name} needs {rated} {unit} and this device does only "
+                    f"{self.name} needs {rated} {unit} and this device does only "
                     f"{measured:.0f}: a slower device cannot stand for a faster one"
                 )
         if real is None:
             notes.append("the real device was not probed and may be slower than these limits")
-        memory = memory_bytes if memory_bytes is not None else self.rated.memory_bytes
-        return replace(self.rated, **limits, memory_bytes=memory, note="; ".join(notes))
+        limits["memory_bytes"] = self.memory_bytes if memory_bytes is None else memory_bytes
+        return EmulationProfile(self.name, self.kind, **limits, note="; ".join(notes))
+
+
+@dataclass(frozen=True, config=STRICT)
+class Profiles:
+    """The content of profiles.yaml, in its order."""
+
+    reference: Reference
+    profiles: Annotated[Named[str, ShippedProfile], Field(min_length=1)]
+
+
+def shipped_profiles() -> Mapping[str, ShippedProfile]:
+    """All of profiles.yaml by name, in its order. Raises InvalidDataFile when it is broken."""
+    return _shipped().profiles
 
 
 @cache
-def shipped_profiles() -> dict[str, ShippedProfile]:
-    """All of profiles.yaml by name, in its order. Raises ValueError when the file is broken."""
-    return read_profiles(_HERE / "profiles.yaml")
-
-
-def read_profiles(path: Path) -> dict[str, ShippedProfile]:
-    """The profiles of a file. Raises ValueError naming the place that breaks the schema."""
-    content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    schema = json.loads((_HERE / "profiles.schema.json").read_text(encoding="utf-8"))
-    breach = jsonschema.exceptions.best_match(
-        jsonschema.Draft202012Validator(schema).iter_errors(content)
-    )
-    if breach is not None:
-        place = "/".join(str(part) for part in breach.absolute_path) or "the whole file"
-        raise ValueError(f"{path.name}: {place}: {breach.message}")
-    reference = {name: content["reference"][name] for name in _UNITS}
-    return {name: _read(name, raw, reference) for name, raw in content["profiles"].items()}
-
-
-def _read(name: str, raw: dict[str, Any], reference: Mapping[str, int]) -> ShippedProfile:
-    own = {key: raw.pop(key) for key in ("title", "scaled", "source")}
-    return ShippedProfile(**own, rated=EmulationProfile(name=name, **raw), reference=reference)
+def _shipped() -> Profiles:
+    return read_data_file(_FILE, Profiles)
 
 
 def _two_digits(value: float) -> int:

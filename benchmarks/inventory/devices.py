@@ -9,7 +9,9 @@ from pathlib import Path
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from pydantic import ValidationError
 
+from benchmarks.datafiles import faults
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.shipped import RealFigures, shipped_profiles
@@ -197,8 +199,8 @@ def _profile(
         if request.memory_bytes is None:
             return None
         return EmulationProfile(NATIVE, data.kind.value, memory_bytes=request.memory_bytes)
-    except ValueError as error:  # of limits that no server can have
-        raise EmulationUnavailable(str(error)) from error
+    except ValidationError as error:  # of limits that no server can have
+        raise EmulationUnavailable(faults(error)) from error
 
 
 def _real_figures(data: DeviceIdentity) -> RealFigures | None:

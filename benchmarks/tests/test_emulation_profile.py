@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.datafiles import read_data_file
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.emulation.shipped import RealFigures, read_profiles, shipped_profiles
-from benchmarks.errors import BenchmarkError, EmulationUnavailable
+from benchmarks.emulation.shipped import Profiles, RealFigures, shipped_profiles
+from benchmarks.errors import BenchmarkError, EmulationUnavailable, InvalidDataFile
 
 HDD = EmulationProfile("hdd", read_iops=200, write_iops=200, memory_bytes=420_000_000)
 
@@ -41,14 +42,14 @@ def test_runs_under_other_limits_have_other_facts() -> None:
     ("values", "complaint"),
     [
         ({}, "limits nothing"),
-        ({"read_iops": 0}, "above 0"),
-        ({"write_iops": -1}, "above 0"),
-        ({"read_mb_s": 1.5}, "whole number"),
-        ({"read_iops": True}, "whole number"),
-        ({"read_iops": "200"}, "whole number"),
+        ({"read_iops": 0}, "greater than or equal to 1"),
+        ({"write_iops": -1}, "greater than or equal to 1"),
+        ({"read_mb_s": 1.5}, "valid integer"),
+        ({"read_iops": True}, "valid integer"),
+        ({"read_iops": "200"}, "valid integer"),
         ({"memory_bytes": 420}, "too few"),
-        ({"name": "My disk", "read_iops": 1}, "not a profile's name"),
-        ({"name": "../x", "read_iops": 1}, "not a profile's name"),
+        ({"name": "My disk", "read_iops": 1}, "should match pattern"),
+        ({"name": "../x", "read_iops": 1}, "should match pattern"),
     ],
 )
 def test_what_no_device_can_be_is_refused(values: dict[str, Any], complaint: str) -> None:
@@ -58,13 +59,13 @@ def test_what_no_device_can_be_is_refused(values: dict[str, Any], complaint: str
 
 def test_a_profile_survives_storing() -> None:
     stored = json.loads(json.dumps(HDD.as_dict()))
-    assert EmulationProfile.from_dict(stored) == HDD
+    assert EmulationProfile(**stored) == HDD
 
 
 @pytest.mark.parametrize("stored", [{"read_iops": 1}, {"name": "a", "read_iops": 1, "iops": 2}])
 def test_what_is_no_profile_is_not_read(stored: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="not an emulation profile"):
-        EmulationProfile.from_dict(stored)
+    with pytest.raises(ValueError, match=r"name|iops"):
+        EmulationProfile(**stored)
 
 
 def test_the_shipped_profiles_are_the_published_devices() -> None:
@@ -126,17 +127,55 @@ REFERENCE = (
 
 
 @pytest.mark.parametrize(
-    "profile",
+    ("profile", "complaint"),
     [
-        "{title: t, kind: hdd, scaled: false, source: s}",  # limits nothing
-        "{title: t, kind: hdd, scaled: false, read_iops: 200}",  # cites nothing
-        "{title: t, kind: hdd, scaled: false, source: s, read_iops: 0}",
-        "{title: t, kind: hdd, scaled: false, source: s, read_iops: 200, latency_ms: 5}",
-        "{title: t, kind: floppy, scaled: false, source: s, read_iops: 2}",
+        ("{title: t, kind: hdd, scaled: false, source: s}", "hdd limits nothing"),
+        (
+            "{title: t, kind: hdd, scaled: false, source: s, memory_bytes: 67108864}",
+            "limits no requests",
+        ),
+        ("{title: t, kind: hdd, scaled: false, read_iops: 200}", "source: has to be given"),
+        ("{title: t, kind: hdd, scaled: false, source: '', read_iops: 2}", "source: String"),
+        (
+            "{title: t, kind: hdd, scaled: false, source: s, read_iops: 0}",
+            "read_iops: Input should be greater than or equal to 1, not 0",
+        ),
+        ("{title: t, kind: hdd, scaled: false, source: s, read_iops: '9'}", "read_iops: Input"),
+        ("{title: t, kind: hdd, scaled: 1, source: s, read_iops: 2}", "scaled: Input"),
+        (
+            "{title: t, kind: hdd, scaled: false, source: s, read_iops: 200, latency_ms: 5}",
+            "latency_ms: is not known here",
+        ),
+        ("{title: t, kind: floppy, scaled: false, source: s, read_iops: 2}", "kind: Input"),
+        ("{title: t, kind: hdd, scaled: no, source: s, read_iops: 2, note: n}", "note: Input"),
+        (
+            "{title: t, kind: hdd, scaled: no, source: s, read_iops: 2, memory_bytes: 9}",
+            "memory_bytes: 9 bytes of memory are too few",
+        ),
+        ("nothing", "has to be a mapping"),
     ],
 )
-def test_a_broken_file_is_named_with_the_place(tmp_path: Path, profile: str) -> None:
+def test_a_broken_profile_is_refused_with_its_place(
+    profile: str, complaint: str, tmp_path: Path
+) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(f"{REFERENCE}\nprofiles:\n  hdd: {profile}\n")
-    with pytest.raises(ValueError, match=r"mine.yaml: profiles/hdd"):
-        read_profiles(path)
+    with pytest.raises(InvalidDataFile, match=rf"^mine\.yaml: profiles/hdd[:/].*{complaint}"):
+        read_data_file(path, Profiles)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (f"{REFERENCE}\nprofiles: {{}}", "profiles: .* at least 1"),
+        (f"{REFERENCE}\nprofiles: {{a_b: {{}}}}", "profiles/a_b/name: String"),
+        (REFERENCE.replace("nvme", "hdd") + "\nprofiles: {}", "reference/name: Input"),
+        (REFERENCE.replace(", source: s", "") + "\nprofiles: {}", "reference/source: has to be"),
+        (f"{REFERENCE}\nspares: 1", "spares: is not known here"),
+    ],
+)
+def test_a_broken_file_of_profiles_is_refused(text: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidDataFile, match=complaint):
+        read_data_file(path, Profiles)

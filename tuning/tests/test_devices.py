@@ -166,7 +166,7 @@ def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> Non
     )
     scaled = find(emulate="sata-ssd").emulation
     assert scaled is not None
-    assert scaled.read_iops == shipped_profiles()["sata-ssd"].rated.read_iops // 20  # type: ignore[operator]
+    assert scaled.read_iops == shipped_profiles()["sata-ssd"].read_iops // 20  # type: ignore[operator]
     probe.random_write_iops = 90
     probe.save()
     with pytest.raises(EmulationUnavailable, match="does only 90"):
@@ -182,7 +182,7 @@ def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> Non
         ({"log_dir": Path("~nonesuch-user/x")}, "home directory"),
         ({"emulate": "floppy"}, "no emulated device 'floppy'; there are native, hdd"),
         ({"emulate": "hdd", "memory_bytes": 700}, "too few for any server"),
-        ({"memory_bytes": -1}, "above 0"),
+        ({"memory_bytes": -1}, "-1 bytes of memory are too few"),
     ],
 )
 def test_what_cannot_be_is_refused(find: Find, values: dict[str, Any], said: str) -> None:

@@ -202,12 +202,11 @@ _WITHOUT = "To compare the others with."
 
 def limits_text(shipped: ShippedProfile) -> str:
     """ "100000/90000 IOPS, 550/520 MB/s (read/write) as rated; shrunk ..."."""
-    rated = shipped.rated
     parts = [
         f"{read:,}/{write:,} {unit}"
         for read, write, unit in (
-            (rated.read_iops, rated.write_iops, "IOPS"),
-            (rated.read_mb_s, rated.write_mb_s, "MB/s"),
+            (shipped.read_iops, shipped.write_iops, "IOPS"),
+            (shipped.read_mb_s, shipped.write_mb_s, "MB/s"),
         )
         if read is not None and write is not None
     ]

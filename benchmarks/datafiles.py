@@ -1,0 +1,133 @@
+"""Reads the project's own data files: YAML that has to fit the pydantic class of its content.
+
+Such a class is a pydantic dataclass with `config=STRICT`. Its numbers and switches are strict
+(`Count`, `Number`, `StrictInt`, `StrictBool`): neither "5" nor yes is read as what may be meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, TypeVar
+
+import yaml
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import ErrorDetails
+
+from benchmarks.errors import InvalidDataFile
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+Values = TypeVar("Values", list[str], tuple[str, ...], tuple[int, ...], tuple[float, ...])
+
+STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, str_strip_whitespace=True)
+
+
+def with_name(name: str, content: object) -> object:
+    """An entry that is found by a name, with this name as one of its values; raises ValueError."""
+    if not isinstance(content, dict):
+        return content
+    if "name" in content:
+        raise ValueError(f"{name} has its name already: `name` is no key in it")
+    return {"name": name, **content}
+
+
+def _with_names(content: object) -> object:
+    if not isinstance(content, dict):
+        return content
+    return {name: with_name(name, entry) for name, entry in content.items()}
+
+
+def _as_written(value: object, check: ValidatorFunctionWrapHandler) -> object:
+    check(value)
+    return value
+
+
+def no_value_twice(values: Values) -> Values:
+    """The values; raises ValueError naming those that are there more than once."""
+    if twice := dict.fromkeys(f"{one}" for one in values if values.count(one) > 1):
+        raise ValueError(f"{', '.join(twice)} stands here twice")
+    return values
+
+
+#: A whole number above 0.
+Count = Annotated[StrictInt, Field(ge=1)]
+#: A number that stays whole where it was written so: 2**64 - 1 is no float.
+Number = Annotated[StrictFloat, WrapValidator(_as_written)]
+#: A mapping that nobody can change any more.
+Frozen = Annotated[Mapping[K, V], AfterValidator(MappingProxyType)]
+#: The same of entries that have their key as their `name`.
+Named = Annotated[Mapping[K, V], BeforeValidator(_with_names), AfterValidator(MappingProxyType)]
+
+
+def read_data_file(path: Path, form: type[T], *, is_named: bool = False) -> T:
+    """The content of a YAML file; with `is_named` its `name` is that of the file.
+
+    Raises InvalidDataFile with the file's name and every fault with its place.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        content: object = yaml.load(text, Loader=_Loader)  # noqa: S506
+        if is_named:
+            content = with_name(path.stem, content)
+        return TypeAdapter(form).validate_python(content)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else "?"
+        raise InvalidDataFile(f"{path.name}: line {line}: {error.problem}") from error
+    except ValidationError as error:
+        raise InvalidDataFile(f"{path.name}: {faults(error)}") from error
+    except (OSError, yaml.YAMLError, ValueError) as error:
+        raise InvalidDataFile(f"{path.name}: {' '.join(f'{error}'.split())}") from error
+
+
+def faults(error: ValidationError) -> str:
+    """What is wrong and where, in one line: "hdd/read_iops: Input should be ..., not 0"."""
+    return "; ".join(dict.fromkeys(map(_fault, error.errors(include_url=False))))
+
+
+def _fault(one: ErrorDetails) -> str:
+    place, given = "/".join(map(str, one["loc"])), one["input"]
+    said = _PLAIN.get(one["type"], one["msg"]).removeprefix("Value error, ")
+    if one["type"] not in (*_PLAIN, "value_error") and isinstance(given, str | int | float):
+        said += f", not {given!r}"
+    return f"{place}: {said}" if place else said
+
+
+_PLAIN = {
+    "missing": "has to be given",
+    "missing_argument": "has to be given",
+    "unexpected_keyword_argument": "is not known here",
+    "dataclass_type": "has to be a mapping of keys to values",
+}
+
+
+class _Loader(yaml.CSafeLoader):
+    """The safe loader; refuses the same key twice, and keys that YAML reads as no text (8.10, on)."""
+
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict[Hashable, object]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            problem = ""
+            if key.tag != "tag:yaml.org,2002:str":
+                problem = f"the key {key.value} has to be text: write it in quotes"
+            elif key.value in seen:
+                problem = f"the key {key.value} stands here twice"
+            if problem:
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)

@@ -1,0 +1,112 @@
+"""A data file says exactly what its class takes, or is refused with file, place and reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from pydantic import AfterValidator, StrictBool
+from pydantic.dataclasses import dataclass
+
+from benchmarks.datafiles import (
+    STRICT,
+    Count,
+    Frozen,
+    Named,
+    Number,
+    no_value_twice,
+    read_data_file,
+)
+from benchmarks.errors import BenchmarkError, InvalidDataFile
+
+
+@dataclass(frozen=True, config=STRICT)
+class Part:
+    name: str
+    size: Number = 0.0
+
+
+@dataclass(frozen=True, config=STRICT)
+class Form:
+    name: str
+    count: Count = 1
+    is_on: StrictBool = False
+    words: Annotated[tuple[str, ...], AfterValidator(no_value_twice)] = ()
+    texts: Frozen[str, str] | None = None
+    parts: Named[str, Part] | None = None
+
+
+def read(tmp_path: Path, text: str) -> Form:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    return read_data_file(path, Form, is_named=True)
+
+
+def test_names_are_those_of_the_file_and_of_the_keys(tmp_path: Path) -> None:
+    form = read(tmp_path, "parts: {a: {size: 1}, b: {size: 0.5}}\nwords: [' x ', y]")
+    assert form.parts is not None
+    assert (form.name, [part.name for part in form.parts.values()]) == ("mine", ["a", "b"])
+    assert form.words == ("x", "y")
+
+
+def test_what_was_read_cannot_be_changed(tmp_path: Path) -> None:
+    form = read(tmp_path, "texts: {a: b}")
+    with pytest.raises(TypeError):
+        form.texts["a"] = "c"  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        form.count = 2  # type: ignore[misc]
+
+
+def test_a_whole_number_stays_whole(tmp_path: Path) -> None:
+    form = read(tmp_path, f"parts: {{a: {{size: {2**64 - 1}}}}}")
+    assert form.parts is not None
+    assert f"{form.parts['a'].size}" == "18446744073709551615"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("count: 1\ncount: 2", "line 2: the key count stands here twice"),
+        ("parts:\n  a: {size: 1}\n  b: {}\n  a: {}", "line 4: the key a stands here twice"),
+        ("texts: {8.10: x}", "line 1: the key 8.10 has to be text: write it in quotes"),
+        ("texts: {on: x}", "the key on has to be text"),
+        ("count: [", r"line \d: "),
+        ("count: 5: 6", "line 1: "),
+        ("", "has to be a mapping"),
+        ("- a", "has to be a mapping"),
+        ("cuont: 1", "cuont: is not known here"),
+        ("name: other", "mine has its name already"),
+        ("parts: {a: {name: b}}", "parts: a has its name already"),
+        ("parts: {a: {size: .nan}}", "parts/a/size: Input should be a finite number"),
+        ("parts: {a: {size: true}}", "parts/a/size: Input should be a valid number"),
+        ("parts: {a: {size: '1'}}", "parts/a/size: Input should be a valid number, not '1'"),
+        ("parts: {a: }", "parts/a: has to be a mapping"),
+        ("count: '1'", "count: Input should be a valid integer, not '1'"),
+        ("count: 1.0", "count: Input should be a valid integer, not 1.0"),
+        ("count: true", "count: Input should be a valid integer, not True"),
+        ("count: 0", "count: Input should be greater than or equal to 1, not 0"),
+        ("is_on: 1", "is_on: Input should be a valid boolean, not 1"),
+        ("words: a", "words: Input should be a valid tuple"),
+        ("words: [a, 5]", "words/1: Input should be a valid string, not 5"),
+        ("words: [2026-01-01]", "words/0: Input should be a valid string"),
+        ("words: [a, b, a]", "words: a stands here twice"),
+        ("count: 0\nis_on: 1", "count: .*; is_on: "),
+        ("words: [\x07]", "not allowed"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_place(
+    text: str, complaint: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidDataFile, match=rf"^mine\.yaml: .*{complaint}") as info:
+        read(tmp_path, text)
+    assert "\n" not in str(info.value)
+    assert isinstance(info.value, BenchmarkError)
+
+
+def test_what_is_no_text_or_not_there_is_refused_by_name(tmp_path: Path) -> None:
+    broken = tmp_path / "latin.yaml"
+    broken.write_bytes(b"name: caf\xe9")
+    for path in (broken, tmp_path / "absent.yaml"):
+        with pytest.raises(InvalidDataFile, match=rf"^{path.name}: "):
+            read_data_file(path, Form)
