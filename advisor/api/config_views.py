@@ -7,7 +7,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.documents import checked_document
 from advisor.api.errors import refusal
 from advisor.api.parsers import JSONParser
 from advisor.api.serializers.common import ErrorSerializer
@@ -53,4 +52,4 @@ class CheckConfigView(APIView):
             )
         except (TuningError, BenchmarkError) as error:
             raise refusal(error) from error
-        return Response(checked_document(checked))
+        return Response(CheckedConfigSerializer(checked).data)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
@@ -11,13 +13,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.device_documents import (
-    device_document,
-    device_summaries,
-    probe_document,
-    probe_summary,
-    profile_documents,
-)
 from advisor.api.errors import refusal
 from advisor.api.parsers import JSONParser
 from advisor.api.serializers.common import ErrorSerializer
@@ -29,19 +24,28 @@ from advisor.api.serializers.device_requests import (
 from advisor.api.serializers.devices import (
     DevicePageSerializer,
     DeviceSerializer,
+    DeviceSummarySerializer,
     EmulationProfileSerializer,
 )
-from advisor.api.serializers.probes import ProbePageSerializer, ProbeSerializer
+from advisor.api.serializers.probes import (
+    ProbePageSerializer,
+    ProbeSerializer,
+    ProbeSummarySerializer,
+)
 from advisor.api.views import UNAUTHORISED, Pages
+from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError, DeviceUnusable, EmulationUnavailable
-from benchmarks.inventory.devices import correct_kind
+from benchmarks.inventory.devices import NATIVE, correct_kind
 from benchmarks.models import Device, Probe
 from tuning.errors import TuningError
+from tuning.results.known_devices import known_devices
 from tuning.studies.devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
 
 NO_DEVICE = OpenApiResponse(ErrorSerializer, description="There is no such device.")
 NO_PROBE = OpenApiResponse(ErrorSerializer, description="There is no such probe.")
+# Beside the shipped profiles; without limits, which a profile cannot be.
+AS_IT_IS = {"name": NATIVE, "title": "The device as it is", "scaled": False, "source": ""}
 PAGES = [
     OpenApiParameter("page", int, description="Counted from 1."),
     OpenApiParameter("page_size", int, description="At most 200; 50 when left out."),
@@ -69,7 +73,9 @@ class DeviceListView(APIView):
         pages = Pages()
         here = devices().filter(host__name=settings.HOST_NAME).order_by("-pk")
         page = pages.paginate_queryset(here, request, view=self) or []
-        return pages.get_paginated_response(device_summaries(page))
+        return pages.get_paginated_response(
+            DeviceSummarySerializer(known_devices(page), many=True).data
+        )
 
     @extend_schema(
         operation_id="register_device",
@@ -97,7 +103,7 @@ class DeviceListView(APIView):
         except (TuningError, BenchmarkError) as error:
             raise refusal(error) from error
         location = request.build_absolute_uri(reverse("api-device-detail", args=[device.pk]))
-        return Response(device_document(device), status=201, headers={"Location": location})
+        return Response(_document(device), status=201, headers={"Location": location})
 
 
 class DeviceDetailView(APIView):
@@ -109,7 +115,7 @@ class DeviceDetailView(APIView):
         responses={200: DeviceSerializer, 401: UNAUTHORISED, 404: NO_DEVICE},
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(device_document(get_object_or_404(devices(), pk=pk)))
+        return Response(_document(get_object_or_404(devices(), pk=pk)))
 
     @extend_schema(
         operation_id="correct_device",
@@ -133,7 +139,7 @@ class DeviceDetailView(APIView):
             correct_kind(device, body.device_kind())
         except BenchmarkError as error:
             raise refusal(error, {"kind": [str(error)]}) from error
-        return Response(device_document(device))
+        return Response(_document(device))
 
 
 class ProbeListView(APIView):
@@ -149,7 +155,7 @@ class ProbeListView(APIView):
         device = get_object_or_404(devices(), pk=pk)
         pages = Pages()
         page = pages.paginate_queryset(device.probes.defer("result"), request, view=self) or []
-        return pages.get_paginated_response([probe_summary(probe, device) for probe in page])
+        return pages.get_paginated_response(ProbeSummarySerializer(page, many=True).data)
 
     @extend_schema(
         operation_id="start_probe",
@@ -174,7 +180,7 @@ class ProbeListView(APIView):
         except TuningError as error:
             raise refusal(error) from error
         location = request.build_absolute_uri(reverse("api-probe-detail", args=[probe.pk]))
-        return Response(probe_document(probe), status=202, headers={"Location": location})
+        return Response(ProbeSerializer(probe).data, status=202, headers={"Location": location})
 
 
 class ProbeDetailView(APIView):
@@ -184,7 +190,7 @@ class ProbeDetailView(APIView):
         responses={200: ProbeSerializer, 401: UNAUTHORISED, 404: NO_PROBE},
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(probe_document(get_object_or_404(probes(), pk=pk)))
+        return Response(ProbeSerializer(get_object_or_404(probes(), pk=pk)).data)
 
 
 class CancelProbeView(APIView):
@@ -196,7 +202,7 @@ class CancelProbeView(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         cancel_probe(get_object_or_404(probes(), pk=pk))
-        return Response(probe_document(get_object_or_404(probes(), pk=pk)))
+        return Response(ProbeSerializer(get_object_or_404(probes(), pk=pk)).data)
 
 
 class EmulationProfileListView(APIView):
@@ -206,4 +212,11 @@ class EmulationProfileListView(APIView):
         responses={200: EmulationProfileSerializer(many=True), 401: UNAUTHORISED},
     )
     def get(self, request: Request) -> Response:
-        return Response(profile_documents())
+        return Response(
+            EmulationProfileSerializer([AS_IT_IS, *shipped_profiles().values()], many=True).data
+        )
+
+
+def _document(device: Device) -> dict[str, Any]:
+    [known] = known_devices([device])
+    return dict(DeviceSerializer(known).data)

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from advisor.api.device_documents import device_reference, named_device
 from advisor.api.results import ranking_of, results_document
-from advisor.api.times import time_text
-from advisor.pages.check.report import summary_of
+from advisor.api.serializers.common import NamedDeviceSerializer
+from advisor.api.serializers.configs import CandidateSerializer
+from advisor.api.serializers.studies import StudySerializer
 from tuning.catalogue.knob import Durability
-from tuning.errors import Problem
 from tuning.export import FORMATS
 from tuning.export.safety import losing_lines
-from tuning.models import Candidate, Recommendation, Study
+from tuning.models import Recommendation, Study
 from tuning.results.boards import boards
 from tuning.results.evidence import export_facts
 from tuning.results.exports import my_cnf_of
-from tuning.studies.check import CheckedText
-from tuning.studies.progress import study_progress
 
 
 def study_document(study: Study) -> dict[str, Any]:
@@ -37,111 +34,14 @@ def study_document(study: Study) -> dict[str, Any]:
         recommendation_document(one)
         for one in rows.order_by("device_id", "workload__connections", "durability")
     ]
+    candidates = study.candidates.select_related("config", "merged_into")
     return {
-        "study": study_summary(study),
+        "study": StudySerializer(study).data,
         "ranking": ranking_of(found),
         "recommendation": recommendations[0] if recommendations else None,
-        "candidates": candidate_documents(study),
+        "candidates": CandidateSerializer(candidates, many=True).data,
         "recommendations": recommendations,
         **results_document(study, found),
-    }
-
-
-def study_summary(study: Study) -> dict[str, Any]:
-    """What a study is and which state it is in, without its progress and results."""
-    return {
-        "id": study.pk,
-        "name": study.name,
-        "template": study.template,
-        "state": study.state,
-        "reason_code": study.reason_code,
-        "reason": study.reason,
-        "host": study.host.name,
-        "server": {
-            "flavour": study.server.flavour,
-            "version": study.server.version,
-            "path": study.server.path,
-        },
-        "devices": [device_reference(device) for device in study.devices.all()],
-        "workloads": [
-            {
-                "driver": workload.driver,
-                "warehouses": workload.warehouses,
-                "connections": workload.connections,
-                "warmup_s": workload.warmup_s,
-                "measure_s": workload.measure_s,
-            }
-            for workload in study.workloads.all()
-        ],
-        "blocks": study.blocks,
-        "seed": study.seed,
-        "durability": study.durability,
-        "races": study.races,
-        "confirms": study.confirms,
-        "budget_minutes": study.budget_minutes,
-        "keeps_duplicates": study.keeps_duplicates,
-        "conclusions": study.conclusions,
-        "created_at": time_text(study.created_at),
-        "started_at": time_text(study.started_at),
-        "finished_at": time_text(study.finished_at),
-    }
-
-
-def study_state(study: Study) -> dict[str, Any]:
-    """The summary and how far the study is."""
-    progress = study_progress(study)
-    return {
-        **study_summary(study),
-        "progress": {
-            "fraction": round(progress.fraction, 4),
-            "text": progress.text,
-            "candidate": progress.candidate,
-            "block": progress.block,
-            "blocks": progress.blocks,
-            "step": progress.step,
-            "runs_done": progress.runs_done,
-            "runs_total": progress.runs_total,
-            "eta_s": None if progress.eta_s is None else round(progress.eta_s, 1),
-            "pair": progress.pair,
-            "pairs": progress.pairs,
-            "device": progress.device,
-        },
-        "candidates": candidate_documents(study),
-    }
-
-
-def candidate_documents(study: Study) -> list[dict[str, Any]]:
-    """What is measured: its values, how they came about and how they were checked."""
-    found = study.candidates.select_related("config", "merged_into")
-    return [_candidate(candidate) for candidate in found]
-
-
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "name": candidate.name,
-        "is_baseline": candidate.is_baseline,
-        "durability": candidate.durability,
-        "source": candidate.source,
-        "knobs": candidate.config.knobs,
-        "notes": candidate.notes,
-        "lines": candidate.lines,
-        "checks": [
-            {
-                "stage": check["stage"],
-                "reached": check.get("reached", True),
-                "passed": check["passed"],
-                "seconds": check["seconds"],
-                "problems": [
-                    {"line": one["line"], "option": one["name"], "reason": one["reason"]}
-                    for one in check["problems"]
-                ],
-                "differences": check["differences"],
-                "log_tail": check["log_tail"],
-            }
-            for check in candidate.checks
-        ],
-        "refusal": candidate.refusal,
-        "merged_into": candidate.merged_into and candidate.merged_into.name,
     }
 
 
@@ -180,39 +80,5 @@ def recommendation_document(recommendation: Recommendation) -> dict[str, Any]:
         "selected_ratio": recommendation.selected_ratio,
         "noise_floor": recommendation.noise_floor,
         "confirmation": recommendation.confirmation,
-        **named_device(recommendation.device),
+        **NamedDeviceSerializer(recommendation).data,
     }
-
-
-def checked_document(checked: CheckedText) -> dict[str, Any]:
-    """What would become of a my.cnf, line by line."""
-    report = checked.report
-    return {
-        "name": report.source,
-        "target": str(checked.target),
-        "is_fine": not report.problems,
-        "summary": summary_of(checked),
-        "durability": checked.durability.value,
-        "lines": [
-            {
-                "line": line.line,
-                "name": line.name,
-                "given": line.given,
-                "action": line.action.value,
-                "became": [list(pair) for pair in line.became],
-                "detail": line.detail,
-            }
-            for line in report.lines
-        ],
-        "problems": [_problem(problem) for problem in report.problems],
-        "notes": [
-            {"name": note.name, "action": note.action.value, "detail": note.detail}
-            for note in report.notes
-        ],
-        "knobs": report.knobs,
-        "my_cnf": checked.cnf or None,
-    }
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {"line": problem.line, "option": problem.name, "reason": problem.reason}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from advisor.api.device_documents import named_device
-from advisor.api.templates import claim_document
+from advisor.api.serializers.common import NamedDeviceSerializer
+from advisor.api.serializers.templates import ClaimSerializer
 from benchmarks.models import Device
 from tuning.models import Study
 from tuning.results.boards import Board, Row, boards
@@ -71,7 +71,7 @@ def board_document(board: Board) -> dict[str, Any]:
             "is_named": drift.is_named,
         },
         "excluded_runs": board.excluded_runs,
-        **named_device(board.device),
+        **NamedDeviceSerializer(board).data,
     }
 
 
@@ -79,7 +79,7 @@ def run_documents(study: Study) -> list[dict[str, Any]]:
     """Every run of the study in its order, those that were measured again included."""
     slots = slots_of(study)
     found = Device.objects.in_bulk({slot.device_id for slot in slots})
-    devices = {pk: named_device(device) for pk, device in found.items()}
+    devices = {pk: NamedDeviceSerializer({"device": device}).data for pk, device in found.items()}
     return [
         {
             "id": line.run.pk,
@@ -142,7 +142,7 @@ def _row(board: Board, row: Row, by: dict[Metric, dict[str, Ranked]]) -> dict[st
         "on_pareto_front": row.candidate.name in board.pareto,
         "by": {metric.value: _place(lines[row.candidate.name]) for metric, lines in by.items()},
         "device_id": board.device.pk,
-        **named_device(board.device),
+        **NamedDeviceSerializer(board).data,
     }
 
 
@@ -179,7 +179,7 @@ def _finding(one: Finding, found: Sequence[Board]) -> dict[str, Any]:
     device = None if one.device_id is None else devices[one.device_id]
     interval = one.interval
     return {
-        **claim_document(one.claim),
+        **ClaimSerializer(one.claim).data,
         "finding": one.kind.value,
         "sentence": one.sentence,
         "ratio": _finite(one.ratio),

@@ -8,7 +8,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.serializers.templates import TemplateSerializer
-from advisor.api.templates import template_document
 from advisor.api.views import UNAUTHORISED
 from tuning.study_templates import load_template, template_names
 
@@ -20,4 +19,5 @@ class TemplateListView(APIView):
         responses={200: TemplateSerializer(many=True), 401: UNAUTHORISED},
     )
     def get(self, request: Request) -> Response:
-        return Response([template_document(load_template(name)) for name in template_names()])
+        templates = [load_template(name) for name in template_names()]
+        return Response(TemplateSerializer(templates, many=True).data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.documents import ranking_rows, study_state, study_summary
+from advisor.api.documents import ranking_rows
 from advisor.api.errors import ApiError, refusal
 from advisor.api.parsers import JSONParser
 from advisor.api.results import results_document, run_documents
@@ -21,10 +21,14 @@ from advisor.api.serializers.common import ErrorSerializer
 from advisor.api.serializers.rankings import RankingRowSerializer
 from advisor.api.serializers.requests import ExtendRequestSerializer, StudyRequestSerializer
 from advisor.api.serializers.results import ResultsSerializer, RunSerializer
-from advisor.api.serializers.studies import StudyPageSerializer, StudyStateSerializer
+from advisor.api.serializers.studies import (
+    StudyPageSerializer,
+    StudySerializer,
+    StudyStateSerializer,
+)
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
-from tuning.models import Study
+from tuning.models import Candidate, Study
 from tuning.studies.lifecycle import create_study, extend_study
 
 UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
@@ -39,6 +43,13 @@ class Pages(PageNumberPagination):
 
 def studies() -> QuerySet[Study]:
     return Study.objects.select_related("server", "host").prefetch_related("devices", "workloads")
+
+
+def _state(pk: int) -> dict[str, Any]:
+    """One study and how far it is. Raises Http404."""
+    candidates = Candidate.objects.select_related("config", "merged_into")
+    rows = studies().prefetch_related(Prefetch("candidates", candidates))
+    return dict(StudyStateSerializer(get_object_or_404(rows, pk=pk)).data)
 
 
 class StudyListView(APIView):
@@ -56,7 +67,7 @@ class StudyListView(APIView):
     def get(self, request: Request) -> Response:
         pages = Pages()
         page = pages.paginate_queryset(studies(), request, view=self) or []
-        return pages.get_paginated_response([study_summary(study) for study in page])
+        return pages.get_paginated_response(StudySerializer(page, many=True).data)
 
     @extend_schema(
         operation_id="create_study",
@@ -79,8 +90,7 @@ class StudyListView(APIView):
         except (TuningError, BenchmarkError) as error:
             raise refusal(error) from error
         location = request.build_absolute_uri(reverse("api-study-detail", args=[study.pk]))
-        study = studies().get(pk=study.pk)
-        return Response(study_state(study), status=201, headers={"Location": location})
+        return Response(_state(study.pk), status=201, headers={"Location": location})
 
 
 class StudyDetailView(APIView):
@@ -90,7 +100,7 @@ class StudyDetailView(APIView):
         responses={200: StudyStateSerializer, 401: UNAUTHORISED, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(study_state(get_object_or_404(studies(), pk=pk)))
+        return Response(_state(pk))
 
 
 class RankingView(APIView):
@@ -147,7 +157,7 @@ class ExtendView(APIView):
             extend_study(study, body.validated_data["blocks"])
         except TuningError as error:
             raise refusal(error) from error
-        return Response(study_state(studies().get(pk=pk)))
+        return Response(_state(pk))
 
 
 class NothingHereView(APIView):

@@ -1,1 +1,1 @@
-"""What the API takes (checked) and answers (documented; built in `advisor.api.documents`)."""
+"""What the API takes and answers: what checks and makes the JSON also makes the schema."""

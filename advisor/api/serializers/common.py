@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
+from math import isfinite
 from typing import Any
 
 from rest_framework import serializers
@@ -43,13 +46,68 @@ class TargetField(serializers.CharField):
             raise serializers.ValidationError(str(error)) from None
 
 
+class _Computed:
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**({"source": "*"} | values))
+
+    def get_attribute(self, instance: Any) -> Any:
+        return self.value(super().get_attribute(instance))  # type: ignore[misc,attr-defined]
+
+
+def computed(base: type[serializers.Field], value: Callable[[Any], Any]) -> type[Any]:
+    """A field of the type `base` whose value is worked out from the instance as a whole.
+
+    The framework's own SerializerMethodField has no type to put into the schema.
+    """
+    return type(base.__name__, (_Computed, base), {"value": staticmethod(value)})
+
+
+def below(prefix: str, fields: dict[str, serializers.Field], *others: str) -> None:
+    """Let the fields read from the instance's `prefix`, but those whose names are `others`."""
+    for name, field in fields.items():
+        if name not in others:
+            field.source = f"{prefix}.{field.source or name}".removesuffix(".*")
+
+
+class TimeField(serializers.DateTimeField):
+    """ISO 8601 with the offset as a number."""
+
+    def to_representation(self, value: datetime) -> str:
+        return value.isoformat()
+
+
+class FiniteField(serializers.FloatField):
+    """JSON has no infinity, which is how far a bound from two blocks may lie: null."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(allow_null=True, **values)
+
+    def to_representation(self, value: float) -> float | None:
+        return float(value) if isfinite(value) else None
+
+
+class EmulatedSerializer(serializers.Serializer[Any]):
+    """Whether what was measured on a device is that of limits, and of which."""
+
+    emulated = serializers.BooleanField(
+        source="emulation_label", help_text="Measured under limits around mysqld."
+    )
+    emulation = serializers.CharField(
+        source="emulation_label", help_text="The limits in words; empty: as it is."
+    )
+
+
 class NamedDeviceSerializer(serializers.Serializer[Any]):
     """What tells devices of one directory apart, beside `device` and `device_id`."""
 
-    device_name = serializers.CharField(help_text="In words, as on the pages.")
-    device_kind = serializers.ChoiceField(choices=KINDS)
-    emulated = serializers.BooleanField(help_text="Measured under limits around mysqld.")
-    emulation = serializers.CharField(help_text="The limits in words; empty: as it is.")
+    device_name = serializers.CharField(source="device", help_text="In words, as on the pages.")
+    device_kind = serializers.ChoiceField(source="device.kind", choices=KINDS)
+    emulated = serializers.BooleanField(
+        source="device.emulation_label", help_text="Measured under limits around mysqld."
+    )
+    emulation = serializers.CharField(
+        source="device.emulation_label", help_text="The limits in words; empty: as it is."
+    )
 
 
 class ErrorDetailSerializer(serializers.Serializer[Any]):

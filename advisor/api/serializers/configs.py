@@ -6,14 +6,15 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES
+from advisor.api.serializers.common import CLASSES, computed
+from advisor.wording.checks import summary_of
 from tuning.configs.gate.stages import Stage
 from tuning.configs.notes import Action
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
     line = serializers.IntegerField(allow_null=True)
-    option = serializers.CharField()
+    option = serializers.CharField(source="name")
     reason = serializers.CharField()
 
 
@@ -50,33 +51,41 @@ class StageSerializer(serializers.Serializer[Any]):
     differences = DifferenceSerializer(many=True)
     log_tail = serializers.CharField()
 
+    def to_representation(self, instance: dict[str, Any]) -> dict[str, Any]:
+        # Rows that were stored before this was told apart lack it.
+        return super().to_representation({"reached": True} | instance)
+
 
 class CandidateSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     is_baseline = serializers.BooleanField()
     durability = serializers.ChoiceField(choices=CLASSES)
     source = serializers.CharField()
-    knobs = serializers.DictField(child=serializers.CharField())
+    knobs = serializers.DictField(source="config.knobs", child=serializers.CharField())
     notes = NoteSerializer(many=True)
     lines = LineSerializer(many=True, help_text="Of a file of yours; empty for a preset.")
     checks = StageSerializer(many=True, help_text="Empty until they were made.")
     refusal = serializers.CharField(help_text="Why the server does not take it; else empty.")
     merged_into = serializers.CharField(
-        allow_null=True, help_text="The candidate that was measured for both."
+        source="merged_into.name",
+        allow_null=True,
+        help_text="The candidate that was measured for both.",
     )
 
 
 class CheckedConfigSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
+    name = serializers.CharField(source="report.source")
     target = serializers.CharField()
-    is_fine = serializers.BooleanField(help_text="Whether a study would take it.")
-    summary = serializers.CharField(help_text="One sentence for people.")
+    is_fine = computed(serializers.BooleanField, lambda checked: not checked.report.problems)(
+        help_text="Whether a study would take it."
+    )
+    summary = computed(serializers.CharField, summary_of)(help_text="One sentence for people.")
     durability = serializers.ChoiceField(choices=CLASSES, help_text="Of what it comes to.")
-    lines = LineSerializer(many=True)
-    problems = ProblemSerializer(many=True)
-    notes = NoteSerializer(many=True)
-    knobs = serializers.DictField(child=serializers.CharField())
-    my_cnf = serializers.CharField(
+    lines = LineSerializer(source="report.lines", many=True)
+    problems = ProblemSerializer(source="report.problems", many=True)
+    notes = NoteSerializer(source="report.notes", many=True)
+    knobs = serializers.DictField(source="report.knobs", child=serializers.CharField())
+    my_cnf = computed(serializers.CharField, lambda checked: checked.cnf or None)(
         allow_null=True,
         help_text="What it comes to, below D0 with a warning at its top; null when it is refused.",
     )

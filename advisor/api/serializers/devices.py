@@ -1,4 +1,4 @@
-"""Devices and emulation profiles in answers; the requests that concern them are in `requests`."""
+"""Devices and emulation profiles in answers."""
 
 from __future__ import annotations
 
@@ -6,38 +6,61 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES, KINDS
+from advisor.api.serializers.common import (
+    CLASSES,
+    KINDS,
+    EmulatedSerializer,
+    TimeField,
+    below,
+    computed,
+)
 from advisor.api.serializers.identities import IdentitySerializer
 from advisor.api.serializers.probes import ProbeSummarySerializer
 from tuning.statistics.verdict import VerdictKind
 
 
-class DeviceReferenceSerializer(serializers.Serializer[Any]):
+class DeviceIdsSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=KINDS)
     data_dir = serializers.CharField()
-    name = serializers.CharField(help_text="In words, as on the pages.")
+    name = serializers.CharField(source="*", help_text="In words, as on the pages.")
     log_dir = serializers.CharField(help_text="For redo logs; empty: they are with the data.")
-    emulated = serializers.BooleanField(help_text="Measured under limits around mysqld.")
-    emulation = serializers.CharField(help_text="The limits in words; empty: as it is.")
+
+
+class DeviceReferenceSerializer(DeviceIdsSerializer, EmulatedSerializer):
+    """What tells a device from every other, also from those on the same directory."""
 
 
 class DeviceSummarySerializer(DeviceReferenceSerializer):
-    host = serializers.CharField()
+    """A device and its newest probes."""
+
+    host = serializers.CharField(source="host.name")
     discovered_kind = serializers.CharField(help_text="What was found; empty: never looked at.")
-    kind_correction = serializers.CharField(allow_null=True, help_text="Your word; null: none.")
+    kind_correction = computed(
+        serializers.CharField, lambda device: device.kind_correction or None
+    )(allow_null=True, help_text="Your word; null: none.")
     model = serializers.CharField(help_text="Empty: unknown.")
     block_device = serializers.CharField(help_text="Empty: there is none, or it cannot be seen.")
     log_block_device = serializers.CharField()
     file_system = serializers.CharField()
     scheduler = serializers.CharField()
-    retired_at = serializers.DateTimeField(
+    retired_at = TimeField(
         allow_null=True, help_text="When another device was found in its place; null: in use."
     )
     last_probe = ProbeSummarySerializer(
-        allow_null=True, help_text="The newest that ended well, without its result."
+        source="probe",
+        allow_null=True,
+        help_text="The newest that ended well, without its result.",
     )
-    active_probe = ProbeSummarySerializer(allow_null=True, help_text="The one under way.")
+    active_probe = ProbeSummarySerializer(
+        source="active", allow_null=True, help_text="The one under way."
+    )
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        # The instance is a KnownDevice.
+        fields: dict[str, serializers.Field] = super().get_fields()
+        below("device", fields, "last_probe", "active_probe", "recommendations")
+        return fields
 
 
 class EmulationSerializer(serializers.Serializer[Any]):
@@ -57,15 +80,15 @@ class DeviceAnswerSerializer(serializers.Serializer[Any]):
     """What the newest finished study recommends there for a workload and durability class."""
 
     study_id = serializers.IntegerField()
-    config = serializers.CharField(help_text="The candidate's name.")
-    is_baseline = serializers.BooleanField()
-    warehouses = serializers.IntegerField()
-    connections = serializers.IntegerField()
+    config = serializers.CharField(source="candidate.name", help_text="The candidate's name.")
+    is_baseline = serializers.BooleanField(source="candidate.is_baseline")
+    warehouses = serializers.IntegerField(source="workload.warehouses")
+    connections = serializers.IntegerField(source="workload.connections")
     durability = serializers.ChoiceField(choices=CLASSES)
     kind = serializers.CharField(help_text=f"One of {', '.join(VerdictKind)}; empty: not known.")
     ratio_to_baseline = serializers.FloatField()
-    interval_low = serializers.FloatField(allow_null=True)
-    interval_high = serializers.FloatField(allow_null=True)
+    interval_low = serializers.FloatField(source="low", allow_null=True)
+    interval_high = serializers.FloatField(source="high", allow_null=True)
     confirmation = serializers.CharField(
         help_text="confirmed, withdrawn or unfinished; empty: there was none."
     )
@@ -73,14 +96,22 @@ class DeviceAnswerSerializer(serializers.Serializer[Any]):
 
 
 class DeviceSerializer(DeviceSummarySerializer):
+    """The summary, what was found behind the directories, and what was best on it so far."""
+
     identity = IdentitySerializer(
-        allow_null=True, help_text="Behind the data's directory; null: never looked at."
+        source="found",
+        allow_null=True,
+        help_text="Behind the data's directory; null: never looked at.",
     )
     log_identity = IdentitySerializer(
-        allow_null=True, help_text="Behind that of the redo logs, where they have their own."
+        source="found_for_logs",
+        allow_null=True,
+        help_text="Behind that of the redo logs, where they have their own.",
     )
-    emulation_profile = EmulationSerializer(allow_null=True, help_text="Null: as it is.")
-    recommendations = DeviceAnswerSerializer(many=True)
+    emulation_profile = EmulationSerializer(
+        source="profile", allow_null=True, help_text="Null: as it is."
+    )
+    recommendations = DeviceAnswerSerializer(source="answers", many=True)
 
 
 class DevicePageSerializer(serializers.Serializer[Any]):

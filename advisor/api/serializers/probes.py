@@ -6,14 +6,16 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import NamedDeviceSerializer
+from advisor.api.serializers.common import NamedDeviceSerializer, TimeField, computed
 from advisor.api.serializers.identities import IdentitySerializer
-from benchmarks.models import ProbeState
+from benchmarks.models import Probe, ProbeState
 from benchmarks.probe.jobs import Pattern, Purpose
 
 
 class ProbeProgressSerializer(serializers.Serializer[Any]):
-    fraction = serializers.FloatField(help_text="0 to 1.")
+    fraction = computed(serializers.FloatField, lambda probe: round(probe.fraction, 4))(
+        help_text="0 to 1."
+    )
     step = serializers.CharField(help_text="What it measures at the moment.")
 
 
@@ -31,22 +33,30 @@ class ProbeFiguresSerializer(serializers.Serializer[Any]):
 
 
 class IoCapacitySerializer(serializers.Serializer[Any]):
-    low = serializers.IntegerField()
-    high = serializers.IntegerField()
+    low = serializers.IntegerField(source="io_capacity_low")
+    high = serializers.IntegerField(source="io_capacity_high")
+
+    def get_attribute(self, instance: Probe) -> Probe | None:
+        return None if instance.io_capacity_low is None else instance
 
 
-class ProbeSummarySerializer(NamedDeviceSerializer):
+class ProbeIdsSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     device_id = serializers.IntegerField()
+
+
+class ProbeSummarySerializer(ProbeIdsSerializer, NamedDeviceSerializer):
+    """How far a probe is and its main figures."""
+
     state = serializers.ChoiceField(choices=ProbeState.values)
     reason_code = serializers.CharField(help_text="Why it failed, for programs; else empty.")
     reason = serializers.CharField(help_text="Why it failed, for people; else empty.")
     seconds = serializers.FloatField(help_text="How long it is to take.")
-    progress = ProbeProgressSerializer()
-    queued_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
-    summary = ProbeFiguresSerializer()
+    progress = ProbeProgressSerializer(source="*")
+    queued_at = TimeField()
+    started_at = TimeField(allow_null=True)
+    finished_at = TimeField(allow_null=True)
+    summary = ProbeFiguresSerializer(source="*")
     innodb_io_capacity = IoCapacitySerializer(
         allow_null=True, help_text="The range of a sweep, not advice."
     )
@@ -107,7 +117,7 @@ class JobResultSerializer(serializers.Serializer[Any]):
 
 
 class ProbeResultSerializer(serializers.Serializer[Any]):
-    date = serializers.DateTimeField()
+    date = TimeField()
     seconds = serializers.FloatField()
     fio_version = serializers.CharField()
     engine = serializers.CharField()
@@ -121,4 +131,8 @@ class ProbeResultSerializer(serializers.Serializer[Any]):
 
 
 class ProbeSerializer(ProbeSummarySerializer):
-    result = ProbeResultSerializer(allow_null=True, help_text="Null unless it ended well.")
+    """A probe and all that it measured."""
+
+    result = ProbeResultSerializer(
+        source="found", allow_null=True, help_text="Null unless it ended well."
+    )

@@ -6,9 +6,11 @@ from typing import Any
 
 from rest_framework import serializers
 
+from advisor.api.serializers.common import TimeField, computed
 from advisor.api.serializers.configs import CandidateSerializer
 from advisor.api.serializers.devices import DeviceReferenceSerializer
-from tuning.models import StudyState
+from tuning.models import Study, StudyState
+from tuning.studies.progress import StudyProgress, study_progress
 
 
 class ServerSerializer(serializers.Serializer[Any]):
@@ -32,7 +34,7 @@ class StudySerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=StudyState.values)
     reason_code = serializers.CharField(help_text="Why it failed, for programs; else empty.")
     reason = serializers.CharField(help_text="Why it failed, for people; else empty.")
-    host = serializers.CharField()
+    host = serializers.CharField(source="host.name")
     server = ServerSerializer()
     devices = DeviceReferenceSerializer(many=True)
     workloads = WorkloadSerializer(many=True)
@@ -44,9 +46,9 @@ class StudySerializer(serializers.Serializer[Any]):
     budget_minutes = serializers.IntegerField(allow_null=True)
     keeps_duplicates = serializers.BooleanField()
     conclusions = serializers.IntegerField(help_text="1, and one more with every extension.")
-    created_at = serializers.DateTimeField()
-    started_at = serializers.DateTimeField(allow_null=True)
-    finished_at = serializers.DateTimeField(allow_null=True)
+    created_at = TimeField()
+    started_at = TimeField(allow_null=True)
+    finished_at = TimeField(allow_null=True)
 
 
 class StudyPageSerializer(serializers.Serializer[Any]):
@@ -57,7 +59,9 @@ class StudyPageSerializer(serializers.Serializer[Any]):
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
-    fraction = serializers.FloatField(help_text="0 to 1.")
+    fraction = computed(serializers.FloatField, lambda progress: round(progress.fraction, 4))(
+        help_text="0 to 1."
+    )
     text = serializers.CharField()
     candidate = serializers.CharField(help_text="What is being measured; empty between runs.")
     block = serializers.IntegerField()
@@ -65,13 +69,19 @@ class ProgressSerializer(serializers.Serializer[Any]):
     step = serializers.CharField()
     runs_done = serializers.IntegerField()
     runs_total = serializers.IntegerField()
-    eta_s = serializers.FloatField(allow_null=True, help_text="Seconds left; null: not known.")
+    eta_s = computed(
+        serializers.FloatField,
+        lambda progress: None if progress.eta_s is None else round(progress.eta_s, 1),
+    )(allow_null=True, help_text="Seconds left; null: not known.")
     pair = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
     pairs = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
     device = serializers.CharField(
         help_text="The name of the one that is measured; empty where none is, or where there is "
         "but one, as it is."
     )
+
+    def get_attribute(self, instance: Study) -> StudyProgress:
+        return study_progress(instance)
 
 
 class StudyStateSerializer(StudySerializer):

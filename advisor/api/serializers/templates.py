@@ -6,23 +6,29 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES
+from advisor.api.serializers.common import CLASSES, computed
 from tuning.statistics.data import Metric
+from tuning.studies.forecast import template_seconds
+from tuning.studies.host_resources import logical_cpus
 from tuning.study_templates.evaluation import FindingKind
 
 
 class ClaimSerializer(serializers.Serializer[Any]):
-    claim = serializers.CharField(help_text="What the source found, in a sentence.")
+    """What a source found, as a range of the ratio that a study measures."""
+
+    claim = serializers.CharField(source="says", help_text="What the source found, in a sentence.")
     source = serializers.CharField()
     published = serializers.CharField(help_text="The source's own figures; may be empty.")
     device_kinds = serializers.ListField(
-        child=serializers.CharField(), help_text="What it is about; empty: every kind of device."
+        source="devices",
+        child=serializers.CharField(),
+        help_text="What it is about; empty: every kind of device.",
     )
-    metric = serializers.ChoiceField(choices=list(Metric))
-    claimed_low = serializers.FloatField(
+    metric = serializers.ChoiceField(source="statement.metric", choices=list(Metric))
+    claimed_low = computed(serializers.FloatField, lambda claim: claim.statement.claimed[0])(
         allow_null=True, help_text="The claim holds for ratios above; null: no lower bound."
     )
-    claimed_high = serializers.FloatField(
+    claimed_high = computed(serializers.FloatField, lambda claim: claim.statement.claimed[1])(
         allow_null=True, help_text="The claim holds for ratios below; null: no upper bound."
     )
 
@@ -63,15 +69,16 @@ class TemplateSerializer(serializers.Serializer[Any]):
     )
     baseline = serializers.CharField()
     warehouses = serializers.IntegerField()
-    connections = serializers.ListField(
-        child=serializers.IntegerField(), help_text="On this host, where they grow with it."
-    )
+    connections = computed(
+        serializers.ListField, lambda template: template.connections_on(logical_cpus())
+    )(child=serializers.IntegerField(), help_text="On this host, where they grow with it.")
     warmup_s = serializers.IntegerField()
     measure_s = serializers.IntegerField()
     blocks = serializers.IntegerField()
-    minutes = serializers.FloatField(
-        help_text="About, of all blocks on one device with the dataset loaded."
-    )
+    minutes = computed(
+        serializers.FloatField,
+        lambda template: round(template_seconds(template, logical_cpus()) / 60, 1),
+    )(help_text="About, of all blocks on one device with the dataset loaded.")
     races = serializers.BooleanField()
     confirms = serializers.BooleanField()
     durability = serializers.ChoiceField(

@@ -16,8 +16,6 @@ from advisor.charts.probe import probe_figures
 from advisor.pages.device.array import array_view
 from advisor.pages.device.context import (
     advise_command,
-    answers_for,
-    device_lines,
     layers_of,
     studies_on,
 )
@@ -28,6 +26,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import correct_kind
 from benchmarks.models import ACTIVE_PROBE_STATES, Device, Probe, ProbeState
 from tuning.errors import TuningError
+from tuning.results.known_devices import answers_for, known_devices
 from tuning.studies.devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.request import BadRequest
@@ -46,7 +45,7 @@ def device_list(request: HttpRequest) -> HttpResponse:
             messages.success(request, "This is what was found. A probe shows what it can do.")
             return redirect("device-detail", pk=device.pk)
     rows = Device.objects.select_related("host").order_by("host__name", "data_dir", "pk")
-    lines = device_lines(rows)
+    lines = known_devices(rows)
     context = {
         "form": form,
         "lines": [line for line in lines if line.device.retired_at is None],

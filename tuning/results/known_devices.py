@@ -1,0 +1,110 @@
+"""What is known of each device: its newest probes, and what was best on it so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Max
+
+from benchmarks.models import ACTIVE_PROBE_STATES, Device, Probe, ProbeState
+from tuning.models import DurabilityClass, Recommendation, StudyState
+
+
+@dataclass(frozen=True)
+class KnownDevice:
+    """A device and what is known of it.
+
+    `probe` is the newest that ended well, `active` one under way, `ended` the newest that ended
+    otherwise, if it is newer than `probe`; `best` comes from the newest finished study with an
+    answer, which has `more` answers for other workloads.
+    """
+
+    device: Device
+    probe: Probe | None
+    active: Probe | None
+    ended: Probe | None
+    best: Recommendation | None
+    more: int
+
+    @property
+    def answers(self) -> list[Recommendation]:
+        """What was best on it so far; asks the database each time."""
+        return answers_for(self.device)
+
+
+def known_devices(devices: Iterable[Device]) -> list[KnownDevice]:
+    """The devices with what is known of each, in four queries for all of them."""
+    devices = list(devices)
+    good = _newest_probes(devices, ProbeState.OK)
+    ended = _newest_probes(devices, ProbeState.FAILED, ProbeState.CANCELLED, ProbeState.LOST)
+    active = _newest_probes(devices, *ACTIVE_PROBE_STATES)
+    found = _newest_answers(devices)
+    known = []
+    for device in devices:
+        probe, other = good.get(device.pk), ended.get(device.pk)
+        if probe and other and other.pk < probe.pk:
+            other = None
+        answers = found.get(device.pk, [])
+        best = answers[0] if answers else None
+        more = max(0, len(answers) - 1)
+        known.append(KnownDevice(device, probe, active.get(device.pk), other, best, more))
+    return known
+
+
+def answers_for(device: Device) -> list[Recommendation]:
+    """For each workload and durability class the answer of the newest finished study."""
+    newest: dict[tuple[int, str], Recommendation] = {}
+    answers = (
+        Recommendation.objects.filter(device=device, study__state=StudyState.FINISHED)
+        .select_related("candidate", "study__server", "workload")
+        .order_by("-study_id")
+    )
+    for answer in answers:
+        newest.setdefault((answer.workload_id, answer.durability), answer)
+    return sorted(
+        newest.values(),
+        key=lambda one: (
+            one.durability,
+            one.workload.warehouses,
+            one.workload.connections,
+            one.workload_id,
+        ),
+    )
+
+
+def _newest_probes(devices: list[Device], *states: ProbeState) -> dict[int, Probe]:
+    """By device; without the result, some 20 KB each."""
+    newest = (
+        Probe.objects.filter(device__in=devices, state__in=states)
+        .order_by()
+        .values("device")
+        .annotate(newest=Max("pk"))
+        .values("newest")
+    )
+    found = {
+        probe.device_id: probe for probe in Probe.objects.filter(pk__in=newest).defer("result")
+    }
+    for device in devices:
+        if probe := found.get(device.pk):
+            probe.device = device
+    return found
+
+
+def _newest_answers(devices: list[Device]) -> dict[int, list[Recommendation]]:
+    """By device those of D0 of its newest finished study, fewest connections first."""
+    found: dict[int, list[Recommendation]] = {}
+    answers = (
+        Recommendation.objects.filter(
+            device__in=devices,
+            study__state=StudyState.FINISHED,
+            durability=DurabilityClass.D0,
+        )
+        .select_related("candidate", "study", "workload")
+        .order_by("-study_id", "workload__connections")
+    )
+    for answer in answers:
+        of_device = found.setdefault(answer.device_id, [])
+        if not of_device or of_device[0].study_id == answer.study_id:
+            of_device.append(answer)
+    return found
