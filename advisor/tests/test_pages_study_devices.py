@@ -189,11 +189,11 @@ def test_a_check_knows_the_devices(
 ) -> None:
     asked: list[Any] = []
 
-    def circumstances(*arguments: Any) -> Any:
+    def host_facts(*arguments: Any) -> Any:
         asked.append(arguments)
         raise BadRequest("enough")
 
-    monkeypatch.setattr("tuning.studies.check.circumstances_here", circumstances)
+    monkeypatch.setattr("tuning.studies.check.host_facts_here", host_facts)
     post(
         admin_client,
         devices=[kept().pk, emulated("/srv/b").pk],
@@ -208,11 +208,11 @@ def test_a_check_for_an_emulated_device_knows_the_memory_that_the_study_gives_it
 ) -> None:
     asked: list[Any] = []
 
-    def circumstances(*arguments: Any) -> Any:
+    def host_facts(*arguments: Any) -> Any:
         asked.append(arguments[2])
         raise BadRequest("enough")
 
-    monkeypatch.setattr("tuning.studies.check.circumstances_here", circumstances)
+    monkeypatch.setattr("tuning.studies.check.host_facts_here", host_facts)
     config = {"config_text": ["[mysqld]\nmax_connections = 10\n"], "action": "check"}
     post(admin_client, emulate=["hdd"], warehouses="40", **config)
     post(admin_client, emulate=["hdd"], **config)

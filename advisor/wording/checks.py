@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tuning.configs.files.imports import ImportedLine
+from tuning.configs.gate.report import ImportedLine
 from tuning.configs.notes import Action
 from tuning.studies.check import CheckedText
 

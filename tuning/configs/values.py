@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from tuning.catalogue.knob import Kind, Knob, Limits
 from tuning.catalogue.target import ServerTraits
 
-# From 2^63 on servers refuse, wrap or clamp, depending on the variable.
-_TOO_LARGE = 2**63
+#: From 2^63 on servers refuse, wrap or clamp, depending on the variable.
+LARGEST = 2**63 - 1
+_MAX_SHOWN = 60
 _SUFFIXES = "KMGTPE"
 _NEW_SUFFIXES = "TPE"
 _WHOLE = re.compile(r"([0-9]+)([KMGTPE]?)", re.IGNORECASE | re.ASCII)
@@ -53,9 +54,43 @@ def normalise(knob: Knob, text: str | None, target: ServerTraits) -> str:
     return text
 
 
+def usable(knob: Knob, text: str | None, target: ServerTraits) -> str | None:
+    """The same, or None for what is no value there."""
+    try:
+        return normalise(knob, text, target)
+    except BadValue:
+        return None
+
+
+def fixed_default(knob: Knob, target: ServerTraits) -> str | None:
+    """The target's default; None where it is unset, absent or worked out by the server."""
+    default = knob.default(target) if knob.exists_in(target) else None
+    return default if isinstance(default, str) else None
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two values mean the same: servers show some whole numbers as 10.000000."""
+    return canonical(one) == canonical(other)
+
+
+def canonical(value: str) -> str:
+    """One spelling for values that mean the same."""
+    try:
+        return str(Decimal(value).normalize())
+    except InvalidOperation:
+        return value.lower()
+
+
 def shown(text: str) -> str:
     """A value for a message: quoted, without control characters, not too long."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    return repr(text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "...")
+
+
+def printable(text: str, longest: int) -> str:
+    """A text for a message as it is, quoted where it is too long or a terminal would obey it."""
+    if len(text) <= longest and text.isprintable():
+        return text
+    return repr(text if len(text) <= longest else text[: longest - 3] + "...")
 
 
 def readable(value: float) -> str:
@@ -82,7 +117,7 @@ def _whole(text: str, target: ServerTraits) -> int:
     value = int(match[1])
     if suffix:
         value <<= 10 * (_SUFFIXES.index(suffix) + 1)
-    if value >= _TOO_LARGE:
+    if value > LARGEST:
         raise BadValue(f"is too large a number: {shown(text)} is not below 2^63")
     return value
 
@@ -144,8 +179,8 @@ def _switches(words: tuple[str, ...]) -> bool:
 
 
 def _example(knob: Knob, target: ServerTraits) -> str:
-    default = knob.default(target)
-    return f"; the server's default is {default}" if isinstance(default, str) else ""
+    default = fixed_default(knob, target)
+    return "" if default is None else f"; the server's default is {default}"
 
 
 def paper_number(text: str) -> int:
@@ -155,3 +190,10 @@ def paper_number(text: str) -> int:
         raise ValueError(f"not a number of bytes: {text!r}")
     power = _SUFFIXES.index(match[2].upper()) + 1 if match[2] else 0
     return int(match[1]) << (10 * power)
+
+
+def server_number(text: str) -> int:
+    """A whole number as option files have it, with K, M, G or T; raises ValueError."""
+    if not re.fullmatch(r"[0-9]{1,20}[KMGT]?", text, re.IGNORECASE | re.ASCII):
+        raise ValueError(f"not a number of a my.cnf: {text!r}")
+    return paper_number(text)

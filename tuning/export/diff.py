@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tuning.catalogue.knob import Durability
+from tuning.configs.effective.durability import losses
+from tuning.configs.effective.readback import effective_values
 from tuning.configs.files.cnf import without_comment
-from tuning.configs.gate.readback import effective_values
-from tuning.configs.gate.safety import losses
 from tuning.configs.knobs import render_line, render_value
 from tuning.export.comments import CNF, comment, item
 from tuning.export.current import CurrentLine, all_lines, current_lines

@@ -10,8 +10,8 @@ from decimal import Decimal, InvalidOperation
 from tuning.catalogue.knob import Computed, Durability, Dynamic, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.readback import effective_values
-from tuning.configs.gate.safety import losses
+from tuning.configs.effective.durability import losses
+from tuning.configs.effective.readback import effective_values
 from tuning.configs.values import BadValue, normalise
 from tuning.export.facts import ExportFacts
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tuning.catalogue.knob import Durability
+from tuning.configs.effective.durability import losses
+from tuning.configs.effective.expected import Expected
 from tuning.configs.gate.rules import broken_rules
-from tuning.configs.gate.safety import losses
 from tuning.export.current import CurrentLine
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import Line, lines_of
@@ -36,10 +37,13 @@ def merge(facts: ExportFacts, had: Mapping[str, CurrentLine]) -> Merged:
         if line.value is not None and line.knob.exists_in(server)
     }
     kept = {name: value for name, value in own.items() if name not in recommended}
-    by_itself = {*broken_rules(own, server), *broken_rules(recommended, server)}
+    by_itself = {
+        *broken_rules(Expected(own, server)),
+        *broken_rules(Expected(recommended, server)),
+    }
     out: dict[str, str] = {}
     refused: list[str] = []
-    while broken := _first(broken_rules({**recommended, **kept}, server), by_itself):
+    while broken := _first(broken_rules(Expected({**recommended, **kept}, server)), by_itself):
         found = next((one for one in kept if _mends(one, broken, recommended, kept, facts)), None)
         if found is None:
             by_itself.add(broken)
@@ -71,4 +75,4 @@ def _mends(
 ) -> bool:
     """Whether the rule holds without the user's line."""
     without = {other: value for other, value in kept.items() if other != name}
-    return broken not in broken_rules({**recommended, **without}, facts.server)
+    return broken not in broken_rules(Expected({**recommended, **without}, facts.server))

@@ -8,8 +8,8 @@ from dataclasses import replace
 from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.durability import leaves_out_fsync, losses
 from tuning.configs.gate.check import check_knobs
-from tuning.configs.gate.safety import leaves_out_fsync, losses
 from tuning.configs.notes import Action, Note
 from tuning.configs.translation.translate import translate_knobs
 from tuning.configs.values import BadValue, normalise

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.gate.safety import losses
+from tuning.configs.effective.durability import losses
 from tuning.configs.knobs import render_line
 from tuning.export.assignments import (
     RESIZES,

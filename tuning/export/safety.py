@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.gate.readback import effective_losses
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.readback import effective_losses
 from tuning.configs.gate.rules import broken_rules
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.export.facts import ExportFacts
@@ -57,7 +58,7 @@ def require_acknowledged(facts: ExportFacts, acknowledged: Durability) -> None:
 
     Before that InvalidConfig, for knobs that the server would refuse or settle its own way.
     """
-    if broken := broken_rules(facts.knobs, facts.server):
+    if broken := broken_rules(Expected(facts.knobs, facts.server)):
         raise InvalidConfig([Problem(facts.candidate, None, *found) for found in broken])
     given = durability_of_export(facts)
     if given > acknowledged:

@@ -16,14 +16,15 @@ from benchmarks.inventory.devices import NATIVE, DeviceRequest
 from benchmarks.servers.discovery import find_server
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.files.imports import ImportReport, import_cnf
-from tuning.configs.gate.circumstances import UNKNOWN, Circumstances
-from tuning.configs.gate.safety import durability_of, losses
+from tuning.configs.effective.durability import durability_of, losses
+from tuning.configs.effective.host import UNKNOWN, HostFacts
+from tuning.configs.gate.check import import_cnf
+from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import render_cnf
-from tuning.configs.translation.settled import RELEASES
+from tuning.configs.translation.outcome import RELEASES
 from tuning.export.safety import WARNINGS
 from tuning.studies.devices import usual_memory
-from tuning.studies.host_resources import circumstances_here
+from tuning.studies.host_resources import host_facts_here
 from tuning.studies.request import origin_of
 
 
@@ -83,16 +84,16 @@ def check_text(
         paths = {one.path or settings.DEFAULT_DEVICE for one in named}
         limits = [_memory_limit(one, warehouses, target) for one in named]
         least = min((limit for limit in limits if limit is not None), default=None)
-        circumstances = circumstances_here(paths, connections, least)
+        host = host_facts_here(paths, connections, least)
     else:
-        circumstances = Circumstances(connections=connections) if connections else UNKNOWN
+        host = HostFacts(connections=connections) if connections else UNKNOWN
     report = import_cnf(
         data,
         name,
         target,
         translate_from=origin,
         durability=durability,
-        circumstances=circumstances,
+        host=host,
     )
     return CheckedText(report, target, "" if report.problems else warned_cnf(report.knobs, target))
 

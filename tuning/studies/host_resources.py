@@ -11,17 +11,17 @@ from benchmarks.memory import host_memory, memory_budget
 from benchmarks.servers.privileges import open_files
 from benchmarks.storage.direct_io import supports_direct_io
 from tuning.catalogue.resources import HostResources
-from tuning.configs.gate.circumstances import Circumstances
+from tuning.configs.effective.host import HostFacts
 
 
-def circumstances_here(
+def host_facts_here(
     devices: Collection[Path], connections: int | None, memory_limit: int | None = None
-) -> Circumstances:
+) -> HostFacts:
     """This host, a directory on each device and a workload that opens so many connections.
 
     `memory_limit` is that of the device that leaves the server the least.
     """
-    return Circumstances(
+    return HostFacts(
         memory_budget_bytes=_at_most(memory_limit),
         connections=connections,
         direct_io=_takes_direct_io(devices),

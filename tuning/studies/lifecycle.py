@@ -25,18 +25,17 @@ from benchmarks.servers.discovery import find_server
 from benchmarks.storage.identify import check_usable
 from benchmarks.storage.layout import DeviceLayout
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.circumstances import Circumstances
-from tuning.configs.gate.expected import Expected
-from tuning.configs.presets.candidates import PlannedCandidate, plan_candidates
-from tuning.configs.translation.redo import NAMES as REDO_NAMES
-from tuning.configs.translation.settled import ANY_VERSION
+from tuning.configs.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.variables import REDO
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.strategy.budget import plan
 from tuning.studies.continuation import continue_study, queue_more_blocks
 from tuning.studies.devices import find_devices, least_memory, room_for_pool
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S
-from tuning.studies.host_resources import circumstances_here, logical_cpus, resources_here
+from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
 from tuning.studies.request import (
     LARGEST,
     BadRequest,
@@ -75,21 +74,21 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     origin = origin_of(request.translate_from)
     target = ServerTraits.of(binary)
     paths = {device.data.path for device in devices}
-    circumstances = circumstances_here(paths, max(sizes.connections), limit)
+    host_facts = host_facts_here(paths, max(sizes.connections), limit)
     planned = plan_candidates(
         template,
         request.configs,
         target,
         resources=resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour)),
         durability=request.durability,
-        circumstances=circumstances,
-        translate=origin is ANY_VERSION or origin or False,
+        host=host_facts,
+        translate_from=origin,
     )
     measured = [plan for plan in planned if not plan.left_out]
     _check_candidates(template.name, measured, planned)
     arenas = len(devices) * len(sizes.connections)
     _check_budget(request, sizes, candidates=len(measured) - 1, arenas=arenas)
-    _check_redo(measured, target, circumstances, free=room)
+    _check_redo(measured, target, host_facts, free=room)
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(
@@ -177,16 +176,16 @@ def _check_candidates(
 def _check_redo(
     planned: Sequence[PlannedCandidate],
     target: ServerTraits,
-    circumstances: Circumstances,
+    host_facts: HostFacts,
     *,
     free: int,
 ) -> None:
     """Refuse redo logs that the device has no room for beside the data."""
     problems = []
     for candidate in planned:
-        redo = Expected(candidate.knobs, target, circumstances).redo() or 0
+        redo = Expected(candidate.knobs, target, host_facts).redo() or 0
         if redo > free:
-            names = [name for name in REDO_NAMES if name in candidate.knobs]
+            names = [name for name in REDO if name in candidate.knobs]
             reason = (
                 f"a redo log of {redo / 1024**3:.1f} GiB does not fit on the device: "
                 f"{max(free, 0) / 1024**3:.1f} GiB are left beside the data"

@@ -9,9 +9,9 @@ from django.db.models import Max
 
 from benchmarks.models import Config, Device, Host, Run, Server, Workload
 from benchmarks.servers.binary import ServerBinary
-from tuning.configs.gate.check import durability_of
+from tuning.configs.candidates import PlannedCandidate
+from tuning.configs.effective.durability import durability_of
 from tuning.configs.knobs import config_hash
-from tuning.configs.presets.candidates import PlannedCandidate
 from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.studies.request import Sizes
@@ -57,7 +57,8 @@ def candidate_row(study: Study, position: int, plan: PlannedCandidate) -> Candid
             {"name": note.name, "action": str(note.action), "detail": note.detail}
             for note in plan.notes
         ],
-        lines=[asdict(line) for line in plan.report.lines] if plan.report else [],
+        lines=[asdict(line) for line in plan.lines],
+        checks=[stage.document() for stage in plan.checks],
         refusal=plan.left_out,
         logs_with_data=plan.logs_with_data,
     )

@@ -7,10 +7,8 @@ end up with the same effective values one is measured for all.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -26,15 +24,13 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial, try_config
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.files.imports import ImportedLine, ImportReport
-from tuning.configs.gate.check import report_knobs
-from tuning.configs.gate.circumstances import Circumstances
-from tuning.configs.gate.expected import Expected
-from tuning.configs.gate.readback import effective_losses, signature
-from tuning.configs.gate.stages import StageResult, check_in_stages
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.readback import effective_losses, signature
+from tuning.configs.gate.stages import Stage, StageResult, server_stages
 from tuning.errors import TuningError
 from tuning.models import Candidate, DurabilityClass, Study
-from tuning.studies.host_resources import circumstances_here
+from tuning.studies.host_resources import logical_cpus
 
 logger = logging.getLogger(__name__)
 
@@ -63,12 +59,7 @@ def try_candidates(
     Raises NothingToCompare, with the baseline's log where the server refuses that one, and
     RunFailed or another BenchmarkError for what is not a config's fault.
     """
-    devices = list(study.devices.order_by("pk"))
-    most = max(workload.connections for workload in study.workloads.all())
-    tightest = _tightest(devices)
-    limit = tightest.profile.memory_bytes if tightest.profile else None
-    paths = {device.layout.data_dir for device in devices}
-    gate = _Gate(study, binary, circumstances_here(paths, most, limit), tightest)
+    gate = _Gate(study, binary, _tightest(study.devices.order_by("pk")))
     report("preparing trial starts")
     gate.prepare(should_stop)
     waiting = study.candidates.filter(refusal="", merged_into=None).select_related("config")
@@ -86,7 +77,7 @@ def try_candidates(
     _check_what_is_left(study)
 
 
-def _tightest(devices: Sequence[Device]) -> Device:
+def _tightest(devices: Iterable[Device]) -> Device:
     """The one that leaves a server the least memory; of equals the first."""
 
     def memory(device: Device) -> float:
@@ -106,17 +97,10 @@ def _only_memory(profile: EmulationProfile | None) -> EmulationProfile | None:
 class _Gate:
     """What all trials of a study share."""
 
-    def __init__(
-        self,
-        study: Study,
-        binary: ServerBinary,
-        circumstances: Circumstances,
-        device: Device,
-    ) -> None:
+    def __init__(self, study: Study, binary: ServerBinary, device: Device) -> None:
         self.target = ServerTraits.of(binary)
         self._study = study
         self._binary = binary
-        self._circumstances = circumstances
         self._layout = device.layout
         self._memory = _only_memory(device.profile)
         self._pristine = self._layout.root
@@ -129,7 +113,7 @@ class _Gate:
     def try_one(self, candidate: Candidate, should_stop: Callable[[], bool]) -> Trial | None:
         """Start the candidate and store what came of it; None when the server refuses it."""
         knobs = candidate.config.knobs
-        redo = Expected(knobs, self.target, self._circumstances).redo() or 0
+        redo = Expected(knobs, self.target, HostFacts(logical_cpus=logical_cpus())).redo() or 0
         name = f"trial-{candidate.pk}"
         try:
             with emulated_device(self._memory, [self._layout.root], run=name) as cage:
@@ -147,9 +131,9 @@ class _Gate:
             full = failure.outcome is Outcome.DISK_FULL and redo <= USUAL_REDO_BYTES
             if full or failure.outcome is Outcome.CANCELLED:
                 raise  # it says nothing of the config
-            _refuse(candidate, failure, check_in_stages(self._report(candidate), failure))
+            _refuse(candidate, failure, self._stages(candidate, failure))
             return None
-        stages = check_in_stages(self._report(candidate), trial)
+        stages = self._stages(candidate, trial)
         lost = effective_losses(trial.variables, self.target)
         given = max((found for found, _ in lost.values()), default=Durability.D0)
         if given > Durability(self._study.durability) and not candidate.is_baseline:
@@ -161,21 +145,14 @@ class _Gate:
         _keep(candidate, stages)
         return trial
 
-    def _report(self, candidate: Candidate) -> ImportReport:
-        """The first two stages again, now for what was stored, with the lines of its file."""
-        report = report_knobs(
-            candidate.config.knobs,
-            self.target,
-            source=candidate.name,
-            durability=Durability(self._study.durability),
-            circumstances=self._circumstances,
-            fit=False,
-        )
-        lines = (
-            ImportedLine(**{**line, "became": tuple(map(tuple, line["became"]))})
+    def _stages(self, candidate: Candidate, trial: Trial | RunFailed) -> list[StageResult]:
+        line_of = {
+            name: line["line"]
             for line in candidate.lines
-        )
-        return replace(report, lines=tuple(lines))
+            for name in (line["name"], *(name for name, _ in line["became"]))
+        }
+        knobs = candidate.config.knobs
+        return server_stages(candidate.name, knobs, self.target, trial, line_of)
 
 
 def _too_unsafe(
@@ -213,13 +190,10 @@ def _refuse(candidate: Candidate, failure: RunFailed, stages: list[StageResult])
 
 
 def _keep(candidate: Candidate, stages: list[StageResult]) -> None:
-    candidate.checks = [stage_document(stage) for stage in stages]
+    """Put the server's answer behind the stages that were passed when the study was made."""
+    passed = [check for check in candidate.checks if check["stage"] in (Stage.VALUES, Stage.RULES)]
+    candidate.checks = passed + [stage.document() for stage in stages]
     candidate.save(update_fields=["checks"])
-
-
-def stage_document(stage: StageResult) -> dict[str, Any]:
-    """A stage's result as it is stored with the candidate."""
-    return {**asdict(stage), "passed": stage.passed}
 
 
 def _merge(candidate: Candidate, twin: Candidate) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.candidates import plan_preset
 from tuning.configs.files.cnf import parse_cnf
-from tuning.configs.gate.check import check
-from tuning.configs.presets.candidates import plan_preset
+from tuning.configs.gate.check import import_settings
 from tuning.export import Effect, ExportFacts
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
@@ -59,7 +59,8 @@ def preset_facts(name: str, target: ServerTraits, **changes: Any) -> ExportFacts
 def knobs_in(text: str | bytes, target: ServerTraits = MYSQL) -> Mapping[str, str]:
     """What a my.cnf sets, through the gate."""
     data = text if isinstance(text, bytes) else text.encode()
-    return check(parse_cnf(data, "export", target).settings, target).knobs
+    settings = parse_cnf(data, "export", target).settings
+    return import_settings(settings, target, source="export").accepted().knobs
 
 
 def statements_in(text: str) -> list[str]:

@@ -8,14 +8,14 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.circumstances import Circumstances
-from tuning.configs.knobs import config_hash
-from tuning.configs.presets.candidates import (
+from tuning.configs.candidates import (
     PlannedCandidate,
     plan_candidates,
     plan_file,
     plan_preset,
 )
+from tuning.configs.effective.host import HostFacts
+from tuning.configs.knobs import config_hash
 from tuning.errors import InvalidConfig
 from tuning.study_templates import load_template
 
@@ -109,8 +109,8 @@ def test_the_studys_durability_decides() -> None:
 def test_a_dedicated_80_keeps_its_fsync_where_there_is_no_direct_io() -> None:
     target = ServerTraits(Flavour.MYSQL, (8, 0, 46))
     resources = HostResources(memory_bytes=8 << 30, logical_cpus=4, data_bytes=1 << 30)
-    without = Circumstances(direct_io=False)
-    planned = plan_preset("dedicated-server", target, resources=resources, circumstances=without)
+    without = HostFacts(direct_io=False)
+    planned = plan_preset("dedicated-server", target, resources=resources, host=without)
     assert planned.knobs["innodb_flush_method"] == "fsync"
     told = [note.detail for note in planned.notes if note.name == "innodb_flush_method"]
     assert any(detail.startswith("fsync: ") for detail in told)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.files.absence import why_absent
+from tuning.configs.translation.absence import why_absent
 from tuning.knob_docs.reference import reference_page
 from tuning.knob_docs.whitepaper import COLUMNS, PARAMETERS, fate, whitepaper_page
 

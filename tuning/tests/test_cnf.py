@@ -19,7 +19,7 @@ from tuning.configs.files.cnf import (
     read_cnf,
     server_group,
 )
-from tuning.configs.files.imports import import_cnf
+from tuning.configs.gate.check import import_cnf
 from tuning.configs.knobs import render_line
 from tuning.errors import InvalidConfig, Problem
 

@@ -16,16 +16,16 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.privileges import open_files
 from benchmarks.servers.trial import Trial, try_config
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.readback import differences, signature
+from tuning.configs.effective.variables import CAPACITY, INSTANCES, POOL, SIZE, has_capacity
 from tuning.configs.files.cnf import server_group
-from tuning.configs.files.imports import ANY_VERSION, import_cnf
-from tuning.configs.gate.check import report_knobs
-from tuning.configs.gate.circumstances import Circumstances
-from tuning.configs.gate.effects import remarks
-from tuning.configs.gate.expected import INSTANCES, POOL, Expected
-from tuning.configs.gate.readback import differences, signature
+from tuning.configs.gate.check import import_cnf
+from tuning.configs.gate.remarks import remarks
 from tuning.configs.gate.rules import broken_rules
-from tuning.configs.gate.stages import check_in_stages
-from tuning.configs.translation.redo import CAPACITY, SIZE, has_capacity
+from tuning.configs.gate.stages import server_stages, static_stages
+from tuning.configs.translation.outcome import ANY_VERSION
 
 pytestmark = [pytest.mark.server]
 
@@ -72,12 +72,12 @@ def test_the_buffer_pool_is_rounded_as_we_say(
     if instances and not server.target.mariadb:
         knobs[INSTANCES] = f"{instances}"
     variables = server.attempt(knobs).variables
-    cpus = Circumstances(logical_cpus=2)  # with 2 or 7 of them it is one instance
+    cpus = HostFacts(logical_cpus=2)  # with 2 or 7 of them it is one instance
     expected = Expected(knobs, server.target, cpus)
     assert int(variables[POOL]) == expected.pool()
     if not server.target.mariadb and server.target.version < (8, 4, 0):
         assert int(variables[INSTANCES]) == expected.instances(int(variables[POOL]))
-    noted = [n.detail for n in remarks(knobs, server.target, cpus) if n.name == POOL]
+    noted = [n.detail for n in remarks(expected) if n.name == POOL]
     assert bool(noted) == (variables[POOL] != knobs[POOL])
 
 
@@ -99,7 +99,7 @@ def test_a_rule_that_says_no_start_is_right(server: Server) -> None:
     if server.target.mariadb:
         return  # it has no innodb_thread_concurrency
     knobs = {"innodb_thread_concurrency": "1000"}
-    [(name, reason)] = broken_rules(knobs, server.target)
+    [(name, reason)] = broken_rules(Expected(knobs, server.target))
     assert name == "innodb_thread_concurrency"
     assert reason.endswith("does not start")
     with pytest.raises(RunFailed, match="innodb_thread_concurrency"):
@@ -110,10 +110,10 @@ def test_defaults_we_count_on_are_the_servers(server: Server) -> None:
     """io_capacity_max below the default of io_capacity is lowered in silence, as the rule says."""
     variables = server.attempt({"innodb_io_capacity_max": "150"}).variables
     assert variables["innodb_io_capacity"] == "150"
-    assert broken_rules({"innodb_io_capacity_max": "150"}, server.target)
-    host = Circumstances(host_memory_bytes=host_memory(), open_files=open_files())
+    assert broken_rules(Expected({"innodb_io_capacity_max": "150"}, server.target))
+    host = HostFacts(host_memory_bytes=host_memory(), open_files=open_files())
     knobs = {"table_open_cache": "500000"}
-    [note] = remarks(knobs, server.target, host)
+    [note] = remarks(Expected(knobs, server.target, host))
     variables = server.attempt(knobs).variables
     said = re.search(r"effective (\d+)", note.detail)
     assert said is not None
@@ -174,15 +174,16 @@ def test_a_translated_file_starts_and_reads_back_as_it_was_told(server: Server) 
     assert report.problems == ()
     trial = server.attempt(report.knobs)
     assert differences(report.knobs, trial.variables, server.target) == []
-    assert all(stage.passed for stage in check_in_stages(report, trial))
+    asked = server_stages("old.cnf", report.knobs, server.target, trial, {})
+    assert all(stage.passed for stage in (*static_stages(report), *asked))
 
 
 def test_the_servers_refusal_names_the_line(server: Server) -> None:
-    report = report_knobs({"back_log": "99"}, server.target, source="mine")
     with pytest.raises(RunFailed) as refused:
         server.attempt({"back_log": "lots"})
-    stage = check_in_stages(report, refused.value)[2]
-    assert stage.problems[0].name == "back_log"
+    knobs, error = {"back_log": "99"}, refused.value
+    [stage, _] = server_stages("mine", knobs, server.target, error, {"back_log": 3})
+    assert (stage.problems[0].name, stage.problems[0].line) == ("back_log", 3)
     assert stage.outcome == refused.value.code
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.candidates import plan_file
 from tuning.configs.notes import Action, Note
-from tuning.configs.presets.candidates import plan_file
 from tuning.configs.presets.loader import preset_names
 from tuning.export import Effect, render_my_cnf
 from tuning.export.lines import changed_names, default_of

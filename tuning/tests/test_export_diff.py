@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tuning.configs.effective.expected import Expected
 from tuning.configs.files.cnf import parse_cnf
 from tuning.configs.gate.rules import broken_rules
 from tuning.errors import InvalidConfig, TuningError
@@ -216,7 +217,7 @@ def test_what_would_overrule_the_recommendation_is_taken_out(
     found = settings_of(new, MYSQL_8)
     assert found == {"port": "1", **knobs}
     assert out.isdisjoint(found)
-    assert broken_rules(knobs, MYSQL_8) == []
+    assert broken_rules(Expected(knobs, MYSQL_8)) == []
     assert "Taken out of your file" in flat(diff)
     assert "Left as it is" not in flat(diff)
     for name in out:

@@ -17,7 +17,7 @@ from benchmarks.servers.instance import ServerInstance, running_server
 from tuning.catalogue.knob import Durability, Dynamic, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.readback import Difference, differences, effective_values
+from tuning.configs.effective.readback import Difference, differences, effective_values
 from tuning.configs.presets.loader import preset_names
 from tuning.export import (
     ExportFacts,

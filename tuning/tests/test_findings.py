@@ -21,7 +21,7 @@ from tuning.models import DurabilityClass, Study, StudyState
 from tuning.results.boards import boards
 from tuning.results.findings import findings_of
 from tuning.studies import lifecycle as studies
-from tuning.studies.host_resources import circumstances_here
+from tuning.studies.host_resources import host_facts_here
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.study_templates import load_template
@@ -161,9 +161,9 @@ def test_studies_without_claims_and_of_lost_templates_have_no_findings() -> None
 def test_what_cannot_be_had_is_a_refused_candidate_and_is_not_measured(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    here = circumstances_here
+    here = host_facts_here
     monkeypatch.setattr(
-        studies, "circumstances_here", lambda *args: replace(here(*args), direct_io=False)
+        studies, "host_facts_here", lambda *args: replace(here(*args), direct_io=False)
     )
     study = create_study(StudyRequest(template="flush-method", blocks=2))
     study = run_to_the_end(study, noisy({}))

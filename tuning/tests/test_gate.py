@@ -12,10 +12,12 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability, Kind
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.durability import durability_of
 from tuning.configs.files.cnf import parse_cnf
-from tuning.configs.files.imports import ANY_VERSION, import_cnf
-from tuning.configs.gate.check import Checked, check, check_knobs, durability_of
+from tuning.configs.gate.check import check_knobs, import_cnf, import_settings
+from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import config_hash, render_cnf
+from tuning.configs.translation.outcome import ANY_VERSION
 from tuning.configs.values import paper_number, readable
 from tuning.errors import InvalidConfig, Problem
 
@@ -29,9 +31,11 @@ MARIADB11 = ServerTraits(Flavour.MARIADB, (11, 8, 9))
 
 def gate(
     lines: str, target: ServerTraits = MYSQL97, durability: Durability = Durability.D0
-) -> Checked:
+) -> ImportReport:
     file = parse_cnf(f"[mysqld]\n{lines}\n".encode(), "my.cnf", target)
-    return check(file.settings, target, source="my.cnf", durability=durability)
+    return import_settings(
+        file.settings, target, source="my.cnf", durability=durability
+    ).accepted()
 
 
 def refused(
@@ -351,6 +355,7 @@ def test_what_passed_the_gate_passes_again_unchanged(
     except InvalidConfig as caught:  # only the rules across knobs may object
         assert {p.name for p in caught.problems} <= {  # noqa: PT017
             "binlog_format",
+            "enforce_gtid_consistency",
             "gtid_mode",
             "innodb_io_capacity_max",
             "innodb_log_file_size",
@@ -363,7 +368,8 @@ def test_what_passed_the_gate_passes_again_unchanged(
         return
     assert passed == knobs
     file = parse_cnf(render_cnf(passed).encode(), "again", target)
-    again = check(file.settings, target, durability=Durability.D2).knobs
+    report = import_settings(file.settings, target, source="again", durability=Durability.D2)
+    again = report.accepted().knobs
     assert again == passed
     assert config_hash(again) == config_hash(dict(reversed(passed.items())))
 

@@ -19,7 +19,7 @@ from benchmarks.servers.trial import Trial
 from benchmarks.storage.layout import FOLDER
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.readback import effective_losses
+from tuning.configs.effective.readback import effective_losses
 from tuning.errors import InvalidConfig
 from tuning.models import Candidate, Study, StudyState
 from tuning.results.boards import boards

@@ -12,20 +12,14 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.candidates import plan_file
+from tuning.configs.effective.variables import REDO
 from tuning.configs.files.cnf import MOST_CONFIG_BYTES
-from tuning.configs.files.imports import (
-    ANY_VERSION,
-    ImportedLine,
-    ImportReport,
-    Origin,
-    import_cnf,
-)
-from tuning.configs.gate.check import check_knobs
+from tuning.configs.gate.check import check_knobs, import_cnf
+from tuning.configs.gate.report import ImportedLine, ImportReport
 from tuning.configs.knobs import render_cnf
 from tuning.configs.notes import Action
-from tuning.configs.presets.candidates import plan_file
-from tuning.configs.translation.redo import NAMES as REDO_NAMES
-from tuning.configs.translation.settled import RELEASES
+from tuning.configs.translation.outcome import ANY_VERSION, RELEASES, Origin
 from tuning.configs.translation.translate import translate_knobs
 from tuning.errors import InvalidConfig
 
@@ -351,16 +345,15 @@ def test_plan_file_translates_only_when_asked() -> None:
     data = b"[mysqld]\ninnodb_log_file_size=1G\n"
     with pytest.raises(InvalidConfig, match="translation would make it"):
         plan_file("mine", data, MYSQL97)
-    assert plan_file("mine", data, MYSQL97, translate=True).knobs == {
+    assert plan_file("mine", data, MYSQL97, translate_from=ANY_VERSION).knobs == {
         "innodb_redo_log_capacity": f"{2 * GIB}"
     }
-    planned = plan_file("mine", data, MYSQL97, translate=MARIADB)
+    planned = plan_file("mine", data, MYSQL97, translate_from=MARIADB)
     assert planned.knobs == {"innodb_redo_log_capacity": f"{GIB}"}
     assert [(n.name, n.action) for n in planned.notes] == [
         ("innodb_log_file_size", Action.RENAMED)
     ]
-    assert planned.report is not None
-    assert planned.report.lines[0].line == 2
+    assert planned.lines[0].line == 2
 
 
 @pytest.mark.parametrize(
@@ -411,7 +404,7 @@ def test_a_file_full_of_unknown_names_is_answered_at_once() -> None:
 
 NAMES = st.sampled_from(sorted(load_catalogue().knobs)) | st.sampled_from(
     [
-        *REDO_NAMES,
+        *REDO,
         "tx_isolation",
         "table_cache",
         "query_cache_limit",

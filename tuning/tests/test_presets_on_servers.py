@@ -12,8 +12,8 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import running_server
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.readback import differences
-from tuning.configs.presets.candidates import plan_file, plan_preset
+from tuning.configs.candidates import plan_file, plan_preset
+from tuning.configs.effective.readback import differences
 from tuning.configs.presets.loader import preset_names
 from tuning.export import ExportFacts, render_my_cnf
 

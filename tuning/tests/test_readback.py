@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.readback import Difference, differences, effective_values, signature
+from tuning.configs.effective.readback import Difference, differences, effective_values, signature
 
 MYSQL = ServerTraits(Flavour.MYSQL, (8, 4, 13))
 MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))

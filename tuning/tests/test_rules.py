@@ -8,11 +8,12 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.effects import remarks
-from tuning.configs.gate.expected import Expected
-from tuning.configs.gate.rules import Circumstances, broken_rules
+from tuning.configs.candidates import PlannedCandidate, plan_file, plan_preset
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.host import HostFacts
+from tuning.configs.gate.remarks import remarks
+from tuning.configs.gate.rules import broken_rules
 from tuning.configs.notes import Action
-from tuning.configs.presets.candidates import PlannedCandidate, plan_file, plan_preset
 from tuning.errors import InvalidConfig
 
 MYSQL57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
@@ -25,17 +26,17 @@ GIB = 1024**3
 
 
 def broken(
-    text: str, target: ServerTraits = MYSQL97, circumstances: Circumstances | None = None
+    text: str, target: ServerTraits = MYSQL97, host: HostFacts | None = None
 ) -> dict[str, str]:
     knobs = dict(pair.split("=") for pair in text.split())
-    return dict(broken_rules(knobs, target, circumstances or Circumstances()))
+    return dict(broken_rules(Expected(knobs, target, host or HostFacts())))
 
 
 def said(
-    text: str, target: ServerTraits = MYSQL97, circumstances: Circumstances | None = None
+    text: str, target: ServerTraits = MYSQL97, host: HostFacts | None = None
 ) -> dict[str, str]:
     knobs = dict(pair.split("=") for pair in text.split())
-    return {n.name: n.detail for n in remarks(knobs, target, circumstances or Circumstances())}
+    return {n.name: n.detail for n in remarks(Expected(knobs, target, host or HostFacts()))}
 
 
 @pytest.mark.parametrize(
@@ -73,43 +74,43 @@ def test_rules_that_need_no_host(text: str, target: ServerTraits, name: str | No
 
 def test_statement_logging_matters_only_where_there_is_a_binary_log() -> None:
     text = "binlog_format=STATEMENT transaction_isolation=READ-COMMITTED"
-    assert broken(text, MYSQL80, Circumstances(binary_log=True))
-    assert not broken(text, MYSQL80, Circumstances(binary_log=False))
+    assert broken(text, MYSQL80, HostFacts(binary_log=True))
+    assert not broken(text, MYSQL80, HostFacts(binary_log=False))
 
 
 def test_memory_counts_pool_buffers_and_the_workloads_connections() -> None:
-    host = Circumstances(memory_budget_bytes=4 * GIB, connections=100)
+    host = HostFacts(memory_budget_bytes=4 * GIB, connections=100)
     assert not broken(f"innodb_buffer_pool_size={3 * GIB}", MYSQL97, host)
     found = broken(f"innodb_buffer_pool_size={3 * GIB} sort_buffer_size={16 * MIB}", MYSQL97, host)
     assert "buffer pool 3.0 GiB" in found["innodb_buffer_pool_size"]
     assert "100 connections of" in found["innodb_buffer_pool_size"]
     assert "more than 85% of the 4.0 GiB" in found["innodb_buffer_pool_size"]
     assert list(broken(f"sort_buffer_size={64 * MIB}", MYSQL97, host)) == ["sort_buffer_size"]
-    assert not broken(f"sort_buffer_size={64 * MIB}", MYSQL97, Circumstances(connections=100))
+    assert not broken(f"sort_buffer_size={64 * MIB}", MYSQL97, HostFacts(connections=100))
     assert broken(f"innodb_log_buffer_size={4 * GIB - 1}", MYSQL97, host)
 
 
 def test_memory_counts_what_the_server_makes_of_the_pool() -> None:
     # 1025 MiB in 8 parts of 128 MiB chunks is 2 GiB.
     text = f"innodb_buffer_pool_size={1025 * MIB} innodb_buffer_pool_instances=8"
-    assert broken(text, MYSQL80, Circumstances(memory_budget_bytes=2 * GIB))
+    assert broken(text, MYSQL80, HostFacts(memory_budget_bytes=2 * GIB))
     text = f"innodb_buffer_pool_size={1024 * MIB} innodb_buffer_pool_instances=8"
-    assert not broken(text, MYSQL80, Circumstances(memory_budget_bytes=2 * GIB))
+    assert not broken(text, MYSQL80, HostFacts(memory_budget_bytes=2 * GIB))
 
 
 def test_a_dedicated_server_sees_the_host_not_our_budget() -> None:
     text = "innodb_dedicated_server=ON"
-    host = Circumstances(memory_budget_bytes=4 * GIB, host_memory_bytes=64 * GIB)
+    host = HostFacts(memory_budget_bytes=4 * GIB, host_memory_bytes=64 * GIB)
     assert "48.0 GiB" in broken(text, MYSQL97, host)["innodb_buffer_pool_size"]
     assert not broken(
-        text, MYSQL97, Circumstances(memory_budget_bytes=64 * GIB, host_memory_bytes=64 * GIB)
+        text, MYSQL97, HostFacts(memory_budget_bytes=64 * GIB, host_memory_bytes=64 * GIB)
     )
-    assert not broken(text, MYSQL97, Circumstances(memory_budget_bytes=4 * GIB))
+    assert not broken(text, MYSQL97, HostFacts(memory_budget_bytes=4 * GIB))
 
 
 def test_max_connections_alone_is_no_alarm() -> None:
     """A worst case that does not happen is told, not refused."""
-    host = Circumstances(memory_budget_bytes=4 * GIB, connections=16)
+    host = HostFacts(memory_budget_bytes=4 * GIB, connections=16)
     text = "max_connections=10000"
     assert not broken(text, MYSQL97, host)
     assert "the workload does not do that" in said(text, MYSQL97, host)["max_connections"]
@@ -118,26 +119,26 @@ def test_max_connections_alone_is_no_alarm() -> None:
 
 def test_direct_io_needs_a_file_system_that_has_it() -> None:
     for direct_io, refused in ((False, True), (True, False), (None, False)):
-        here = Circumstances(direct_io=direct_io)
+        here = HostFacts(direct_io=direct_io)
         assert bool(broken("innodb_flush_method=O_DIRECT", MYSQL97, here)) == refused
         assert not broken("innodb_flush_method=fsync", MYSQL97, here)
 
 
 def test_a_default_that_the_file_system_lacks_is_told() -> None:
-    here = Circumstances(direct_io=False)
+    here = HostFacts(direct_io=False)
     assert "through the page cache" in said("", MARIADB, here)["innodb_flush_method"]
     assert said("", MYSQL97, here) == {}  # which finds out and takes fsync
     assert said("innodb_flush_method=fsync", MARIADB, here) == {}
-    assert said("", MARIADB, Circumstances(direct_io=True)) == {}
+    assert said("", MARIADB, HostFacts(direct_io=True)) == {}
 
 
-def plan(text: str, circumstances: Circumstances) -> PlannedCandidate:
+def plan(text: str, host: HostFacts) -> PlannedCandidate:
     data = f"[mysqld]\n{text}\n".encode()
-    return plan_file("mine", data, MYSQL97, circumstances=circumstances)
+    return plan_file("mine", data, MYSQL97, host=host)
 
 
 def test_room_for_the_workload_is_made_where_nobody_set_it() -> None:
-    few, many = Circumstances(connections=64), Circumstances(connections=500)
+    few, many = HostFacts(connections=64), HostFacts(connections=500)
     assert plan("back_log=99", few).knobs == {"back_log": "99"}
     raised = plan("innodb_io_capacity=300", many)
     assert raised.knobs["max_connections"] == "520"
@@ -154,7 +155,7 @@ def test_room_for_the_workload_is_made_where_nobody_set_it() -> None:
 @pytest.mark.parametrize("line", ["max_connections=200", "max_prepared_stmt_count=16382"])
 def test_a_file_that_leaves_no_room_is_refused_with_its_line(line: str) -> None:
     with pytest.raises(InvalidConfig) as refused:
-        plan(line, Circumstances(connections=500))
+        plan(line, HostFacts(connections=500))
     [problem] = refused.value.problems
     assert problem.line == 2
     assert "too low" in problem.reason
@@ -162,10 +163,10 @@ def test_a_file_that_leaves_no_room_is_refused_with_its_line(line: str) -> None:
 
 def test_a_preset_has_to_run_so_it_is_raised_or_held() -> None:
     resources = HostResources(16 * GIB, 4, GIB)
-    here = Circumstances(connections=5000, direct_io=False, memory_budget_bytes=64 * GIB)
-    default = plan_preset("server-default", MYSQL97, resources=resources, circumstances=here)
+    here = HostFacts(connections=5000, direct_io=False, memory_budget_bytes=64 * GIB)
+    default = plan_preset("server-default", MYSQL97, resources=resources, host=here)
     assert default.knobs == {"max_connections": "5020", "max_prepared_stmt_count": "201000"}
-    paper = plan_preset("whitepaper-2", MYSQL97, resources=resources, circumstances=here)
+    paper = plan_preset("whitepaper-2", MYSQL97, resources=resources, host=here)
     assert paper.knobs["max_connections"] == "5020"  # 4000 in the paper
     assert "innodb_flush_method" not in paper.knobs
     notes = {n.name: n for n in paper.notes}
@@ -218,7 +219,7 @@ def test_a_preset_has_to_run_so_it_is_raised_or_held() -> None:
 def test_what_the_server_makes_of_it_is_said_and_no_reason_to_refuse(
     text: str, target: ServerTraits, name: str, words: str
 ) -> None:
-    here = Circumstances(
+    here = HostFacts(
         memory_budget_bytes=64 * GIB, connections=64, open_files=20_000, binary_log=False
     )
     assert words in said(text, target, here)[name]
@@ -226,7 +227,7 @@ def test_what_the_server_makes_of_it_is_said_and_no_reason_to_refuse(
 
 
 def test_a_config_without_surprises_gets_no_remark() -> None:
-    here = Circumstances(
+    here = HostFacts(
         memory_budget_bytes=16 * GIB,
         connections=64,
         direct_io=True,
@@ -248,13 +249,13 @@ def test_redo_is_known_under_every_name() -> None:
     assert Expected({"innodb_log_file_size": f"{GIB}"}, MYSQL80).redo() == 2 * GIB
     assert Expected({"innodb_log_file_size": f"{GIB}"}, MARIADB).redo() == GIB
     dedicated = {"innodb_dedicated_server": "ON"}
-    assert Expected(dedicated, MYSQL97, Circumstances(logical_cpus=16)).redo() == 8 * GIB
+    assert Expected(dedicated, MYSQL97, HostFacts(logical_cpus=16)).redo() == 8 * GIB
     assert Expected(dedicated, MYSQL97).redo() is None
 
 
 def test_durability_and_rules_are_reported_together() -> None:
     with pytest.raises(InvalidConfig) as refused:
-        plan("sync_binlog=0\ninnodb_io_capacity_max=400", Circumstances())
+        plan("sync_binlog=0\ninnodb_io_capacity_max=400", HostFacts())
     assert [p.name for p in refused.value.problems] == ["sync_binlog", "innodb_io_capacity_max"]
     data = b"[mysqld]\nsync_binlog=0\n"
     assert plan_file("mine", data, MYSQL97, durability=Durability.D1).knobs

@@ -11,7 +11,8 @@ from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.presets.loader import load_preset
 from tuning.configs.presets.scale import Scaled, round_pool, scale
-from tuning.configs.translation.translate import translate
+from tuning.configs.translation.outcome import ANY_VERSION
+from tuning.configs.translation.translate import translate_knobs
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 MYSQL_57 = ServerTraits(Flavour.MYSQL, (5, 7, 42))
@@ -30,7 +31,12 @@ def scaled(
 ) -> Scaled:
     published = load_preset(preset).for_server(target)
     resources = HostResources(memory, cpus, data_bytes)
-    return scale(translate(published, target).knobs, published, target, resources)
+    return scale(
+        translate_knobs(published.knobs, published.written_for or ANY_VERSION, target).knobs,
+        published,
+        target,
+        resources,
+    )
 
 
 def pool(preset: str, data_bytes: int, target: ServerTraits = MYSQL) -> int:

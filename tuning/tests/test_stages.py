@@ -9,10 +9,10 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour
 from benchmarks.servers.trial import Trial
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.files.imports import ImportReport, import_cnf
-from tuning.configs.gate.check import report_knobs
-from tuning.configs.gate.readback import Difference, signature
-from tuning.configs.gate.stages import Stage, check_in_stages
+from tuning.configs.effective.readback import Difference, signature
+from tuning.configs.gate.check import import_cnf
+from tuning.configs.gate.report import ImportReport
+from tuning.configs.gate.stages import Stage, StageResult, server_stages, static_stages
 
 MYSQL = ServerTraits(Flavour.MYSQL, (8, 4, 13))
 MARIADB = ServerTraits(Flavour.MARIADB, (10, 11, 19))
@@ -26,8 +26,15 @@ def trial(**variables: str) -> Trial:
     return Trial(variables=variables, validated=True, log_tail="a warning", seconds=1.5)
 
 
+def asked(report: ImportReport, end: Trial | RunFailed) -> list[StageResult]:
+    """The server's two stages, for what a file came to."""
+    line_of = {line.name: line.line for line in report.lines}
+    return server_stages(report.source, report.knobs, MYSQL, end, line_of)
+
+
 def outcome(report: ImportReport, end: Trial | RunFailed | None) -> list[tuple[bool, bool]]:
-    return [(stage.reached, stage.passed) for stage in check_in_stages(report, end)]
+    stages = [*static_stages(report), *(asked(report, end) if end else ())]
+    return [(stage.reached, stage.passed) for stage in stages]
 
 
 GOOD, BAD, UNREACHED = (True, True), (True, False), (False, False)
@@ -37,12 +44,12 @@ GOOD, BAD, UNREACHED = (True, True), (True, False), (False, False)
     ("lines", "end", "expected"),
     [
         ("back_log=99", trial(back_log="99"), [GOOD, GOOD, GOOD, GOOD]),
-        ("back_log=99", None, [GOOD, GOOD, UNREACHED, UNREACHED]),
-        ("back_log=x", None, [BAD, GOOD, UNREACHED, UNREACHED]),
+        ("back_log=99", None, [GOOD, GOOD]),
+        ("back_log=x", None, [BAD, GOOD]),
         (
             "innodb_io_capacity=300\ninnodb_io_capacity_max=200",
             None,
-            [GOOD, BAD, UNREACHED, UNREACHED],
+            [GOOD, BAD],
         ),
         ("back_log=99", RunFailed(Outcome.NO_START, "why"), [GOOD, GOOD, BAD, UNREACHED]),
     ],
@@ -57,7 +64,7 @@ def test_a_failed_start_names_the_line_of_the_knob_that_the_server_names() -> No
     failure = RunFailed(
         Outcome.INVALID_CONFIG, "unknown variable 'innodb-io-capacity=300'", log_tail="[ERROR] x"
     )
-    server = check_in_stages(read("back_log=9\ninnodb_io_capacity=300"), failure)[2]
+    [server, _] = asked(read("back_log=9\ninnodb_io_capacity=300"), failure)
     assert server.stage is Stage.SERVER
     assert server.outcome == "invalid_config"
     assert server.log_tail == "[ERROR] x"
@@ -68,16 +75,15 @@ def test_a_failed_start_names_the_line_of_the_knob_that_the_server_names() -> No
 def test_a_failed_start_that_names_several_knobs_or_none_blames_no_line() -> None:
     report = read("innodb_io_capacity_max=30000\ninnodb_io_capacity=300")
     for said in ("innodb_io_capacity is above innodb_io_capacity_max", "got signal 11"):
-        [problem] = check_in_stages(report, RunFailed(Outcome.NO_START, said))[2].problems
+        [problem] = asked(report, RunFailed(Outcome.NO_START, said))[0].problems
         assert (problem.line, problem.name, problem.reason) == (None, "", said)
 
 
 def test_what_the_server_changed_is_shown_and_no_failure() -> None:
-    report = report_knobs({"table_open_cache": "8000"}, MYSQL, source="whitepaper-1")
-    stages = check_in_stages(report, trial(table_open_cache="4000"))
-    assert stages[3].differences == (Difference("table_open_cache", "8000", "4000"),)
-    assert stages[3].passed
-    assert (stages[2].log_tail, stages[2].seconds) == ("a warning", 1.5)
+    server, read_back = asked(read("table_open_cache=8000"), trial(table_open_cache="4000"))
+    assert read_back.differences == (Difference("table_open_cache", "8000", "4000"),)
+    assert read_back.passed
+    assert (server.log_tail, server.seconds) == ("a warning", 1.5)
 
 
 def test_equal_signatures_mean_equal_configs() -> None:

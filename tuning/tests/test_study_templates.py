@@ -9,7 +9,7 @@ import pytest
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.presets.candidates import plan_candidates
+from tuning.configs.candidates import plan_candidates
 from tuning.errors import InvalidDataFile, UnknownTemplate
 from tuning.study_templates import load_template, template_names
 from tuning.study_templates.loader import HERE, read_template

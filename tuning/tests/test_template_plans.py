@@ -11,11 +11,11 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.check import durability_of
-from tuning.configs.gate.circumstances import Circumstances
+from tuning.configs.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.effective.durability import durability_of
+from tuning.configs.effective.host import HostFacts
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
-from tuning.configs.presets.candidates import PlannedCandidate, plan_candidates
 from tuning.errors import InvalidConfig, InvalidDataFile
 from tuning.studies.forecast import template_seconds
 from tuning.study_templates import load_template, template_names
@@ -42,7 +42,7 @@ def plan(
     template: StudyTemplate,
     target: ServerTraits = MYSQL,
     durability: Durability = Durability.D0,
-    circumstances: Circumstances | None = None,
+    host: HostFacts | None = None,
     files: tuple[tuple[str, bytes], ...] = (),
 ) -> list[PlannedCandidate]:
     return plan_candidates(
@@ -51,7 +51,7 @@ def plan(
         target,
         resources=RESOURCES,
         durability=durability,
-        circumstances=circumstances or Circumstances(),
+        host=host or HostFacts(),
     )
 
 
@@ -141,7 +141,7 @@ def test_a_redo_log_elsewhere_makes_another_candidate_of_the_same_knobs() -> Non
 def test_a_variant_that_cannot_be_had_keeps_where_its_log_is(tmp_path: Path) -> None:
     text = VARIANTS.replace("25 % of memory}", "400 % of memory}, logs_with_data: true")
     template = template_with(tmp_path, f"needs_log_device: true\n{text}")
-    memory = plan(template, circumstances=Circumstances(memory_budget_bytes=8 << 30))[1]
+    memory = plan(template, host=HostFacts(memory_budget_bytes=8 << 30))[1]
     assert memory.left_out
     assert memory.logs_with_data
 
@@ -170,8 +170,8 @@ variants:
 
 
 def test_without_direct_io_its_variants_are_left_out() -> None:
-    circumstances = Circumstances(direct_io=False)
-    planned = plan(load_template("flush-method"), circumstances=circumstances)
+    host = HostFacts(direct_io=False)
+    planned = plan(load_template("flush-method"), host=host)
     left_out = {one.name: one.left_out for one in planned if one.left_out}
     assert set(left_out) == {"o-direct"}
     assert "does not support O_DIRECT" in left_out["o-direct"]
@@ -179,8 +179,8 @@ def test_without_direct_io_its_variants_are_left_out() -> None:
 
 def test_a_value_that_no_server_takes_is_left_out_with_the_gates_words(tmp_path: Path) -> None:
     huge = VARIANTS.replace("25 % of memory", "400 % of memory")
-    circumstances = Circumstances(memory_budget_bytes=8 << 30)
-    planned = plan(template_with(tmp_path, huge), circumstances=circumstances)
+    host = HostFacts(memory_budget_bytes=8 << 30)
+    planned = plan(template_with(tmp_path, huge), host=host)
     assert [one.name for one in planned if one.left_out] == ["memory"]
     assert "memory" in planned[1].left_out
 

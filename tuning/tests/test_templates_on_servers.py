@@ -12,8 +12,8 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import running_server
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.readback import differences
-from tuning.configs.presets.candidates import plan_candidates
+from tuning.configs.candidates import plan_candidates
+from tuning.configs.effective.readback import differences
 from tuning.study_templates import load_template
 
 RESOURCES = HostResources(8 * 1024**3, 2, data_bytes=1000 * 1024**2)

@@ -7,10 +7,12 @@ import pytest
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits, parse_version
-from tuning.configs.gate.check import check_knobs, durability_of
+from tuning.configs.effective.durability import durability_of
+from tuning.configs.gate.check import check_knobs
 from tuning.configs.notes import Action
 from tuning.configs.presets.loader import load_preset, preset_names
-from tuning.configs.translation.translate import Translation, translate, translate_knobs
+from tuning.configs.translation.outcome import ANY_VERSION
+from tuning.configs.translation.translate import Translation, translate_knobs
 
 SERVERS = [
     "mysql 5.7.42",
@@ -36,7 +38,9 @@ def traits(server: str) -> ServerTraits:
 
 
 def translated(preset: str, server: str, durability: Durability = Durability.D0) -> Translation:
-    return translate(load_preset(preset), traits(server), durability=durability)
+    published = load_preset(preset)
+    origin = published.written_for or ANY_VERSION
+    return translate_knobs(published.knobs, origin, traits(server), durability=durability)
 
 
 def actions(translation: Translation) -> dict[str, Action]:

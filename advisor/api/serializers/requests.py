@@ -22,8 +22,8 @@ from advisor.pages.new_study.devices import MOST_DEVICES
 from benchmarks.inventory.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.candidates import LONGEST_NAME
 from tuning.configs.files.cnf import MOST_CONFIG_BYTES
-from tuning.configs.presets.candidates import LONGEST_NAME
 from tuning.export import ExportRequest
 from tuning.studies.request import LARGEST, MOST_MINUTES, StudyRequest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.wording.checks import summary_of
-from tuning.configs.files.imports import ImportedLine
+from tuning.configs.gate.report import ImportedLine
 from tuning.configs.notes import Action, Note
 from tuning.errors import Problem
 from tuning.studies.check import CheckedText

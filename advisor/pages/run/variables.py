@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.models import Run
-from tuning.configs.gate.readback import differences, effective_values
+from tuning.configs.effective.readback import differences, effective_values
 from tuning.results.evidence import traits_of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from advisor.pages.check.report import MOST_LINES
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.safety import losses
+from tuning.configs.effective.durability import losses
 from tuning.configs.gate.stages import Stage
 from tuning.models import Candidate
 

@@ -1,1 +1,1 @@
-"""A my.cnf as it comes: read, looked up, told line by line."""
+"""A my.cnf as it comes: read line by line (`cnf`), each line with the knob it means (`lookup`)."""

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.values import printable
 from tuning.errors import InvalidConfig, Problem
 
 #: The largest my.cnf that is read, wherever it comes from: a file, a form, the API.
 MOST_CONFIG_BYTES = 256 * 1024
-LONGEST_LINE = 4095
+MAX_LINE_BYTES = 4095
+_MAX_SHOWN = 60
 _BLANKS = " \t\r\f\v"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
 _VERSIONED = re.compile(r"(mysqld|mariadb|mariadbd)-[0-9]+\.[0-9]+")
@@ -135,9 +137,9 @@ class _Parser:
         for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
             if b"\x00" in raw:
                 self._problem(number, "", "holds a NUL byte")
-            elif len(raw) > LONGEST_LINE:
+            elif len(raw) > MAX_LINE_BYTES:
                 self._problem(
-                    number, "", f"longer than {LONGEST_LINE} bytes, where the server cuts"
+                    number, "", f"longer than {MAX_LINE_BYTES} bytes, where the server cuts"
                 )
             else:
                 try:
@@ -150,13 +152,17 @@ class _Parser:
             return
         if line[0] == "!":
             self._problem(
-                number, _shown(line.split()[0]), "other files are not read; paste their lines"
+                number,
+                line.split()[0],
+                "other files are not read; paste their lines",
             )
         elif line[0] == "[":
             self._read_group(number, line)
         elif self._group is None:
             self._problem(
-                number, _shown(line), "stands before the first group; add [mysqld] above"
+                number,
+                line,
+                "stands before the first group; add [mysqld] above",
             )
         elif self._reads(self._group):
             self._read_option(number, line)
@@ -166,7 +172,7 @@ class _Parser:
         # Servers cut the blanks behind the name only: [ mysqld] is a group that nobody reads.
         self._group = name.rstrip(_BLANKS)
         if not bracket:
-            self._problem(number, _shown(line), "the ] of the group is missing")
+            self._problem(number, line, "the ] of the group is missing")
         elif not self._reads(self._group):
             self._skipped.append((number, self._group))
 
@@ -174,7 +180,7 @@ class _Parser:
         text, closed = without_comment(line)
         name, equals, value = (part.strip(_BLANKS) for part in text.partition("="))
         if not closed:
-            self._problem(number, _shown(name), "a quote is not closed")
+            self._problem(number, name, "a quote is not closed")
         elif not name:
             self._problem(number, "", "a value without a name")
         else:
@@ -189,13 +195,7 @@ class _Parser:
             )
 
     def _problem(self, line: int, name: str, reason: str) -> None:
-        self._problems.append(Problem(self._source, line, name, reason))
-
-
-def _shown(text: str) -> str:
-    """A part of a line for a message: not too long, and nothing that a terminal would obey."""
-    short = text if len(text) <= 60 else text[:57] + "..."
-    return short if short.isprintable() else repr(short)
+        self._problems.append(Problem(self._source, line, printable(name, _MAX_SHOWN), reason))
 
 
 def without_comment(line: str) -> tuple[str, bool]:

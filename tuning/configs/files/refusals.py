@@ -10,9 +10,9 @@ import re
 from tuning.catalogue.target import ServerTraits
 
 _OWN = "the advisor sets this itself for every run; delete this line"
-_PATH = "names a file or directory, and the advisor places files itself; delete this line"
+PATH = "names a file or directory, and the advisor places files itself; delete this line"
 _CODE = "loads or runs code, which no config may do; delete this line"
-_STUDY = "binary logging is chosen for the whole study, not by one config; delete this line"
+STUDY = "binary logging is chosen for the whole study, not by one config; delete this line"
 _ACCESS = "decides who may reach the server, and the advisor sets that itself; delete this line"
 _REPLICA = "belongs to replication or clustering, which is not measured; delete this line"
 _PREFIX = "sets a limit, not a value; set the knob itself"
@@ -25,7 +25,7 @@ _NAMES = {
         mysqlx_port mysqlx_socket name_resolve networking open_files_limit persisted_globals_load
         pid_file port secure_file_priv server_id socket ssl tls_version tmpdir user
     """,
-    _PATH: """
+    PATH: """
         aria_log_dir_path chroot general_log_file innodb_data_file_path innodb_data_home_dir
         innodb_directories innodb_redo_log_archive_dirs innodb_tmpdir keyring_file_data log
         log_slow_queries relay_log relay_log_index slow_query_log_file
@@ -34,7 +34,7 @@ _NAMES = {
         allow_suspicious_udfs audit_log component early_plugin_load init_connect init_file
         init_replica init_slave plugin_dir plugin_load plugin_load_add
     """,
-    _STUDY: "log_bin_basename log_bin_index",
+    STUDY: "log_bin_basename log_bin_index",
     _ACCESS: """
         authentication_policy auto_generate_certs default_authentication_plugin grant_tables
         mysql_native_password old_passwords require_secure_transport
@@ -45,7 +45,7 @@ _PATTERNS = (
     (_CODE, r"(early_)?plugin_.*|.*_plugin|wsrep_.*|component_.*|init_(file|connect).*"),
     (_ACCESS, r"ssl_.*|tls_.*|admin_.*|caching_sha2_.*|sha256_.*"),
     (_REPLICA, r"(slave|replica|replicate|master|source|group_replication|relay|rpl)_.*"),
-    (_PATH, r".*_(file|path|dir|dirs|directory|filename|basename)"),
+    (PATH, r".*_(file|path|dir|dirs|directory|filename|basename)"),
     (_PREFIX, r"maximum_.*"),
 )
 # fmt: on

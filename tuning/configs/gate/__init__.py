@@ -1,1 +1,1 @@
-"""Whether a config may run, and what the server will make of it."""
+"""Whether a config may run: `check` asks values and rules, `stages` adds what the server says."""

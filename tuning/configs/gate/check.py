@@ -1,48 +1,88 @@
 """The gate: only knobs of the catalogue, with values the target really takes, get through.
 
 These are its first two stages (names, types, units, ranges, version, durability; rules across
-knobs). What the server itself makes of a config is found by a trial start and read back
-(`benchmarks.servers.trial`, `tuning.configs.gate.readback`, `tuning.configs.gate.stages`).
+knobs), told line by line: what was kept, renamed, adjusted, dropped or refused, and why. What the
+server itself makes of a config is found by a trial start and read back
+(`benchmarks.servers.trial`, `tuning.configs.gate.stages`).
+
+Without translation a file is taken as it is or refused; what translation would do is said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.files.cnf import Setting
-from tuning.configs.files.imports import ImportReport, import_settings
-from tuning.configs.gate.circumstances import UNKNOWN, Circumstances
-from tuning.configs.gate.safety import (
-    durability_of as durability_of,  # part of the gate's interface
-)
-from tuning.configs.notes import Note
-from tuning.errors import InvalidConfig, Problem
+from tuning.configs.effective.durability import too_unsafe
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.host import UNKNOWN, HostFacts
+from tuning.configs.files.cnf import Setting, older_group, scan_cnf, server_group
+from tuning.configs.files.lookup import Read, Reader
+from tuning.configs.gate.remarks import remarks
+from tuning.configs.gate.report import ImportedLine, ImportReport, Passage, in_order, shown_name
+from tuning.configs.gate.rules import broken_rules
+from tuning.configs.gate.workload import fit_to_workload
+from tuning.configs.notes import Action, Note
+from tuning.configs.translation.outcome import Origin, SettingOutcome
+from tuning.configs.translation.settle import settle, translated_redo
+from tuning.errors import Problem
 
 
-@dataclass(frozen=True)
-class Checked:
-    """Normalised knobs (lower case, bytes as numbers, ON/OFF) and what is worth knowing."""
-
-    knobs: dict[str, str]
-    notes: tuple[Note, ...] = ()
-
-
-def check(
-    settings: Iterable[Setting],
+def import_cnf(
+    data: bytes,
+    source: str,
     target: ServerTraits,
     *,
-    source: str = "my.cnf",
+    translate_from: Origin | None = None,
     durability: Durability = Durability.D0,
-    circumstances: Circumstances = UNKNOWN,
-) -> Checked:
-    """Check the settings of a my.cnf; raises InvalidConfig with every problem found."""
+    host: HostFacts = UNKNOWN,
+) -> ImportReport:
+    """Read the bytes of a my.cnf for a server; never raises, whatever they are.
+
+    `translate_from` is the server that the file was written for (ANY_VERSION: an older one, nobody
+    knows which); None takes the file as it is. Values below the study's `durability` are refused
+    either way.
+    """
+    reader = translate_from if isinstance(translate_from, ServerTraits) else target
+    file = scan_cnf(data, source, lambda group: _reads(group, target, translate_from))
+    problems = list(file.problems)
+    if not file.settings and not problems:
+        others = ", ".join(_group(group) for group in file.other_groups[:20])
+        groups = f"; it has only {others}" if others else ""
+        reason = f"sets nothing that {reader} reads{groups}; options go under [mysqld]"
+        problems.append(Problem(source, None, "", reason))
     report = import_settings(
-        settings, target, source=source, durability=durability, circumstances=circumstances
+        file.settings,
+        target,
+        source=source,
+        translate_from=translate_from,
+        durability=durability,
+        host=host,
     )
-    return accepted(report)
+
+    def unread(group: str) -> str:
+        blank = f"; it takes the blank for a part of the name: write {_group(group.strip())}"
+        return f"a group that {reader} does not read{blank if group != group.strip() else ''}"
+
+    lines = [
+        *(ImportedLine(p.line or 0, p.name, None, Action.REFUSED, (), p.reason) for p in problems),
+        *(
+            ImportedLine(n, _group(g), None, Action.DROPPED, (), unread(g))
+            for n, g in file.skipped
+        ),
+        *report.lines,
+    ]
+    groups_left = [
+        Note(_group(group), Action.DROPPED, unread(group)) for group in file.other_groups
+    ]
+    return replace(
+        report,
+        lines=tuple(sorted(lines, key=lambda line: line.line)),
+        notes=(*groups_left, *report.notes),
+        value_problems=in_order([*problems, *report.value_problems]),
+    )
 
 
 def check_knobs(
@@ -51,47 +91,108 @@ def check_knobs(
     *,
     source: str,
     durability: Durability = Durability.D0,
-    circumstances: Circumstances = UNKNOWN,
-) -> Checked:
-    """The same gate for knobs that come from no file (presets, translations)."""
-    return accepted(
-        report_knobs(
-            knobs, target, source=source, durability=durability, circumstances=circumstances
-        )
-    )
-
-
-def report_knobs(
-    knobs: Mapping[str, str | None],
-    target: ServerTraits,
-    *,
-    source: str,
-    durability: Durability = Durability.D0,
-    circumstances: Circumstances = UNKNOWN,
-    fit: bool = True,
+    host: HostFacts = UNKNOWN,
+    raises_set: bool = False,
 ) -> ImportReport:
-    """What the gate says of knobs that come from no file; never raises."""
-    report = import_settings(
+    """The same gate for knobs that come from no file (presets, translations).
+
+    `raises_set` lets it raise limits that are too low for the workload although they are set.
+    Raises InvalidConfig with every problem found.
+    """
+    return import_settings(
         [Setting(name, value, line=0) for name, value in knobs.items()],
         target,
         source=source,
         durability=durability,
-        circumstances=circumstances,
-        fit=fit,
+        host=host,
+        raises_set=raises_set,
+    ).accepted()
+
+
+def import_settings(
+    settings: Iterable[Setting],
+    target: ServerTraits,
+    *,
+    source: str,
+    translate_from: Origin | None = None,
+    durability: Durability = Durability.D0,
+    host: HostFacts = UNKNOWN,
+    raises_set: bool = False,
+) -> ImportReport:
+    """The same for settings that have been read already; line 0 is that of no file.
+
+    A key that is set twice counts as the server counts it: the last one wins, and a note says so.
+    """
+    reader = Reader(target, translates=translate_from is not None)
+    read = [reader.read(setting) for setting in settings]
+    redo = translated_redo({r.name: r for r in read if r.is_by_name}, translate_from, target)
+    again = _set_again(read)
+    outcomes = [
+        settle(r, translate_from, target, redo, counts=place not in again)
+        for place, r in enumerate(read)
+    ]
+    knobs, holders = _merge(outcomes, again)
+    refused = {place: what for place, what in enumerate(outcomes) if isinstance(what, str)}
+    for name, reason in too_unsafe(knobs, durability, target):
+        refused.setdefault(holders[name], reason)
+    passage = Passage(read, outcomes, again, holders, refused)
+
+    fitted = fit_to_workload(Expected(knobs, target, host), also_set=raises_set)
+    expected = Expected({**knobs, **fitted.knobs}, target, host)
+    line_of = {name: read[place].setting.line or None for name, place in holders.items()}
+    return ImportReport(
+        source=source,
+        target=target,
+        lines=tuple(passage.lines()),
+        knobs=dict(expected.knobs),
+        notes=(*passage.notes(target), *fitted.notes, *remarks(expected)),
+        value_problems=passage.problems(source),
+        rule_problems=in_order(
+            Problem(source, line_of.get(name), name, reason)
+            for name, reason in broken_rules(expected)
+        ),
     )
-    return replace(
-        report,
-        value_problems=tuple(map(_without_line, report.value_problems)),
-        rule_problems=tuple(map(_without_line, report.rule_problems)),
-    )
 
 
-def accepted(report: ImportReport) -> Checked:
-    """The knobs of a report; raises InvalidConfig when it has problems."""
-    if report.problems:
-        raise InvalidConfig(report.problems)
-    return Checked(report.knobs, report.notes)
+def _reads(group: str, target: ServerTraits, origin: Origin | None) -> bool:
+    """Which groups count: those that the server read which the file was written for."""
+    if origin is None:
+        return server_group(group, target)
+    if isinstance(origin, ServerTraits):
+        return server_group(group, origin)
+    return older_group(group, target)
 
 
-def _without_line(problem: Problem) -> Problem:
-    return replace(problem, line=None)
+def _set_again(read: list[Read]) -> dict[int, int]:
+    """For each setting whose knob is set again, the place of the last one, which counts.
+
+    It counts as well where it is dropped: the server that the file was for had that value.
+    """
+    last = {one.name: place for place, one in enumerate(read)}
+    return {place: last[one.name] for place, one in enumerate(read) if last[one.name] != place}
+
+
+def _merge(
+    outcomes: list[SettingOutcome | str], again: Mapping[int, int]
+) -> tuple[dict[str, str], dict[str, int]]:
+    """The knobs of the config and the place of the setting that each comes from.
+
+    The last line counts, and what is set by its own name counts before what is renamed to it.
+    """
+    knobs: dict[str, str] = {}
+    holders: dict[str, int] = {}
+    for renamed in (True, False):
+        for place, what in enumerate(outcomes):
+            if isinstance(what, str) or (what.action is Action.RENAMED) is not renamed:
+                continue
+            if place in again:
+                continue
+            for name, value in what.became:
+                knobs[name] = value
+                holders[name] = place
+    in_place = sorted(knobs, key=lambda name: holders[name])
+    return {name: knobs[name] for name in in_place}, holders
+
+
+def _group(name: str) -> str:
+    return shown_name(f"[{name}]")

@@ -1,61 +1,57 @@
 """Rules across knobs that the server would otherwise settle in silence, its own way.
 
 A rule that needs to know the host or the workload is silent where that is not known. What is only
-worth a remark is in `tuning.configs.gate.effects`.
+worth a remark is in `tuning.configs.gate.remarks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.circumstances import UNKNOWN
-from tuning.configs.gate.circumstances import (
-    Circumstances as Circumstances,  # it belongs to the rules
-)
-from tuning.configs.gate.expected import Expected
-from tuning.configs.gate.memory import LARGEST_SHARE, largest_cause, memory_need, size
-from tuning.configs.gate.workload import (
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.memory import LARGEST_SHARE, largest_cause, memory_need, size
+from tuning.configs.effective.variables import (
+    CAPACITY,
+    FILES,
+    FLUSH_METHOD,
+    GTID_CONSISTENCY,
+    GTID_MODE,
+    IO_CAPACITY,
+    IO_CEILING,
     MAX_CONNECTIONS,
     MAX_STATEMENTS,
-    connections_needed,
-    statements_needed,
+    SIZE,
+    has_capacity,
 )
-from tuning.configs.translation.redo import CAPACITY, FILES, SIZE, has_capacity
+from tuning.configs.gate.workload import connections_needed, statements_needed
 from tuning.configs.values import readable
 
 Broken = tuple[str, str]
 
-DIRECT_METHODS = frozenset({"O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT"})
-FLUSH_METHOD = "innodb_flush_method"
 _CONCURRENCY = "innodb_thread_concurrency"
 _DEFAULT_PAGE = 16 * 1024
 _LARGEST_REDO_FILES = 512 * 1024**3
 
 
-def broken_rules(
-    knobs: Mapping[str, str], target: ServerTraits, circumstances: Circumstances = UNKNOWN
-) -> list[Broken]:
-    """(name, reason) of every rule that these normalised knobs break."""
-    expected = Expected(knobs, target, circumstances)
+def broken_rules(expected: Expected) -> list[Broken]:
+    """(name, reason) of every rule that the knobs break."""
     return [found for rule in RULES if (found := rule(expected)) is not None]
 
 
 def _io_capacity(expected: Expected) -> Broken | None:
     # Only the ceiling has a plain default nowhere: the server works it out from the capacity.
-    name, ceiling_name = "innodb_io_capacity", "innodb_io_capacity_max"
-    capacity, ceiling = expected.whole(name), expected.knobs.get(ceiling_name)
+    capacity, ceiling = expected.whole(IO_CAPACITY), expected.knobs.get(IO_CEILING)
     if capacity is None or ceiling is None or capacity <= int(ceiling):
         return None
-    if name in expected.knobs:
+    if IO_CAPACITY in expected.knobs:
         return (
-            ceiling_name,
-            f"{ceiling} is below {name} = {capacity}, which the server would lower",
+            IO_CEILING,
+            f"{ceiling} is below {IO_CAPACITY} = {capacity}, which the server would lower",
         )
     return (
-        ceiling_name,
-        f"{ceiling} is below {name}, which is {capacity} on {expected.target} by default and "
-        f"would be lowered; set {name} too",
+        IO_CEILING,
+        f"{ceiling} is below {IO_CAPACITY}, which is {capacity} on {expected.target} by default "
+        f"and would be lowered; set {IO_CAPACITY} too",
     )
 
 
@@ -100,15 +96,15 @@ def _redo_files(expected: Expected) -> Broken | None:
 
 
 def _gtid(expected: Expected) -> Broken | None:
-    mode, enforced = "gtid_mode", "enforce_gtid_consistency"
-    if expected.text(mode) != "ON" or expected.text(enforced) == "ON":
+    if not expected.breaks_gtid():
         return None
-    if mode in expected.knobs:
-        return mode, f"ON needs {enforced} = ON, or the server does not start"
+    if GTID_MODE in expected.knobs:
+        return GTID_MODE, f"ON needs {GTID_CONSISTENCY} = ON, or the server does not start"
     return (
-        enforced,
-        f"{expected.knobs[enforced]} does not go with {mode} = ON, the default of "
-        f"{expected.target}: the server does not start; leave it out, or set {mode} = OFF too",
+        GTID_CONSISTENCY,
+        f"{expected.knobs[GTID_CONSISTENCY]} does not go with {GTID_MODE} = ON, the default of "
+        f"{expected.target}: the server does not start; leave it out, or set {GTID_MODE} = OFF "
+        "too",
     )
 
 
@@ -118,7 +114,7 @@ def _statement_log(expected: Expected) -> Broken | None:
     if (
         expected.text("binlog_format") == "STATEMENT"
         and isolation in ("READ-COMMITTED", "READ-UNCOMMITTED")
-        and expected.circumstances.binary_log is not False
+        and expected.host.binary_log is not False
     ):
         name = "binlog_format" if "binlog_format" in expected.knobs else "transaction_isolation"
         return (
@@ -152,8 +148,8 @@ def _concurrency(expected: Expected) -> Broken | None:
 
 def _memory(expected: Expected) -> Broken | None:
     budget, connections = (
-        expected.circumstances.memory_budget_bytes,
-        expected.circumstances.connections or 0,
+        expected.host.memory_budget_bytes,
+        expected.host.connections or 0,
     )
     need = memory_need(expected)
     if budget is None or need is None or need.total(connections) <= budget * LARGEST_SHARE:
@@ -166,36 +162,36 @@ def _memory(expected: Expected) -> Broken | None:
 
 
 def _connections(expected: Expected) -> Broken | None:
-    needed, allowed = connections_needed(expected.circumstances), expected.whole(MAX_CONNECTIONS)
+    needed, allowed = connections_needed(expected.host), expected.whole(MAX_CONNECTIONS)
     if needed is None or allowed is None or allowed >= needed:
         return None
     return (
         MAX_CONNECTIONS,
-        f"{allowed} is too low: the workload opens {expected.circumstances.connections} "
-        f"connections and the advisor {needed - (expected.circumstances.connections or 0)} more",
+        f"{allowed} is too low: the workload opens {expected.host.connections} "
+        f"connections and the advisor {needed - (expected.host.connections or 0)} more",
     )
 
 
 def _statements(expected: Expected) -> Broken | None:
-    needed, allowed = statements_needed(expected.circumstances), expected.whole(MAX_STATEMENTS)
+    needed, allowed = statements_needed(expected.host), expected.whole(MAX_STATEMENTS)
     if needed is None or allowed is None or allowed >= needed:
         return None
     return (
         MAX_STATEMENTS,
-        f"{allowed} is too low: {expected.circumstances.connections} connections prepare "
+        f"{allowed} is too low: {expected.host.connections} connections prepare "
         f"up to {needed} statements",
     )
 
 
 def _direct_io(expected: Expected) -> Broken | None:
-    method = expected.knobs.get(FLUSH_METHOD)
-    if method in DIRECT_METHODS and expected.circumstances.direct_io is False:
-        return (
-            FLUSH_METHOD,
-            f"{method} is not supported by the file system of this device; the server would go "
-            "on without it",
-        )
-    return None
+    method = expected.unsupported_flush()
+    if method is None or FLUSH_METHOD not in expected.knobs:
+        return None
+    return (
+        FLUSH_METHOD,
+        f"{method} is not supported by the file system of this device; the server would go "
+        "on without it",
+    )
 
 
 Rule = Callable[[Expected], Broken | None]

@@ -1,20 +1,22 @@
 """The gate as its four stages, each with its result: for a study's preparation and for pages.
 
-Values and rules come from the import report (`tuning.configs.files.imports`,
-`tuning.configs.gate.check`), the part of the server from a trial start
-(`benchmarks.servers.trial`). Nothing here starts anything.
+Values and rules are asked when a config is read (`tuning.configs.gate.check`), the server at a
+trial start (`benchmarks.servers.trial`). Nothing here starts anything.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 from benchmarks.errors import RunFailed
 from benchmarks.servers.trial import Trial
-from tuning.configs.files.imports import ImportReport
-from tuning.configs.gate.readback import Difference, differences
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.readback import Difference, differences
+from tuning.configs.gate.report import ImportReport
 from tuning.configs.notes import Note
 from tuning.errors import Problem
 
@@ -50,50 +52,52 @@ class StageResult:
         """Whether it was asked and found nothing wrong."""
         return self.reached and not self.problems
 
+    def document(self) -> dict[str, Any]:
+        """The result as it is stored with a candidate."""
+        return {**asdict(self), "passed": self.passed}
 
-def check_in_stages(
-    report: ImportReport, trial: Trial | RunFailed | None = None
+
+def static_stages(report: ImportReport) -> tuple[StageResult, ...]:
+    """The results of values and rules, both of which are always asked."""
+    return (
+        StageResult(Stage.VALUES, problems=report.value_problems, notes=report.notes),
+        StageResult(Stage.RULES, problems=report.rule_problems),
+    )
+
+
+def server_stages(
+    source: str,
+    knobs: Mapping[str, str],
+    target: ServerTraits,
+    trial: Trial | RunFailed,
+    line_of: Mapping[str, int],
 ) -> list[StageResult]:
-    """The four results for one config; `trial` is what `try_config` gave or raised.
+    """The results of a trial start; `trial` is what `try_config` gave or raised.
 
-    None stands for a start that was not made, which leaves the last two stages unreached. Values
-    and rules are both always asked.
+    `line_of` has the lines of the file that the knobs are from, if there is one.
     """
-    values = StageResult(Stage.VALUES, problems=report.value_problems, notes=report.notes)
-    rules = StageResult(Stage.RULES, problems=report.rule_problems)
-    if trial is None:
-        return [values, rules, _unreached(Stage.SERVER), _unreached(Stage.READ_BACK)]
     if isinstance(trial, RunFailed):
         server = StageResult(
             Stage.SERVER,
-            problems=(_start_problem(report, trial),),
+            problems=(_start_problem(source, knobs, trial, line_of),),
             log_tail=trial.log_tail,
             outcome=trial.code,
         )
-        return [values, rules, server, _unreached(Stage.READ_BACK)]
-    found = differences(report.knobs, trial.variables, report.target)
+        return [server, StageResult(Stage.READ_BACK, reached=False)]
+    found = differences(knobs, trial.variables, target)
     return [
-        values,
-        rules,
         StageResult(Stage.SERVER, log_tail=trial.log_tail, seconds=trial.seconds),
         StageResult(Stage.READ_BACK, differences=tuple(found)),
     ]
 
 
-def _unreached(stage: Stage) -> StageResult:
-    return StageResult(stage, reached=False)
-
-
-def _start_problem(report: ImportReport, failure: RunFailed) -> Problem:
+def _start_problem(
+    source: str, knobs: Mapping[str, str], failure: RunFailed, line_of: Mapping[str, int]
+) -> Problem:
     """What the server said, with the line of the knob that it named."""
     said = f"{failure}\n{failure.log_tail}".lower().replace("-", "_")
     words = set(re.findall(r"[a-z_][a-z0-9_]+", said))
-    named = [name for name in report.knobs if name in words]
+    named = [name for name in knobs if name in words]
     if len(named) != 1:
-        return Problem(report.source, None, "", str(failure))
-    lines = [
-        line.line
-        for line in report.lines
-        if line.line and named[0] in (line.name, *(name for name, _ in line.became))
-    ]
-    return Problem(report.source, lines[-1] if lines else None, named[0], str(failure))
+        return Problem(source, None, "", str(failure))
+    return Problem(source, line_of.get(named[0]), named[0], str(failure))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.circumstances import Circumstances
-from tuning.configs.gate.expected import Expected
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.variables import MAX_CONNECTIONS, MAX_STATEMENTS
 from tuning.configs.notes import Action, Note
 
-MAX_CONNECTIONS = "max_connections"
-MAX_STATEMENTS = "max_prepared_stmt_count"
 #: Connections of ours beside the driver's: telemetry, the check of the server, a spare one.
 OWN_CONNECTIONS = 5
 #: What is left free where we choose the limit ourselves.
@@ -28,37 +25,31 @@ class Fitted:
     notes: tuple[Note, ...]
 
 
-def connections_needed(circumstances: Circumstances) -> int | None:
+def connections_needed(host: HostFacts) -> int | None:
     """The smallest max_connections that the workload can do with."""
-    if circumstances.connections is None:
+    if host.connections is None:
         return None
-    return circumstances.connections + OWN_CONNECTIONS
+    return host.connections + OWN_CONNECTIONS
 
 
-def statements_needed(circumstances: Circumstances) -> int | None:
+def statements_needed(host: HostFacts) -> int | None:
     """The smallest max_prepared_stmt_count that the workload can do with."""
-    if circumstances.connections is None:
+    if host.connections is None:
         return None
-    return circumstances.connections * STATEMENTS_PER_CONNECTION
+    return host.connections * STATEMENTS_PER_CONNECTION
 
 
-def fit_to_workload(
-    knobs: Mapping[str, str],
-    target: ServerTraits,
-    circumstances: Circumstances,
-    *,
-    also_set: bool = False,
-) -> Fitted:
+def fit_to_workload(expected: Expected, *, also_set: bool) -> Fitted:
     """Raise limits that are too low for the workload and not set: nobody chose them.
 
     With `also_set` those that are set too: presets were chosen for another workload.
     """
-    expected = Expected(knobs, target, circumstances)
+    knobs, host = expected.knobs, expected.host
     found: dict[str, str] = {}
     notes: list[Note] = []
     wanted = {
-        MAX_CONNECTIONS: (connections_needed(circumstances), HEADROOM - OWN_CONNECTIONS),
-        MAX_STATEMENTS: (statements_needed(circumstances), 1000),
+        MAX_CONNECTIONS: (connections_needed(host), HEADROOM - OWN_CONNECTIONS),
+        MAX_STATEMENTS: (statements_needed(host), 1000),
     }
     for name, (needed, spare) in wanted.items():
         has = expected.whole(name)
@@ -67,7 +58,7 @@ def fit_to_workload(
         found[name] = f"{needed + spare}"
         was = f"{has}" if name in knobs else f"{has} by default"
         detail = (
-            f"{was} is too low for the workload's {circumstances.connections} connections; "
+            f"{was} is too low for the workload's {host.connections} connections; "
             f"raised to {found[name]}"
         )
         notes.append(Note(name, Action.ADJUSTED, detail))

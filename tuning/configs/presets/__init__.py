@@ -1,1 +1,1 @@
-"""Named configs and a template's own, sized to the host: the candidates of a study."""
+"""Named configs as they were published, and a template's own, sized to the host."""

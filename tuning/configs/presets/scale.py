@@ -9,10 +9,11 @@ from tuning.catalogue.knob import Of
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.variables import CAPACITY
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import Preset
 from tuning.configs.presets.scaling import Scaling
-from tuning.configs.translation.redo import CAPACITY, translate_redo
+from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import paper_number, readable
 
 MIB = 1024**2

@@ -1,1 +1,1 @@
-"""Settings carried from one server to another."""
+"""Settings carried to another server: one at a time (`settle`), a whole set (`translate`)."""

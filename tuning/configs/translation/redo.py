@@ -12,24 +12,13 @@ from dataclasses import replace
 
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.variables import CAPACITY, FILES, REDO, SIZE, has_capacity
 from tuning.configs.notes import Action
-from tuning.configs.translation.settled import Origin, Settled
-from tuning.configs.values import readable
+from tuning.configs.translation.outcome import Origin, SettingOutcome
+from tuning.configs.values import LARGEST, readable
 
-CAPACITY_SINCE = (8, 0, 30)
-SIZE, FILES, CAPACITY = NAMES = (
-    "innodb_log_file_size",
-    "innodb_log_files_in_group",
-    "innodb_redo_log_capacity",
-)
-_LARGEST = 2**63 - 1  # what the gate takes as a number
 _OLD_FILES = 2
 _OLD_SIZE = 48 * 1024**2
-
-
-def has_capacity(target: ServerTraits) -> bool:
-    """Whether the server has innodb_redo_log_capacity."""
-    return not target.mariadb and target.version >= CAPACITY_SINCE
 
 
 def translate_redo(
@@ -37,8 +26,8 @@ def translate_redo(
     origin: Origin,
     target: ServerTraits,
     number: Callable[[str], int],
-) -> dict[str, Settled]:
-    """What becomes of the names in NAMES that are set; {} where they mean the same there.
+) -> dict[str, SettingOutcome]:
+    """What becomes of the names in REDO that are set; {} where they mean the same there.
 
     `number` reads a figure and raises ValueError; what it cannot read is left to the caller too.
     """
@@ -51,12 +40,12 @@ def _translate(
     origin: Origin,
     target: ServerTraits,
     number: Callable[[str], int],
-) -> dict[str, Settled]:
+) -> dict[str, SettingOutcome]:
     try:
-        given = {name: number(values[name] or "") for name in NAMES if name in values}
+        given = {name: number(values[name] or "") for name in REDO if name in values}
     except ValueError:
         return {}
-    if any(figure > _LARGEST for figure in given.values()):
+    if any(figure > LARGEST for figure in given.values()):
         return {}
     if CAPACITY in given:
         return _from_capacity(given, target)
@@ -79,16 +68,16 @@ def _translate(
     if one_file:
         half = size // _OLD_FILES
         detail = f"one file of {readable(size)} becomes {_OLD_FILES} of {readable(half)}"
-        return {SIZE: Settled(Action.ADJUSTED, ((SIZE, f"{half}"),), detail)}
+        return {SIZE: SettingOutcome(Action.ADJUSTED, ((SIZE, f"{half}"),), detail)}
     return {}
 
 
-def _within_limits(settled: Settled, target: ServerTraits) -> Settled:
+def _within_limits(settled: SettingOutcome, target: ServerTraits) -> SettingOutcome:
     """The same with sizes that the target takes."""
     became, detail = [], settled.detail
     for name, value in settled.became:
         limits = load_catalogue().knobs[name].limits(target)
-        high = _LARGEST if limits is None else min(int(limits.high), _LARGEST)
+        high = LARGEST if limits is None else min(int(limits.high), LARGEST)
         low = 0 if limits is None else int(limits.low)
         if not low <= int(value) <= high:
             value = f"{low if int(value) < low else high}"
@@ -104,31 +93,31 @@ def _has_one_file(given: Mapping[str, int], origin: Origin, target: ServerTraits
     return target.mariadb and FILES not in given
 
 
-def _from_capacity(given: Mapping[str, int], target: ServerTraits) -> dict[str, Settled]:
+def _from_capacity(given: Mapping[str, int], target: ServerTraits) -> dict[str, SettingOutcome]:
     found = {
-        name: Settled.dropped(f"has no effect beside {CAPACITY}")
+        name: SettingOutcome.dropped(f"has no effect beside {CAPACITY}")
         for name in (SIZE, FILES)
         if name in given
     }
     total = given[CAPACITY]
     if target.mariadb:
         detail = f"{CAPACITY} is called {SIZE} there"
-        found[CAPACITY] = Settled(Action.RENAMED, ((SIZE, f"{total}"),), detail)
+        found[CAPACITY] = SettingOutcome(Action.RENAMED, ((SIZE, f"{total}"),), detail)
     elif not has_capacity(target):
         half = total // _OLD_FILES
         became = ((SIZE, f"{half}"), (FILES, f"{_OLD_FILES}"))
         detail = f"{readable(total)} become {_OLD_FILES} files of {readable(half)}"
-        found[CAPACITY] = Settled(Action.RENAMED, became, detail)
+        found[CAPACITY] = SettingOutcome(Action.RENAMED, became, detail)
     return found
 
 
-def _to_capacity(given: Mapping[str, int], size: int, files: int) -> dict[str, Settled]:
+def _to_capacity(given: Mapping[str, int], size: int, files: int) -> dict[str, SettingOutcome]:
     total = size * files
     text = f"{CAPACITY} = {readable(total)}"
     what = f"{_said(given, files)} of {readable(size)} become" if files > 1 else "is now called"
     first, *rest = [name for name in (SIZE, FILES) if name in given]
-    found = {first: Settled(Action.RENAMED, ((CAPACITY, f"{total}"),), f"{what} {text}")}
-    found |= {name: Settled(Action.RENAMED, (), f"counted in {text}") for name in rest}
+    found = {first: SettingOutcome(Action.RENAMED, ((CAPACITY, f"{total}"),), f"{what} {text}")}
+    found |= {name: SettingOutcome(Action.RENAMED, (), f"counted in {text}") for name in rest}
     return found
 
 
@@ -139,22 +128,22 @@ def _to_one_file(
     target: ServerTraits,
     one_file: bool,
     origin: Origin | None = None,
-) -> dict[str, Settled]:
-    found: dict[str, Settled] = {}
+) -> dict[str, SettingOutcome]:
+    found: dict[str, SettingOutcome] = {}
     if origin is not None and SIZE in given and one_file:
         detail = (
             f"taken as the whole log of a MariaDB; if a MySQL wrote it, it had {_OLD_FILES} files "
             f"of it: write {readable(size * _OLD_FILES)}"
         )
-        return {SIZE: Settled(Action.KEPT, ((SIZE, f"{size}"),), detail)}
+        return {SIZE: SettingOutcome(Action.KEPT, ((SIZE, f"{size}"),), detail)}
     total = size * files
     detail = f"{_said(given, files)} of {readable(size)} become one of {readable(total)}"
     if SIZE in given and not one_file and files > 1:
-        found[SIZE] = Settled(Action.ADJUSTED, ((SIZE, f"{total}"),), detail)
+        found[SIZE] = SettingOutcome(Action.ADJUSTED, ((SIZE, f"{total}"),), detail)
     if FILES in given and SIZE in given:
-        found[FILES] = Settled.dropped(f"{target} has one redo log file")
+        found[FILES] = SettingOutcome.dropped(f"{target} has one redo log file")
     elif FILES in given:
-        found[FILES] = Settled(Action.RENAMED, ((SIZE, f"{total}"),), detail)
+        found[FILES] = SettingOutcome(Action.RENAMED, ((SIZE, f"{total}"),), detail)
     return found
 
 

@@ -1,28 +1,27 @@
 """What the server will make of a config where that is not what it says: remarks, no refusals.
 
-A study ranks what the server really has (`tuning.configs.gate.readback`); this only says it
+A study ranks what the server really has (`tuning.configs.effective.readback`); this only says it
 earlier, and what is set without any effect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
-from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.circumstances import UNKNOWN, Circumstances
-from tuning.configs.gate.expected import (
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.memory import memory_need, size
+from tuning.configs.effective.variables import (
+    CAPACITY,
     CHUNK,
     CLEANERS,
     DEDICATED,
+    FLUSH_METHOD,
     INSTANCES,
+    LOG_BUFFER,
+    MAX_CONNECTIONS,
     POOL,
-    Expected,
 )
-from tuning.configs.gate.memory import LOG_BUFFER, memory_need, size
-from tuning.configs.gate.rules import DIRECT_METHODS, FLUSH_METHOD
-from tuning.configs.gate.workload import MAX_CONNECTIONS
 from tuning.configs.notes import Action, Note
-from tuning.configs.translation.redo import CAPACITY
 from tuning.configs.values import readable
 
 _MOST_CHUNKS = 1000  # MySQL Reference Manual, innodb_buffer_pool_chunk_size
@@ -31,11 +30,8 @@ _SERVERS_OWN_FILES = 10
 Remarks = Iterator[tuple[str, str]]
 
 
-def remarks(
-    knobs: Mapping[str, str], target: ServerTraits, circumstances: Circumstances = UNKNOWN
-) -> list[Note]:
-    """Notes on values that the server will round or ignore, of these normalised knobs."""
-    expected = Expected(knobs, target, circumstances)
+def remarks(expected: Expected) -> list[Note]:
+    """Notes on values that the server will round or ignore."""
     return [
         Note(name, Action.KEPT, detail) for remark in _REMARKS for name, detail in remark(expected)
     ]
@@ -77,7 +73,7 @@ def _dedicated(expected: Expected) -> Remarks:
 
 
 def _all_connections(expected: Expected) -> Remarks:
-    budget, need = expected.circumstances.memory_budget_bytes, memory_need(expected)
+    budget, need = expected.host.memory_budget_bytes, memory_need(expected)
     allowed = expected.knobs.get(MAX_CONNECTIONS)
     if budget is None or need is None or allowed is None or need.total(int(allowed)) <= budget:
         return
@@ -89,7 +85,7 @@ def _all_connections(expected: Expected) -> Remarks:
 
 
 def _open_files(expected: Expected) -> Remarks:
-    limit, connections = expected.circumstances.open_files, expected.whole(MAX_CONNECTIONS)
+    limit, connections = expected.host.open_files, expected.whole(MAX_CONNECTIONS)
     cache = expected.knobs.get("table_open_cache")
     if limit is None or connections is None:
         return
@@ -103,7 +99,7 @@ def _open_files(expected: Expected) -> Remarks:
 
 
 def _backlog(expected: Expected) -> Remarks:
-    backlog, connections = expected.knobs.get("back_log"), expected.circumstances.connections
+    backlog, connections = expected.knobs.get("back_log"), expected.host.connections
     if backlog is not None and connections is not None and int(backlog) < connections:
         yield (
             "back_log",
@@ -122,10 +118,8 @@ def _log_buffer(expected: Expected) -> Remarks:
 
 
 def _direct_io(expected: Expected) -> Remarks:
-    if FLUSH_METHOD in expected.knobs or expected.circumstances.direct_io is not False:
-        return
-    default = expected.text(FLUSH_METHOD)
-    if default in DIRECT_METHODS:
+    default = expected.unsupported_flush()
+    if default is not None and FLUSH_METHOD not in expected.knobs:
         yield (
             FLUSH_METHOD,
             f"is {default} by default, which the device's file system does not support: the "
@@ -153,7 +147,7 @@ def _idle(expected: Expected) -> Remarks:
         expected.text("query_cache_type") in ("OFF", "0")
     ):
         yield "query_cache_size", "takes memory without effect while query_cache_type is OFF"
-    if expected.circumstances.binary_log is False:
+    if expected.host.binary_log is False:
         for name in expected.knobs:
             if name == "sync_binlog" or name.startswith("binlog_"):
                 yield name, "has no effect: this study runs without the binary log"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Circumstances:
+class HostFacts:
     """Where and under what load a config will run; None is unknown.
 
     `memory_budget_bytes` is what the server may use of the host (a control group's limit counts),
@@ -24,4 +24,4 @@ class Circumstances:
     binary_log: bool | None = None
 
 
-UNKNOWN = Circumstances()
+UNKNOWN = HostFacts()

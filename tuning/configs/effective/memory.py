@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuning.configs.gate.expected import MIB, POOL, Expected
+from tuning.configs.effective.expected import MIB, Expected
+from tuning.configs.effective.variables import LOG_BUFFER, POOL
 
 #: What the driver, the system and the rest of the server need of the budget is the other part.
 LARGEST_SHARE = 0.85
-LOG_BUFFER = "innodb_log_buffer_size"
 # Buffers of one connection and their defaults where the catalogue has none; each at most once in
 # the workload's statements. Source: MySQL Reference Manual, "How MySQL Uses Memory".
 _PER_CONNECTION = {

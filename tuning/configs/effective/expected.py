@@ -10,16 +10,25 @@ from collections.abc import Mapping
 
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.circumstances import UNKNOWN, Circumstances
-from tuning.configs.translation.redo import CAPACITY, FILES, SIZE, has_capacity
+from tuning.configs.effective.host import UNKNOWN, HostFacts
+from tuning.configs.effective.variables import (
+    CAPACITY,
+    CHUNK,
+    DEDICATED,
+    DIRECT_METHODS,
+    FILES,
+    FLUSH_METHOD,
+    GTID_CONSISTENCY,
+    GTID_MODE,
+    INSTANCES,
+    POOL,
+    SIZE,
+    has_capacity,
+)
+from tuning.configs.values import fixed_default
 
 MIB = 1024**2
 GIB = 1024**3
-POOL = "innodb_buffer_pool_size"
-INSTANCES = "innodb_buffer_pool_instances"
-CHUNK = "innodb_buffer_pool_chunk_size"
-CLEANERS = "innodb_page_cleaners"
-DEDICATED = "innodb_dedicated_server"
 _ONE_INSTANCE_BELOW = GIB
 _MARIADB_FIXED_CHUNKS = (10, 8, 0)  # from then on they depend on the pool
 _MARIADB_WITHOUT_CHUNKS = (10, 11, 12)
@@ -32,19 +41,18 @@ class Expected:
         self,
         knobs: Mapping[str, str],
         target: ServerTraits,
-        circumstances: Circumstances = UNKNOWN,
+        host: HostFacts = UNKNOWN,
     ) -> None:
         self.knobs = knobs
         self.target = target
-        self.circumstances = circumstances
+        self.host = host
 
     def text(self, name: str) -> str | None:
         """The value asked for, else the default where that is a plain value."""
         if name in self.knobs:
             return self.knobs[name]
         knob = load_catalogue().get(name)
-        default = knob.default(self.target) if knob and knob.exists_in(self.target) else None
-        return default if isinstance(default, str) else None
+        return fixed_default(knob, self.target) if knob else None
 
     def number(self, name: str) -> float | None:
         """The same as a number."""
@@ -63,11 +71,20 @@ class Expected:
         """Whether the server sizes itself to the host."""
         return self.knobs.get(DEDICATED) == "ON"
 
+    def unsupported_flush(self) -> str | None:
+        """The flush method, where the device's file system is known to have no direct I/O."""
+        method = self.text(FLUSH_METHOD)
+        return method if self.host.direct_io is False and method in DIRECT_METHODS else None
+
+    def breaks_gtid(self) -> bool:
+        """Whether GTIDs are on without what they need: the server does not start then."""
+        return self.text(GTID_MODE) == "ON" and self.text(GTID_CONSISTENCY) != "ON"
+
     def pool(self) -> int | None:
         """Bytes of buffer pool, rounded as the server rounds them."""
         asked = self.whole(POOL)
         if POOL not in self.knobs and self.dedicated():
-            memory = self.circumstances.host_memory_bytes
+            memory = self.host.host_memory_bytes
             if memory is None:
                 return None
             asked = 128 * MIB if memory < GIB else memory // 2
@@ -84,7 +101,7 @@ class Expected:
             return asked
         if self.target.version < (8, 4, 0):
             return 8
-        cpus = self.circumstances.logical_cpus
+        cpus = self.host.logical_cpus
         chunk = self.whole(CHUNK)
         if cpus is None or chunk is None:
             return None
@@ -100,7 +117,7 @@ class Expected:
             size, files = self.whole(SIZE), self.whole(FILES)
             return None if size is None or files is None else size * files
         if CAPACITY not in self.knobs and self.dedicated():
-            cpus = self.circumstances.logical_cpus
+            cpus = self.host.logical_cpus
             if cpus is None or self.target.version < (8, 4, 0):
                 return None
             return max(1, min(cpus // 2, 16)) * GIB

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.expected import DEDICATED
+from tuning.configs.effective.variables import DEDICATED, FLUSH_METHOD
 
-_FLUSH_METHOD = "innodb_flush_method"
 _CHOSEN_BY_DEDICATED = "O_DIRECT_NO_FSYNC"
 _CHOOSES_NO_METHOD_SINCE = (8, 4, 0)
 
@@ -30,7 +29,7 @@ def too_unsafe(
         (
             name,
             f"{knobs[name]} gives up {loses}: class {given}, but this study is {allowed}"
-            + (f"; set {_FLUSH_METHOD} = O_DIRECT" if name == DEDICATED else ""),
+            + (f"; set {FLUSH_METHOD} = O_DIRECT" if name == DEDICATED else ""),
         )
         for name, (given, loses) in losses(knobs, target).items()
         if given > allowed
@@ -45,7 +44,7 @@ def leaves_out_fsync(knobs: Mapping[str, str], target: ServerTraits) -> bool:
     """
     return (
         knobs.get(DEDICATED) == "ON"
-        and _FLUSH_METHOD not in knobs
+        and FLUSH_METHOD not in knobs
         and not target.mariadb
         and target.version < _CHOOSES_NO_METHOD_SINCE
     )
@@ -78,7 +77,7 @@ def losses(
             if rule.matches(value, knobs):
                 found[name] = (rule.durability, rule.loses)
     if target is not None and leaves_out_fsync(knobs, target):
-        for rule in load_catalogue().knobs[_FLUSH_METHOD].durability:
+        for rule in load_catalogue().knobs[FLUSH_METHOD].durability:
             if rule.matches(_CHOSEN_BY_DEDICATED, knobs):
                 loses = f"{rule.loses} ({target} chooses {_CHOSEN_BY_DEDICATED} with it)"
                 found[DEDICATED] = (rule.durability, loses)

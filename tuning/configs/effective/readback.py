@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 
 from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.gate.safety import losses
-from tuning.configs.translation.redo import CAPACITY, FILES, SIZE, has_capacity
+from tuning.configs.effective.durability import losses
+from tuning.configs.effective.variables import CAPACITY, FILES, SIZE, has_capacity
+from tuning.configs.values import canonical, fixed_default, same
 
 _BOOLEANS = {"1": "ON", "0": "OFF", "YES": "ON", "NO": "OFF"}
 
@@ -37,10 +37,8 @@ def effective_values(
     for name in names:
         knob = load_catalogue().get(name)
         if knob is not None and (shown := variables.get(knob.variable(target))) is not None:
-            default = knob.default(target)
-            if not shown and isinstance(default, str):
-                shown = default  # MySQL 5.7 has no word for the default of innodb_flush_method
-            found[name] = _normalised(knob, shown)
+            # MySQL 5.7 has no word for the default of innodb_flush_method.
+            found[name] = _normalised(knob, shown or fixed_default(knob, target) or "")
     return found
 
 
@@ -52,7 +50,7 @@ def differences(
     return [
         Difference(name, requested, effective.get(name))
         for name, requested in knobs.items()
-        if not _same(requested, effective.get(name))
+        if name not in effective or not same(requested, effective[name])
     ]
 
 
@@ -87,7 +85,7 @@ def signature(
     effective = effective_values(names, variables, target)
     if has_capacity(target):
         _put_redo(effective, variables, target, knobs or {})
-    plain = sorted((name, _plain(value)) for name, value in effective.items())
+    plain = sorted((name, canonical(value)) for name, value in effective.items())
     return hashlib.sha256(json.dumps(plain, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -107,23 +105,15 @@ def _put_redo(
     pair: list[int] = []
     for name in (SIZE, FILES):
         effective.pop(name, None)
-        shown, default = variables.get(name), catalogue.knobs[name].default(target)
-        if shown is None or not isinstance(default, str):
+        shown, default = variables.get(name), fixed_default(catalogue.knobs[name], target)
+        if shown is None or default is None:
             continue
         pair.append(int(shown))
         asked = asked or (CAPACITY not in knobs and shown != default)
     if len(pair) < 2 or not asked:
         return
-    if effective.get(CAPACITY) == catalogue.knobs[CAPACITY].default(target):
+    if effective.get(CAPACITY) == fixed_default(catalogue.knobs[CAPACITY], target):
         effective[CAPACITY] = f"{pair[0] * pair[1]}"
-
-
-def _plain(value: str) -> str:
-    """One spelling for values that `_same` takes for the same."""
-    try:
-        return f"{Decimal(value).normalize():f}"
-    except InvalidOperation:
-        return value.lower()
 
 
 def _normalised(knob: Knob, shown: str) -> str:
@@ -132,14 +122,3 @@ def _normalised(knob: Knob, shown: str) -> str:
     if knob.kind is Kind.FLOAT and "." in shown:
         return shown.rstrip("0").rstrip(".")
     return shown
-
-
-def _same(requested: str, effective: str | None) -> bool:
-    if effective is None:
-        return False
-    if requested.lower() == effective.lower():
-        return True
-    try:
-        return Decimal(requested) == Decimal(effective)
-    except InvalidOperation:
-        return False

@@ -32,7 +32,7 @@ RELEASES = tuple(
 
 
 @dataclass(frozen=True)
-class Settled:
+class SettingOutcome:
     """The normalised knobs that come of a setting, and in words why they differ from it."""
 
     action: Action
@@ -40,14 +40,23 @@ class Settled:
     detail: str = ""
 
     @classmethod
-    def kept(cls, name: str, value: str) -> Settled:
+    def kept(cls, name: str, value: str) -> SettingOutcome:
         """Taken as it is, in the server's form."""
         return cls(Action.KEPT, ((name, value),))
 
     @classmethod
-    def dropped(cls, detail: str) -> Settled:
+    def dropped(cls, detail: str) -> SettingOutcome:
         """Left out."""
         return cls(Action.DROPPED, (), detail)
+
+    @classmethod
+    def held(cls, detail: str) -> SettingOutcome:
+        """Left at the server's default, because a preset cannot be corrected."""
+        return cls(Action.HELD, (), detail)
+
+    def renamed(self, detail: str) -> SettingOutcome:
+        """The same, told as another name; what is left out stays so."""
+        return SettingOutcome(Action.RENAMED, self.became, detail) if self.became else self
 
     def in_future(self) -> str:
         """ "would ..." for a message: what translation would do."""

@@ -1,0 +1,224 @@
+"""The candidates of a study: a template's presets, fitted to the server, and the user's files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.durability import leaves_out_fsync
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.host import UNKNOWN, HostFacts
+from tuning.configs.effective.variables import FLUSH_METHOD
+from tuning.configs.gate.check import check_knobs, import_cnf
+from tuning.configs.gate.report import ImportedLine
+from tuning.configs.gate.stages import StageResult, static_stages
+from tuning.configs.notes import Action, Note
+from tuning.configs.presets.loader import Preset, load_preset
+from tuning.configs.presets.scale import scale
+from tuning.configs.presets.variants import cannot_have, variant_preset
+from tuning.configs.translation.outcome import ANY_VERSION, Origin
+from tuning.configs.translation.translate import translate_knobs
+from tuning.errors import InvalidConfig, Problem
+from tuning.study_templates import StudyTemplate, TemplateVariant
+
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True)
+class PlannedCandidate:
+    """One candidate: normalised knobs that passed the gate, where they come from, what was done.
+
+    `notes` has every knob that is not simply kept; `source` is text for people; `lines` tells of
+    a file line by line; `checks` are the stages of the gate that it has passed. `left_out` says
+    why a template's candidate cannot be had on this server: then it has no knobs and is not
+    measured. `logs_with_data` is part of what it is: the same knobs with the redo log elsewhere
+    are another candidate.
+    """
+
+    name: str
+    knobs: Mapping[str, str]
+    source: str
+    is_baseline: bool = False
+    notes: tuple[Note, ...] = ()
+    lines: tuple[ImportedLine, ...] = ()
+    checks: tuple[StageResult, ...] = ()
+    left_out: str = ""
+    logs_with_data: bool = False
+
+
+def plan_candidates(
+    template: StudyTemplate,
+    files: Sequence[tuple[str, bytes]],
+    target: ServerTraits,
+    *,
+    resources: HostResources,
+    durability: Durability = Durability.D0,
+    host: HostFacts = UNKNOWN,
+    translate_from: Origin | None = None,
+) -> list[PlannedCandidate]:
+    """The baseline first, then the template's other candidates, then the files (name, content).
+
+    Presets and variants are sized to `resources` and may be of the template's durability class,
+    files of `durability` only; `translate_from` is for files, see `plan_file`. Variants that the
+    server cannot have are in the list with their `left_out`. Raises InvalidConfig with the
+    problems of all files together, or where the baseline cannot be had.
+    """
+    widest = max(durability, template.durability)
+    planned = [
+        plan_variant(variant, target, resources=resources, durability=widest, host=host)
+        if (variant := template.variants.get(name))
+        else plan_preset(name, target, resources=resources, durability=widest, host=host)
+        for name in template.candidates
+    ]
+    baseline = planned[0] = replace(planned[0], is_baseline=True)
+    if baseline.left_out:
+        raise InvalidConfig([Problem(baseline.name, None, "", baseline.left_out)])
+    for number in range(2, template.copies_of_baseline + 2):
+        name = f"{baseline.name}-{number}"
+        source = f"{baseline.name} under another name, to see the noise"
+        planned.append(replace(baseline, name=name, is_baseline=False, source=source))
+    problems: list[Problem] = []
+    for name, data in files:
+        if name in (candidate.name for candidate in planned):
+            problems.append(Problem(name, None, "", "another candidate has this name"))
+            continue
+        try:
+            planned.append(
+                plan_file(
+                    name,
+                    data,
+                    target,
+                    durability=durability,
+                    host=host,
+                    translate_from=translate_from,
+                )
+            )
+        except InvalidConfig as refused:
+            problems.extend(refused.problems)
+    if problems:
+        raise InvalidConfig(problems)
+    return planned
+
+
+def plan_preset(
+    name: str,
+    target: ServerTraits,
+    *,
+    resources: HostResources,
+    durability: Durability = Durability.D0,
+    host: HostFacts = UNKNOWN,
+) -> PlannedCandidate:
+    """A preset, translated for the target and sized to the resources.
+
+    What the host or the workload at hand cannot have is held or raised with a note. Raises
+    UnknownPreset, and InvalidConfig where it cannot run here at all.
+    """
+    preset = load_preset(name).for_server(target)
+    return _fitted(preset, target, resources, durability, host)
+
+
+def plan_variant(
+    variant: TemplateVariant,
+    target: ServerTraits,
+    *,
+    resources: HostResources,
+    durability: Durability = Durability.D0,
+    host: HostFacts = UNKNOWN,
+) -> PlannedCandidate:
+    """A template's variant, in the way of presets; with `left_out` where it cannot be had here.
+
+    Raises UnknownPreset for its base.
+    """
+    preset = variant_preset(variant, target, resources)
+    try:
+        planned = _fitted(preset, target, resources, durability, host)
+        lost = cannot_have(variant, planned.notes)
+    except InvalidConfig as refused:
+        planned = PlannedCandidate(variant.name, {}, f"{preset.title}. {preset.source}")
+        lost = "; ".join(map(str, refused.problems))
+    planned = replace(planned, logs_with_data=variant.logs_with_data)
+    if not lost:
+        return planned
+    return replace(planned, knobs={}, checks=(), left_out=f"{target} cannot have it ({lost})")
+
+
+def _fitted(
+    preset: Preset,
+    target: ServerTraits,
+    resources: HostResources,
+    durability: Durability,
+    host: HostFacts,
+) -> PlannedCandidate:
+    """Translated, sized and through the gate; raises InvalidConfig."""
+    origin = preset.written_for or ANY_VERSION
+    translation = translate_knobs(preset.knobs, origin, target, durability=durability)
+    scaled = scale(translation.knobs, preset, target, resources)
+    knobs, held = _without_direct_io(scaled.knobs, target, durability, host)
+    report = check_knobs(
+        knobs,
+        target,
+        source=preset.name,
+        durability=durability,
+        host=host,
+        raises_set=True,  # a preset was chosen for another workload
+    )
+    return PlannedCandidate(
+        name=preset.name,
+        knobs=report.knobs,
+        source=f"{preset.title}. {preset.source}",
+        notes=(*translation.notes, *scaled.notes, *held, *report.notes),
+        checks=static_stages(report),
+    )
+
+
+def _without_direct_io(
+    knobs: dict[str, str], target: ServerTraits, durability: Durability, host: HostFacts
+) -> tuple[dict[str, str], list[Note]]:
+    """The knobs of a preset for a file system that may not support direct I/O, and a note."""
+    method = Expected(knobs, target, host).unsupported_flush()
+    if method is None or FLUSH_METHOD not in knobs:
+        return knobs, []
+    why = f"the device's file system does not support {method}"
+    left = {name: value for name, value in knobs.items() if name != FLUSH_METHOD}
+    if durability < Durability.D2 and leaves_out_fsync(left, target):
+        # Left to itself the server would try to do without the fsync as well.
+        left[FLUSH_METHOD] = "fsync"
+        return left, [Note(FLUSH_METHOD, Action.ADJUSTED, f"fsync: {why}")]
+    return left, [Note(FLUSH_METHOD, Action.HELD, f"at the server's default: {why}")]
+
+
+def plan_file(
+    name: str,
+    data: bytes,
+    target: ServerTraits,
+    *,
+    durability: Durability = Durability.D0,
+    host: HostFacts = UNKNOWN,
+    translate_from: Origin | None = None,
+) -> PlannedCandidate:
+    """The user's my.cnf; raises InvalidConfig.
+
+    It is taken as it is, or carried over from the server that it was written for.
+    """
+    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        reason = f"a config needs a name of 1 to {LONGEST_NAME} printable characters"
+        raise InvalidConfig([Problem(repr(name[:LONGEST_NAME]), None, "", reason)])
+    report = import_cnf(
+        data,
+        name,
+        target,
+        translate_from=translate_from,
+        durability=durability,
+        host=host,
+    ).accepted()
+    return PlannedCandidate(
+        name=name,
+        knobs=report.knobs,
+        source="given by the user",
+        notes=report.notes,
+        lines=report.lines,
+        checks=static_stages(report),
+    )

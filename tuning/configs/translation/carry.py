@@ -1,0 +1,164 @@
+"""What becomes of one knob on another server: kept, renamed, brought into range or dropped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tuning.catalogue.knob import Kind, Knob
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.target import ServerTraits
+from tuning.catalogue.timeline import reached
+from tuning.configs.effective.variables import FLUSH_METHOD
+from tuning.configs.notes import Action
+from tuning.configs.translation.absence import why_absent
+from tuning.configs.translation.outcome import (
+    ANY_VERSION,
+    RELEASES,
+    Origin,
+    SettingOutcome,
+    releases,
+)
+from tuning.configs.values import (
+    LARGEST,
+    BadValue,
+    fixed_default,
+    normalise,
+    readable,
+    server_number,
+    usable,
+)
+
+# The same thing under another name; a successor in the catalogue may mean something else.
+_RENAMED = {
+    "innodb_kill_idle_transaction": "kill_idle_transaction",
+    "binlog_group_commit_sync_no_delay_count": "binlog_commit_wait_count",
+    "binlog_commit_wait_count": "binlog_group_commit_sync_no_delay_count",
+    "binlog_group_commit_sync_delay": "binlog_commit_wait_usec",
+    "binlog_commit_wait_usec": "binlog_group_commit_sync_delay",
+}
+_RENAMED_BUT = {
+    "binlog_commit_wait_usec": "; MariaDB waits only while binlog_commit_wait_count is above 0",
+}
+_TRX_COMMIT = "innodb_flush_log_at_trx_commit"
+_PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
+
+def carry_over(
+    knob: Knob,
+    text: str | None,
+    origin: Origin,
+    target: ServerTraits,
+    *,
+    number: Callable[[str], int] | None = None,
+) -> SettingOutcome:
+    """What becomes of one knob on the target; raises BadValue where the value never was one.
+
+    `number` reads figures (default: as a server does) and raises ValueError.
+    """
+    if knob.name == FLUSH_METHOD and text == "":
+        # Empty was buffered I/O in 5.7; leaving it out would give O_DIRECT on newer servers.
+        detail = (
+            "left empty there, which meant buffered I/O with fsync; written out, because "
+            "the default has changed since"
+        )
+        return SettingOutcome(Action.ADJUSTED, ((knob.name, "fsync"),), detail)
+    if not knob.exists_in(target):
+        _check_where_it_was(knob, text, origin, number or server_number)
+        return _absent(knob, text, origin, target)
+    if reached(target.version, knob.facts(target).ignored):
+        return SettingOutcome.dropped(f"{target} accepts it, but without effect")
+    if knob.kind in (Kind.INT, Kind.BYTES) and text:
+        figure = _figure(text, number or server_number)
+        if figure is not None and not knob.values(target):
+            return _in_range(knob, text, figure, target)
+        text = text if figure is None else f"{figure}"
+    try:
+        return SettingOutcome.kept(knob.name, normalise(knob, text, target))
+    except BadValue as bad:
+        if knob.kind is Kind.FLOAT and text and _PLAIN_NUMBER.fullmatch(text):
+            return _in_range(knob, text, float(text), target)
+        if not _was_known(knob, text, origin):
+            raise
+        default = fixed_default(knob, target)
+        at = f" ({default})" if default is not None else ""
+        return SettingOutcome.dropped(f"{bad}; the server's default{at} holds")
+
+
+def _absent(knob: Knob, text: str | None, origin: Origin, target: ServerTraits) -> SettingOutcome:
+    why = why_absent(knob, target)
+    if knob.name == "innodb_checksums" and text is not None:
+        if text.lower() not in ("off", "0", "false"):
+            return SettingOutcome.dropped(f"{why}, which has checksums by default")
+        algorithm = load_catalogue().knobs["innodb_checksum_algorithm"]
+        none = carry_over(algorithm, "none", ANY_VERSION, target)
+        return none.renamed(f"{why} = none")
+    successor = load_catalogue().get(_RENAMED.get(knob.name, ""))
+    if successor is None or not successor.exists_in(target) or text is None:
+        return SettingOutcome.dropped(why)
+    moved = carry_over(successor, text, origin, target)
+    if not moved.became:
+        return moved
+    [(name, value)] = moved.became
+    return moved.renamed(f"is called {name} there ({value}){_RENAMED_BUT.get(name, '')}")
+
+
+def _check_where_it_was(
+    knob: Knob, text: str | None, origin: Origin, number: Callable[[str], int]
+) -> None:
+    """Raise BadValue for what no server takes, though the target has no such knob.
+
+    Left out in silence it would seem to have been fine. Numbers out of the range pass: servers
+    bring them into it.
+    """
+    if knob.kind is Kind.FLAG or (knob.kind in (Kind.INT, Kind.BYTES) and text is not None):
+        if knob.kind is Kind.FLAG or _figure(text or "", number) is not None:
+            return
+    elif knob.kind is Kind.FLOAT and text and _PLAIN_NUMBER.fullmatch(text):
+        return
+    had = [traits for traits in (*releases(origin), *RELEASES) if knob.exists_in(traits)]
+    reason: BadValue | None = None
+    for traits in had:
+        words = knob.values(traits)
+        if text and text.isascii() and text.isdigit() and len(text) < 4 and int(text) < len(words):
+            return  # the place of a word in the list
+        try:
+            normalise(knob, text, traits)
+        except BadValue as bad:
+            reason = reason or bad
+        else:
+            return
+    if reason is not None:
+        raise reason
+
+
+def _in_range(knob: Knob, text: str, value: float, target: ServerTraits) -> SettingOutcome:
+    limits = knob.limits(target)
+    plain = f"{value:.6f}".rstrip("0").rstrip(".") if knob.kind is Kind.FLOAT else f"{value}"
+    if limits is None or limits.low <= value <= limits.high:
+        return SettingOutcome.kept(knob.name, plain)
+    if knob.name == _TRX_COMMIT and value == 3:
+        # MariaDB's 3 is as durable as 1; elsewhere the server would make it 2, which is not.
+        detail = "3 is as durable as 1 there, and other servers would make it 2"
+        return SettingOutcome(Action.ADJUSTED, ((knob.name, "1"),), detail)
+    nearest = limits.low if value < limits.low else limits.high
+    new = f"{nearest:g}" if knob.kind is Kind.FLOAT else f"{int(nearest)}"
+    detail = (
+        f"{text} is outside {readable(limits.low)} to {readable(limits.high)}, "
+        f"where servers make it {new}"
+    )
+    return SettingOutcome(Action.ADJUSTED, ((knob.name, new),), detail)
+
+
+def _was_known(knob: Knob, text: str | None, origin: Origin) -> bool:
+    """Whether a server that the setting may come from takes the value."""
+    known = (traits for traits in releases(origin) if knob.exists_in(traits))
+    return any(usable(knob, text, traits) is not None for traits in known)
+
+
+def _figure(text: str, number: Callable[[str], int]) -> int | None:
+    try:
+        figure = number(text)
+    except ValueError:
+        return None
+    return figure if figure <= LARGEST else None
