@@ -54,6 +54,12 @@ class Study(models.Model):
     conclusions = models.PositiveSmallIntegerField(
         default=1, help_text="how often it is concluded: once more with every extension"
     )
+    extended_by = models.PositiveIntegerField(
+        default=0, help_text="blocks that its last extension asks for on every device and workload"
+    )
+    extended_after = models.PositiveIntegerField(
+        default=0, help_text="the order of its last slot before that extension"
+    )
     durability = models.CharField(
         max_length=2,
         choices=DurabilityClass,

@@ -1,4 +1,4 @@
-"""Racing: after each block, who runs on and whether the study may end.
+"""Racing: after each block, which candidates run on and whether the study may end.
 
 Sound under repeated looks: all looks together may drop the best candidate in `DROP_ALPHA` of
 studies, and end a study too early in `DECIDE_ALPHA`; look number n (from 1) takes the share
@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from math import floor
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,8 @@ from benchmarks.outcomes import Outcome
 from tuning.statistics.compare import ALPHA, Comparison, compare
 from tuning.statistics.data import Observation, table
 from tuning.statistics.fit import Fit, fit
+from tuning.strategy.blocks import blocks_budget, next_block_of
+from tuning.strategy.protocol import Budget, Done, History, Proposal, StopReason
 
 Flags = NDArray[np.bool_]
 
@@ -46,46 +47,48 @@ FAULTS = frozenset(
 )
 
 
-class StopReason(StrEnum):
-    DECIDED = "decided"  # one candidate is left and measurably better than the baseline
-    NONE_LEFT = "none_left"  # no candidate can beat the baseline any more
-    BUDGET = "budget"  # no further block fits
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a study may still spend; None is "no limit". `run_s`: seconds that a run takes."""
-
-    runs_left: int | None = None
-    seconds_left: float | None = None
-    run_s: float | None = None
-
-    def allows(self, runs: int) -> bool:
-        """Whether so many more runs fit."""
-        return self.runs is None or runs <= self.runs
-
-    @property
-    def runs(self) -> int | None:
-        """Runs that still fit, by whichever limit is nearer."""
-        limits = []
-        if self.runs_left is not None:
-            limits.append(self.runs_left)
-        if self.seconds_left is not None and self.run_s:
-            limits.append(floor(self.seconds_left / self.run_s))
-        return min(limits) if limits else None
-
-
 @dataclass(frozen=True)
 class Step:
-    """What to do next: run a block with `run`, or stop.
+    """What one group of candidates does next: run a block with `run`, or stop.
 
-    run: candidates of the next block, the baseline first; it runs twice, as twin 0 and 1.
-    dropped: who leaves now, and why in words; store it and hand it back as `out`.
+    run: candidates of the next block, the baseline first; it runs twice.
+    dropped: which leave now, and why in words; store it and hand it back as `out`.
     """
 
     run: tuple[str, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
     stop: StopReason | None = None
+
+
+@dataclass(frozen=True)
+class Race:
+    """Blocks of those that are still in the race of their group.
+
+    The groups share the blocks. What an extension asks for is measured by those that are left,
+    also where the race is decided.
+    """
+
+    cuts_short: ClassVar[bool] = True
+
+    def propose(self, history: History) -> Proposal | Done:
+        budget = blocks_budget(history)
+        steps = [
+            next_block(
+                group.observations,
+                history.baseline,
+                group.candidates,
+                history.dropped,
+                budget,
+                may_end=not history.owed_blocks,
+            )
+            for group in history.groups
+        ]
+        dropped = {name: reason for step in steps for name, reason in step.dropped.items()}
+        names = {name for step in steps for name in step.run}
+        if names and budget.allows(len(names) + 1):
+            return Proposal(next_block_of(history, names), dropped)
+        reasons = dict.fromkeys(step.stop or StopReason.BUDGET for step in steps)
+        return Done(tuple(reasons), dropped)
 
 
 def drop_alpha(blocks: int) -> float:
@@ -132,11 +135,14 @@ def next_block(
     candidates: Sequence[str],
     out: Mapping[str, str],
     budget: Budget,
+    *,
+    may_end: bool = True,
 ) -> Step:
     """What follows the blocks in `observations`, which are all complete (voided runs repeated).
 
-    `candidates`: all that the study began with. `out`: who left earlier (name to reason); failed
-    ones leave by themselves. Call it after every block, also before the first one.
+    `candidates`: all that the study began with. `out`: which left earlier (name to reason); failed
+    ones leave by themselves. Call it after every block, also before the first one. Without
+    `may_end` a decided race goes on.
     """
     seen = list(observations)
     left = [name for name in candidates if name != baseline and name not in out]
@@ -147,7 +153,7 @@ def next_block(
         worse, over = _look(seen, baseline, candidates, left)
         dropped |= worse
         left = [name for name in left if name not in worse]
-        if over and left:
+        if over and left and may_end:
             return Step(dropped=dropped, stop=StopReason.DECIDED)
     if not left:
         return Step(dropped=dropped, stop=StopReason.NONE_LEFT)
@@ -175,7 +181,7 @@ def _look(
     candidates: Sequence[str],
     left: list[str],
 ) -> tuple[dict[str, str], bool]:
-    """Who is measurably below the leader, and whether that decides the study."""
+    """Which are measurably below the leader, and whether that decides the study."""
     data = table(seen, baseline, candidates)
     blocks = len(data.blocks)
     fitted = fit(data.y, data.treatment)

@@ -1,28 +1,14 @@
-"""Which runs may be cut short, and by what they are judged.
-
-Only candidates in the blocks of a race: there a bound is enough to see who is behind. The
-baseline, its second run and the pairs that confirm a winner are measured to their end.
-"""
+"""Reads by what a run may be cut short: the rows behind `tuning.strategy.early_stop`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
-from benchmarks.measurement.early_stop import CutRule, Hopeless
+from benchmarks.measurement.early_stop import CutRule
 from benchmarks.models import Run, RunState, Sample
 from tuning.models import Slot, SlotPurpose
-from tuning.statistics.early import HOPELESS_SHARE, hopeless
-
-
-@dataclass(frozen=True)
-class _Reference:
-    """A run of the baseline: its commits in each measured second, and its figures."""
-
-    commits: list[int]
-    new_orders: int
-    tpmP: float
+from tuning.strategy.early_stop import Reference, cut_rule
+from tuning.studies.continuation import strategy_of
 
 
 def cut_rule_of(run: Run) -> CutRule | None:
@@ -31,32 +17,12 @@ def cut_rule_of(run: Run) -> CutRule | None:
     It compares with the baseline's runs of the same block, or of the last block that has any.
     """
     slot = Slot.objects.select_related("study", "candidate").filter(run=run).first()
-    if slot is None or not slot.study.races or slot.candidate.is_baseline:
+    if slot is None or slot.candidate.is_baseline or slot.purpose != SlotPurpose.BLOCK:
         return None
-    if slot.purpose != SlotPurpose.BLOCK:
-        return None
-    references = _references(slot)
-    if not references:
-        return None
-    # Both are counted in commits, but one Delivery makes ten of these: their number scatters
-    # more than that of New-Orders, which is what the judgement reckons with.
-    share = sum(one.new_orders for one in references) / sum(sum(one.commits) for one in references)
-    baseline = [_scaled(one.commits, share) for one in references]
-    # The better of the baseline's runs, all of it: the most that can be said for the candidate.
-    at_most = HOPELESS_SHARE * max(one.tpmP for one in references)
-
-    def rule(commits: Sequence[int]) -> Hopeless | None:
-        cut = hopeless(_scaled(commits, share), baseline)
-        return None if cut is None else Hopeless(cut.reason, at_most)
-
-    return rule
+    return cut_rule(_references(slot)) if strategy_of(slot.study).cuts_short else None
 
 
-def _scaled(counts: Sequence[int], factor: float) -> list[float]:
-    return [count * factor for count in counts]
-
-
-def _references(slot: Slot) -> list[_Reference]:
+def _references(slot: Slot) -> list[Reference]:
     measured = Slot.objects.filter(
         study=slot.study,
         device=slot.device,
@@ -73,7 +39,7 @@ def _references(slot: Slot) -> list[_Reference]:
     return []
 
 
-def _reference(run: Run) -> _Reference | None:
+def _reference(run: Run) -> Reference | None:
     """Up to the first second that was not counted; None where nothing was."""
     commits: list[int] = []
     new_orders = 0
@@ -85,4 +51,4 @@ def _reference(run: Run) -> _Reference | None:
         new_orders += orders or 0
     if not any(commits) or run.tpmP is None:
         return None
-    return _Reference(commits, new_orders, run.tpmP)
+    return Reference(commits, new_orders, run.tpmP)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from django.db.models import QuerySet
+
 from benchmarks.models import Device, Run, RunState, Workload
 from tuning.models import Candidate, Slot, SlotPurpose, Study
 from tuning.statistics.confirmation import LEAST_PAIRS
-from tuning.strategy.racing import Budget
+from tuning.strategy.protocol import Budget
 from tuning.study_templates import StudyTemplate
 
 # Until a first run has shown it: what a run takes beside warm-up and measured time, in seconds.
@@ -49,23 +52,56 @@ def arenas(study: Study) -> list[Arena]:
 
 def measurable(study: Study) -> list[Candidate]:
     """The candidates that the gate let through, the baseline first."""
-    found = study.candidates.filter(refusal="", merged_into=None).select_related("config")
+    found = _measurable(study).select_related("config")
     return sorted(found, key=lambda candidate: not candidate.is_baseline)
 
 
+def _measurable(study: Study) -> QuerySet[Candidate]:
+    return study.candidates.filter(refusal="", merged_into=None)
+
+
 def budget(study: Study, arena: Arena, slots: Iterable[Slot]) -> Budget:
-    """What the arena's blocks may still take, by the study's slots with their runs."""
+    """What the arena's blocks took and may still take, by the study's slots with their runs."""
     here = [slot for slot in slots if arena.has(slot)]
-    spent = sum(slot.purpose == SlotPurpose.BLOCK for slot in here)
-    if study.budget_minutes is None:
-        # Who leaves the race leaves his runs to the others; the baseline runs twice.
-        runs = study.blocks * (len(measurable(study)) + 1)
-        return Budget(runs_left=max(runs - spent, 0))
-    share = study.budget_minutes * 60 / len(arenas(study))
+    in_blocks = [slot for slot in here if slot.purpose == SlotPurpose.BLOCK]
     run_s = _run_s(here, arena.workload)
+    spent_s = sum(_spent_s(slot.run, run_s) for slot in in_blocks)
+    if study.budget_minutes is None:
+        # What leaves the race leaves its runs to the others; the baseline runs twice.
+        runs = study.blocks * (_measurable(study).count() + 1)
+        left = max(runs - len(in_blocks), 0)
+        return Budget(runs_left=left, runs_spent=len(in_blocks), seconds_spent=spent_s)
+    share = study.budget_minutes * 60 / len(arenas(study))
     pairs_s = 2 * LEAST_PAIRS * run_s if study.confirms else 0.0
-    spent_s = sum(_spent_s(slot.run, run_s) for slot in here if slot.purpose == SlotPurpose.BLOCK)
-    return Budget(seconds_left=share - pairs_s - spent_s, run_s=run_s)
+    return Budget(
+        seconds_left=share - pairs_s - spent_s,
+        run_s=run_s,
+        runs_spent=len(in_blocks),
+        seconds_spent=spent_s,
+    )
+
+
+def owed_blocks(study: Study, arena: Arena, slots: Iterable[Slot]) -> int:
+    """Blocks of the study's last extension that the arena has not begun yet."""
+    begun = {
+        slot.block
+        for slot in slots
+        if arena.has(slot)
+        and slot.purpose == SlotPurpose.BLOCK
+        and slot.order > study.extended_after
+    }
+    return max(study.extended_by - len(begun), 0)
+
+
+def runs_per_block(study: Study) -> dict[int, int]:
+    """By number of the arena: the runs of a block of those still in its race; 0 without any."""
+    candidates = _measurable(study).count()
+    gone = Counter(study.eliminations.values_list("device_id", "workload_id"))
+    found = {}
+    for place in arenas(study):
+        left = candidates - gone[place.device.pk, place.workload.pk]
+        found[place.number] = left + 1 if left > 1 else 0
+    return found
 
 
 def forecast(study: Study, slots: Sequence[Slot]) -> list[Ahead]:
@@ -73,6 +109,7 @@ def forecast(study: Study, slots: Sequence[Slot]) -> list[Ahead]:
     places = arenas(study)
     begun = [place for place in places if any(place.has(slot) for slot in slots)]
     current = begun[-1].number if begun else 0
+    left = runs_per_block(study) if study.extended_by else {}
     ahead = []
     for place in places:
         here = [slot for slot in slots if place.has(slot)]
@@ -82,7 +119,8 @@ def forecast(study: Study, slots: Sequence[Slot]) -> list[Ahead]:
         if place.number >= current and not confirming:
             more = max(budget(study, place, slots).runs or 0, 0)
             more += 2 * LEAST_PAIRS if study.confirms else 0
-        ahead.append(Ahead(queued + more, _run_s(here, place.workload)))
+        owed = owed_blocks(study, place, slots) * left.get(place.number, 0)
+        ahead.append(Ahead(queued + max(more, owed), _run_s(here, place.workload)))
     return ahead
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Max
 from django.utils import timezone
 
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
@@ -32,9 +32,9 @@ from tuning.configs.effective.variables import REDO
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.strategy.budget import plan
-from tuning.studies.continuation import continue_study, queue_more_blocks
+from tuning.studies.continuation import continue_study
 from tuning.studies.devices import find_devices, least_memory, room_for_pool
-from tuning.studies.forecast import ASSUMED_OVERHEAD_S
+from tuning.studies.forecast import ASSUMED_OVERHEAD_S, runs_per_block
 from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
 from tuning.studies.request import (
     LARGEST,
@@ -133,12 +133,14 @@ def extend_study(study: Study, blocks: int) -> None:
             state=StudyState.RUNNING,
             finished_at=None,
             blocks=F("blocks") + blocks,
+            extended_by=blocks,
+            extended_after=study.slots.aggregate(last=Max("order"))["last"] or 0,
             conclusions=F("conclusions") + 1,
         )
         if not again:
             raise TuningError("not_finished", "only a finished study can be extended")
         study.refresh_from_db()
-        if not queue_more_blocks(study, blocks):
+        if not any(runs_per_block(study).values()):
             raise TuningError(
                 "nothing_left",
                 "every candidate has left the race: there is nothing to measure again",

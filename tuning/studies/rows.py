@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from django.db.models import Max
@@ -14,6 +14,7 @@ from tuning.configs.effective.durability import durability_of
 from tuning.configs.knobs import config_hash
 from tuning.models import Candidate, DurabilityClass, Slot, SlotPurpose, Study
 from tuning.results.evidence import traits_of
+from tuning.strategy.protocol import PlannedRun
 from tuning.studies.request import Sizes
 
 
@@ -68,25 +69,29 @@ def add_slots(
     study: Study,
     device: Device,
     workload: Workload,
-    block: int,
-    runs: Sequence[tuple[Candidate, int]],
-    *,
-    purpose: SlotPurpose = SlotPurpose.BLOCK,
+    runs: Sequence[PlannedRun],
+    candidates: Mapping[str, Candidate],
 ) -> None:
-    """Queue the runs of one block, (candidate, twin) in their order, behind all others.
+    """Queue planned runs of `candidates`, by name, in their order behind all others.
 
-    Raises IntegrityError when somebody else queued some at the same moment.
+    What is there already stays as it is and is not queued again. Raises IntegrityError when
+    somebody else queued some at the same moment.
     """
+    blocks = {run.block for run in runs}
+    here = study.slots.filter(device=device, workload=workload, block__in=blocks)
+    there = set(here.values_list("block", "candidate__name", "twin"))
+    missing = [run for run in runs if (run.block, run.candidate, run.replicate) not in there]
     order = study.slots.aggregate(last=Max("order"))["last"] or 0
-    for place, (candidate, twin) in enumerate(runs, start=order + 1):
+    for place, planned in enumerate(missing, start=order + 1):
+        candidate = candidates[planned.candidate]
         Slot.objects.create(
             study=study,
             candidate=candidate,
             device=device,
             workload=workload,
-            block=block,
-            purpose=purpose,
-            twin=twin,
+            block=planned.block,
+            purpose=SlotPurpose(planned.purpose.value),
+            twin=planned.replicate,
             order=place,
             run=Run.objects.create(
                 host=study.host,

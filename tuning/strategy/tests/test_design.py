@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from tuning.strategy.design import Place, block_order, confirmation_pairs
+from tuning.strategy.design import block_order, confirmation_pairs
+from tuning.strategy.protocol import Purpose
 
 
 def test_no_place_in_the_block_is_a_candidates_own() -> None:
@@ -19,9 +20,21 @@ def test_no_place_in_the_block_is_a_candidates_own() -> None:
 
 def test_a_block_runs_the_baseline_twice_and_each_other_once() -> None:
     order = block_order(["base", "a", "b"], "base", block=4, seed=7)
-    assert sorted(order) == [Place("a"), Place("b"), Place("base"), Place("base", 1)]
+    assert {run.block for run in order} == {4}
+    assert sorted((run.candidate, run.replicate) for run in order) == [
+        ("a", 0),
+        ("b", 0),
+        ("base", 0),
+        ("base", 1),
+    ]
     assert order == block_order(["base", "a", "b"], "base", block=4, seed=7)
-    orders = {tuple(block_order(["base", "a", "b"], "base", n, seed=7)) for n in range(200)}
+    orders = {
+        tuple(
+            (run.candidate, run.replicate)
+            for run in block_order(["base", "a", "b"], "base", n, seed=7)
+        )
+        for n in range(200)
+    }
     assert len(orders) == 24
 
 
@@ -34,10 +47,13 @@ def test_a_block_without_baseline_or_rival_is_refused(names: list[str]) -> None:
 def test_confirmation_pairs_alternate() -> None:
     starts = set()
     for seed in range(20):
-        pairs = confirmation_pairs("fast", "base", 5, seed)
-        assert all(sorted(pair) == [Place("base"), Place("fast")] for pair in pairs)
+        runs = confirmation_pairs("fast", "base", 5, 8, seed)
+        assert {run.purpose for run in runs} == {Purpose.CONFIRMATION}
+        assert [run.block for run in runs] == [block for block in range(8, 13) for _ in range(2)]
+        pairs = [[run.candidate for run in runs[at : at + 2]] for at in range(0, 10, 2)]
+        assert all(sorted(pair) == ["base", "fast"] for pair in pairs)
         assert all(a[0] != b[0] for a, b in pairwise(pairs))
-        starts.add(pairs[0][0])
+        starts.add(runs[0].candidate)
     assert len(starts) == 2
     with pytest.raises(ValueError, match="needs a pair"):
-        confirmation_pairs("base", "base", 5, 1)
+        confirmation_pairs("base", "base", 5, 1, 1)

@@ -11,14 +11,13 @@ from tuning.statistics.analysis import analyse
 from tuning.statistics.data import Observation
 from tuning.statistics.tests.helpers import BASE, cut, names, ok, study
 from tuning.strategy.budget import plan
+from tuning.strategy.protocol import Budget, StopReason
 from tuning.strategy.racing import (
     DECIDE_ALPHA,
     DROP_ALPHA,
     FIRST_DECISION,
     FIRST_LOOK,
-    Budget,
     Step,
-    StopReason,
     conclusion_alpha,
     decide_alpha,
     drop_alpha,

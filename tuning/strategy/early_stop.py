@@ -1,4 +1,8 @@
-"""Whether a run is hopeless already in its first seconds."""
+"""Early stop: whether a run is hopeless already in its first seconds.
+
+Only for candidates in the blocks of a race: there a bound is enough to see which are behind. The
+baseline, its replicate and the pairs that confirm a winner are measured to their end.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
+
+from benchmarks.measurement.early_stop import CutRule, Hopeless
 
 # Under this share of the baseline's throughput a run is not worth finishing.
 HOPELESS_SHARE = 0.5
@@ -22,14 +28,41 @@ _SECONDS_PER_MINUTE = 60.0
 
 
 @dataclass(frozen=True)
-class Cut:
-    """End the run; store `tpmP_at_most` as its bound and give it no tpmP."""
+class Reference:
+    """A run of the baseline: its commits in each measured second, and its figures."""
 
-    reason: str
-    tpmP_at_most: float
+    commits: list[int]
+    new_orders: int
+    tpmP: float
 
 
-def hopeless(counts: Sequence[float], baseline: Sequence[Sequence[float]]) -> Cut | None:
+def cut_rule(references: Sequence[Reference]) -> CutRule | None:
+    """Judges a run by the baseline's: of its block, else of the last one that has any.
+
+    None without references, or where they committed nothing.
+    """
+    commits = sum(sum(one.commits) for one in references)
+    if not commits:
+        return None
+    # Both are counted in commits, but one Delivery makes ten of these: their number scatters
+    # more than that of New-Orders, which is what the judgement reckons with.
+    share = sum(one.new_orders for one in references) / commits
+    baseline = [_scaled(one.commits, share) for one in references]
+    # The better of the baseline's runs, all of it: the most that can be said for the candidate.
+    at_most = HOPELESS_SHARE * max(one.tpmP for one in references)
+
+    def rule(commits: Sequence[int]) -> Hopeless | None:
+        found = hopeless(_scaled(commits, share), baseline)
+        return None if found is None else Hopeless(found.reason, at_most)
+
+    return rule
+
+
+def _scaled(counts: Sequence[int], factor: float) -> list[float]:
+    return [count * factor for count in counts]
+
+
+def hopeless(counts: Sequence[float], baseline: Sequence[Sequence[float]]) -> Hopeless | None:
     """Judge the New-Orders of the seconds measured so far; None while the run may go on.
 
     `baseline`: the same counts of the baseline's runs, of this block where they are done, else
@@ -51,9 +84,9 @@ def hopeless(counts: Sequence[float], baseline: Sequence[Sequence[float]]) -> Cu
     silent = n >= last and not ours[-last:].any()
     # Silence after a fast start is no bound yet: it must have cost the run half its rate.
     if silent and share < HOPELESS_SHARE and all(run[-last:].any() for run in theirs):
-        return Cut(f"stalled for {last} s", at_most)
+        return Hopeless(f"stalled for {last} s", at_most)
     if float(ours.mean()) + _MARGIN * _error(ours) < HOPELESS_SHARE * rate:
-        return Cut(f"{share * 100:.0f} % of the baseline's throughput after {n} s", at_most)
+        return Hopeless(f"{share * 100:.0f} % of the baseline's throughput after {n} s", at_most)
     return None
 
 

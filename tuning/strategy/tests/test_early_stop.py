@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tuning.statistics.early import LEAST_SECONDS, hopeless
+from tuning.strategy.early_stop import LEAST_SECONDS, hopeless
 
 BASELINE = [[100, 96, 104, 99, 101, 100, 98, 103, 97, 102, 100, 99]] * 2
 

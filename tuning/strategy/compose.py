@@ -1,0 +1,39 @@
+"""Strategies made of others, and the one that a study has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuning.strategy.blocks import FixedBlocks
+from tuning.strategy.confirmation import Confirmation
+from tuning.strategy.protocol import Done, History, Proposal, StopReason, Strategy
+from tuning.strategy.racing import Race
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """The second has its say where the first is done."""
+
+    first: Strategy
+    then: Strategy
+
+    @property
+    def cuts_short(self) -> bool:
+        return self.first.cuts_short or self.then.cuts_short
+
+    def propose(self, history: History) -> Proposal | Done:
+        dropped: dict[str, str] = {}
+        reasons: tuple[StopReason, ...] = ()
+        for part in (self.first, self.then):
+            answer = part.propose(history)
+            dropped |= answer.dropped
+            if isinstance(answer, Proposal):
+                return Proposal(answer.runs, dropped, answer.new)
+            reasons += answer.reasons
+        return Done(reasons, dropped)
+
+
+def strategy_for(*, races: bool, confirms: bool) -> Strategy:
+    """What a user asks for with these two switches."""
+    blocks: Strategy = Race() if races else FixedBlocks()
+    return InTurn(blocks, Confirmation()) if confirms else blocks

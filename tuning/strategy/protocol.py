@@ -1,0 +1,167 @@
+"""What a strategy is: given what was measured in one place, it proposes what to measure next.
+
+A place is one device with one workload. A strategy is asked again after all that it proposed has
+been measured. It keeps nothing between two questions and reads no rows: the same history always
+gives the same answer, so that an answer that got lost in a crash is simply asked for again.
+`tuning.studies.continuation` makes the history from rows, and rows from the proposal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import floor
+from typing import Protocol
+
+from tuning.statistics.data import Observation
+
+
+class StopReason(StrEnum):
+    DECIDED = "decided"  # one candidate is left and measurably better than the baseline
+    NONE_LEFT = "none_left"  # no candidate can beat the baseline any more
+    BUDGET = "budget"  # no further block fits, or as many as were planned are done
+    CONFIRMED = "confirmed"  # every winner has its fresh pairs, or there is none
+
+
+class Purpose(StrEnum):
+    """What a run is for; the values are those of `tuning.models.SlotPurpose`."""
+
+    BLOCK = "block"
+    CONFIRMATION = "confirmation"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the blocks may still spend; None is "no limit". `run_s`: seconds that a run takes.
+
+    `runs_spent` and `seconds_spent` are those of the blocks so far.
+    """
+
+    runs_left: int | None = None
+    seconds_left: float | None = None
+    run_s: float | None = None
+    runs_spent: int = 0
+    seconds_spent: float = 0.0
+
+    def allows(self, runs: int) -> bool:
+        """Whether so many more runs fit."""
+        return self.runs is None or runs <= self.runs
+
+    @property
+    def runs(self) -> int | None:
+        """Runs that still fit, by whichever limit is nearer."""
+        limits = []
+        if self.runs_left is not None:
+            limits.append(self.runs_left)
+        if self.seconds_left is not None and self.run_s:
+            limits.append(floor(self.seconds_left / self.run_s))
+        return min(limits) if limits else None
+
+
+@dataclass(frozen=True)
+class FreshPair:
+    """A winner and the baseline measured once more; tpmP, None for a run without a figure."""
+
+    candidate: str
+    block: int
+    tpmP: float | None
+    baseline_tpmP: float | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """The candidates of one durability class, which are judged among themselves.
+
+    candidates: the baseline, which is in every group, and those of the class.
+    observations: their ended runs in blocks, as far as they can be compared.
+    failed: candidates of which a run failed, be it in a block or in a pair.
+    """
+
+    name: str
+    candidates: tuple[str, ...]
+    observations: tuple[Observation, ...] = ()
+    failed: frozenset[str] = frozenset()
+    pairs: tuple[FreshPair, ...] = ()
+
+
+@dataclass(frozen=True)
+class History:
+    """All that a strategy may know of one place.
+
+    candidates: those that can be measured, the baseline first; refused ones are not among them.
+    dropped: name to reason of those that left earlier, here.
+    blocks: how many blocks there were; last_block: the highest number of a block or pair.
+    planned_blocks: how many the user wants; owed_blocks: of those that an extension asks for, how
+        many are still to be measured, whatever the budget says and whether or not all is decided.
+    alpha: the error rate of the study's conclusion.
+    """
+
+    seed: int
+    baseline: str
+    candidates: tuple[str, ...]
+    groups: tuple[Group, ...]
+    planned_blocks: int
+    budget: Budget
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    blocks: int = 0
+    last_block: int = 0
+    owed_blocks: int = 0
+    alpha: float = 0.05
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The candidates that have not left, the baseline first."""
+        return tuple(name for name in self.candidates if name not in self.dropped)
+
+
+@dataclass(frozen=True, order=True)
+class PlannedRun:
+    """One run to measure. `replicate` is 1 for the baseline's second run in a block (A/A)."""
+
+    candidate: str
+    block: int
+    replicate: int = 0
+    purpose: Purpose = Purpose.BLOCK
+
+
+@dataclass(frozen=True)
+class NewCandidate:
+    """A config that the strategy made itself; `source` says how, in words for the user."""
+
+    name: str
+    knobs: Mapping[str, str]
+    source: str
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What to measure next: `runs` in their order.
+
+    dropped: candidates that leave now, and why in words. new: candidates that `runs` may name.
+    """
+
+    runs: tuple[PlannedRun, ...]
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    new: tuple[NewCandidate, ...] = ()
+
+
+@dataclass(frozen=True)
+class Done:
+    """Nothing more is to be measured here, and why; `dropped` as in a proposal."""
+
+    reasons: tuple[StopReason, ...]
+    dropped: Mapping[str, str] = field(default_factory=dict)
+
+
+class Strategy(Protocol):
+    """Every implementation is held to `tuning/strategy/tests/test_contract.py`."""
+
+    @property
+    def cuts_short(self) -> bool:
+        """Whether a hopeless run of a candidate in a block may end early (`early_stop`)."""
+        ...
+
+    def propose(self, history: History) -> Proposal | Done:
+        """What to measure next. All that was proposed before has ended."""
+        ...

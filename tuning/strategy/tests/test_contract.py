@@ -1,0 +1,222 @@
+"""The contract of every strategy, on made-up places; a new one is added to `STRATEGIES`."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tuning.statistics.confirmation import LEAST_PAIRS
+from tuning.strategy.blocks import FixedBlocks, blocks_budget
+from tuning.strategy.compose import InTurn, strategy_for
+from tuning.strategy.confirmation import Confirmation
+from tuning.strategy.design import block_order
+from tuning.strategy.protocol import (
+    Done,
+    History,
+    NewCandidate,
+    Proposal,
+    Purpose,
+    StopReason,
+    Strategy,
+)
+from tuning.strategy.racing import Race
+from tuning.strategy.tests.simulated import BASE, Place, to_the_end
+
+
+@dataclass(frozen=True)
+class RandomSearch:
+    """The smallest search there is: each block has the baseline, the best so far and a new guess.
+
+    It stands here to show that a search is one module: nothing else knows of it.
+    """
+
+    cuts_short: ClassVar[bool] = False
+
+    def propose(self, history: History) -> Proposal | Done:
+        block = history.last_block + 1
+        if not (history.owed_blocks or history.blocks < history.planned_blocks):
+            return Done((StopReason.BUDGET,))
+        capacity = random.Random(f"{history.seed}/{block}/guess").randrange(200, 20_000)
+        guess = NewCandidate(
+            f"guess-{block}",
+            {"innodb_io_capacity": str(capacity)},
+            f"drawn by chance, seed {history.seed}",
+        )
+        figures = {
+            run.candidate: run.tpmP
+            for group in history.groups
+            for run in group.observations
+            if run.tpmP and run.candidate in history.left[1:]
+        }
+        best = sorted(figures, key=lambda name: (-(figures[name] or 0.0), name))[:1]
+        names = [BASE, *best, guess.name]
+        if not blocks_budget(history).allows(len(names) + 1):
+            return Done((StopReason.BUDGET,))
+        return Proposal(block_order(names, BASE, block, history.seed), new=(guess,))
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "fixed blocks": FixedBlocks(),
+    "race": Race(),
+    "confirmation": Confirmation(),
+    "fixed blocks, confirmed": strategy_for(races=False, confirms=True),
+    "race, confirmed": strategy_for(races=True, confirms=True),
+    "random search": RandomSearch(),
+    "random search, confirmed": InTurn(RandomSearch(), Confirmation()),
+}
+ENDINGS = st.sampled_from(["ok"] * 6 + ["crashed", "no_start", "cut_short", "disturbed", "lost"])
+
+
+@st.composite
+def places(draw: st.DrawFn) -> Place:
+    names = [f"c{n}" for n in range(draw(st.integers(1, 5)))]
+    risky = draw(st.integers(0, len(names) - 1))
+    gains = {name: draw(st.sampled_from([-0.7, -0.1, 0.0, 0.05, 0.3])) for name in names}
+    endings = {
+        (name, block): ending
+        for name in [BASE, *names]
+        for block in range(1, 4)
+        if (ending := draw(ENDINGS)) != "ok"
+    }
+    refused = frozenset(draw(st.sets(st.sampled_from(names), max_size=len(names) - 1)))
+    groups = {"D0": tuple(names[risky:]), "D1": tuple(names[:risky])}
+    return Place(
+        gains,
+        {group: there for group, there in groups.items() if there},
+        seed=draw(st.integers(0, 2**31)),
+        noise=draw(st.sampled_from([0.005, 0.05])),
+        planned_blocks=draw(st.integers(1, 7)),
+        runs=draw(st.sampled_from([None, None, 0, 7, 30])),
+        owed_blocks=draw(st.sampled_from([0, 0, 3])),
+        endings=endings,
+        refused=refused,
+    )
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(place=places())
+def test_every_strategy_keeps_the_contract(name: str, place: Place) -> None:
+    strategy = STRATEGIES[name]
+    for _ in range(200):
+        history = place.history()
+        answer = strategy.propose(history)
+        # The same history gives the same answer: one that a crash swallowed is asked for again.
+        assert strategy.propose(place.history()) == answer
+        assert not set(answer.dropped) - set(history.left[1:])
+        if isinstance(answer, Done):
+            assert answer.reasons
+            break
+        _check(history, answer)
+        place.measure(answer)
+    else:
+        pytest.fail("it never ends")
+    # Having ended it stays at its end.
+    place.dropped |= answer.dropped
+    assert isinstance(strategy.propose(place.history()), Done)
+
+
+def _check(history: History, proposal: Proposal) -> None:
+    assert proposal.runs
+    known = {*history.candidates, *(one.name for one in proposal.new)}
+    assert {run.candidate for run in proposal.runs} <= known  # refused ones are not among them
+    assert len(set(proposal.runs)) == len(proposal.runs)
+    assert min(run.block for run in proposal.runs) > history.last_block
+    purposes = {run.purpose for run in proposal.runs}
+    assert len(purposes) == 1
+    if purposes == {Purpose.CONFIRMATION}:
+        _check_pairs(history, proposal)
+        return
+    blocks = {run.block for run in proposal.runs}
+    for block in blocks:
+        counted = Counter(run.candidate for run in proposal.runs if run.block == block)
+        replicates = [
+            run.candidate for run in proposal.runs if run.block == block if run.replicate
+        ]
+        assert replicates == [history.baseline]
+        assert counted.pop(history.baseline) == 2
+        assert counted
+        assert set(counted.values()) == {1}
+        assert not counted.keys() & {*history.dropped, *proposal.dropped}
+    assert history.owed_blocks >= len(blocks) or history.budget.allows(len(proposal.runs))
+
+
+def _check_pairs(history: History, proposal: Proposal) -> None:
+    failed = {name for group in history.groups for name in group.failed}
+    by_block: dict[int, list[str]] = {}
+    for run in proposal.runs:
+        by_block.setdefault(run.block, []).append(run.candidate)
+    (winner,) = {run.candidate for run in proposal.runs} - {history.baseline}
+    assert winner not in failed
+    assert {tuple(sorted(pair)) for pair in by_block.values()} == {
+        tuple(sorted((winner, history.baseline)))
+    }
+    assert LEAST_PAIRS <= len(by_block) <= max(LEAST_PAIRS, 2 * history.planned_blocks)
+
+
+def race_of_three(**values: object) -> Place:
+    groups: dict[str, tuple[str, ...]] = {"D0": ("fast", "slow", "same")}
+    place = Place({"fast": 0.3, "slow": -0.5, "same": 0.0}, groups, noise=0.01)
+    return replace(place, **values)  # type: ignore[arg-type]
+
+
+def test_another_seed_gives_another_order() -> None:
+    orders = set()
+    for seed in range(20):
+        answer = Race().propose(race_of_three(seed=seed).history())
+        assert isinstance(answer, Proposal)
+        orders.add(tuple((run.candidate, run.replicate) for run in answer.runs))
+    assert len(orders) > 15
+
+
+def test_a_race_is_followed_by_its_confirmation() -> None:
+    place = race_of_three()
+    proposals, done = to_the_end(place, strategy_for(races=True, confirms=True))
+    assert done.reasons == (StopReason.DECIDED, StopReason.CONFIRMED)
+    assert set(place.dropped) == {"slow", "same"}
+    assert [answer.runs[0].purpose for answer in proposals].count(Purpose.CONFIRMATION) == 1
+    assert proposals[-1].runs[0].purpose is Purpose.CONFIRMATION
+    assert strategy_for(races=True, confirms=True).cuts_short
+    assert not strategy_for(races=False, confirms=True).cuts_short
+
+
+def test_a_sweep_measures_all_to_the_end() -> None:
+    place = race_of_three(planned_blocks=4)
+    proposals, done = to_the_end(place, strategy_for(races=False, confirms=False))
+    assert [len(answer.runs) for answer in proposals] == [5] * 4
+    assert done == Done((StopReason.BUDGET,))
+
+
+def test_an_extension_is_measured_although_all_is_decided_and_the_budget_is_spent() -> None:
+    place = race_of_three()
+    to_the_end(place, Race())
+    before = place.history()
+    assert Race().propose(before) == Done((StopReason.DECIDED,))
+    extended = replace(before, owed_blocks=2, budget=replace(before.budget, runs_left=0))
+    answer = Race().propose(extended)
+    assert isinstance(answer, Proposal)
+    assert {run.candidate for run in answer.runs} == {BASE, "fast"}
+
+
+def test_every_class_has_its_own_winner_confirmed() -> None:
+    place = Place({"a": 0.2, "b": 0.6}, {"D0": ("a",), "D1": ("b",)}, noise=0.01)
+    proposals, _ = to_the_end(place, strategy_for(races=True, confirms=True))
+    confirmed = [
+        {run.candidate for run in answer.runs} - {BASE}
+        for answer in proposals
+        if answer.runs[0].purpose is Purpose.CONFIRMATION
+    ]
+    assert confirmed == [{"a"}, {"b"}]
+
+
+def test_a_search_brings_candidates_of_its_own_and_is_confirmed_like_any_other() -> None:
+    place = race_of_three(gains={f"guess-{n}": 0.3 for n in range(1, 7)})
+    proposals, done = to_the_end(place, STRATEGIES["random search, confirmed"])
+    assert [one.name for answer in proposals for one in answer.new][:2] == ["guess-1", "guess-2"]
+    assert done.reasons == (StopReason.BUDGET, StopReason.CONFIRMED)

@@ -1,0 +1,60 @@
+"""A study's rows as the history that its strategy decides by."""
+
+from __future__ import annotations
+
+from tuning.models import Elimination, Slot, SlotPurpose, Study
+from tuning.results.boards import Board, boards
+from tuning.strategy.protocol import FreshPair, Group, History
+from tuning.strategy.racing import conclusion_alpha
+from tuning.studies.forecast import Arena, budget, measurable, owed_blocks
+
+
+def history_of(study: Study, arena: Arena) -> History:
+    """What was measured on one device with one workload, and what may still be."""
+    candidates = measurable(study)
+    there = boards(study, arena.device, arena.workload)
+    found: dict[str, Board] = {board.durability: board for board in there}
+    seen = {
+        slot.pk: slot for board in found.values() for slot in (*board.slots, *board.confirmations)
+    }
+    slots: list[Slot] = list(seen.values())
+    baseline = candidates[0].name
+    classes = sorted({one.durability for one in candidates[1:]} | set(found))
+    left = Elimination.objects.filter(study=study, device=arena.device, workload=arena.workload)
+    return History(
+        seed=study.seed + arena.number,
+        baseline=baseline,
+        candidates=tuple(candidate.name for candidate in candidates),
+        groups=tuple(
+            _group(
+                durability,
+                (baseline, *(one.name for one in candidates[1:] if one.durability == durability)),
+                found.get(durability),
+            )
+            for durability in classes
+        ),
+        planned_blocks=study.blocks,
+        budget=budget(study, arena, slots),
+        dropped=dict(left.values_list("candidate__name", "reason")),
+        blocks=len({slot.block for slot in slots if slot.purpose == SlotPurpose.BLOCK}),
+        last_block=max((slot.block for slot in slots), default=0),
+        owed_blocks=owed_blocks(study, arena, slots),
+        alpha=conclusion_alpha(study.conclusions),
+    )
+
+
+def _group(name: str, candidates: tuple[str, ...], board: Board | None) -> Group:
+    if board is None:
+        return Group(name, candidates)
+    return Group(
+        name,
+        candidates,
+        tuple(board.observations),
+        frozenset(board.failed),
+        tuple(
+            FreshPair(one.name, pair.block, pair.winner, pair.baseline)
+            for one in board.candidates.values()
+            if not one.is_baseline
+            for pair in board.pairs_of(one)
+        ),
+    )

@@ -1,0 +1,101 @@
+"""What a strategy proposes becomes rows: once, in order, for what the gate let through."""
+
+from __future__ import annotations
+
+import pytest
+
+from tuning.errors import TuningError
+from tuning.models import Slot, SlotPurpose, Study
+from tuning.strategy.protocol import NewCandidate, PlannedRun, Proposal
+from tuning.strategy.racing import Race
+from tuning.studies.continuation import continue_study, write_proposal
+from tuning.studies.forecast import arenas
+from tuning.studies.history import history_of
+from tuning.studies.lifecycle import extend_study
+from tuning.studies.progress import study_progress
+from tuning.tests.test_study_lifecycle import host_of_fakes, run_to_the_end, sent
+from tuning.tests.test_study_race import EFFECTS, cnf, noisy, started
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("host_of_fakes", "sent"),
+]
+
+
+def rows(study: Study) -> list[tuple[str, int, int, str]]:
+    return list(
+        study.slots.order_by("order").values_list("candidate__name", "block", "twin", "purpose")
+    )
+
+
+def test_a_proposal_that_is_written_again_after_a_crash_changes_nothing() -> None:
+    study = started()
+    (arena,) = arenas(study)
+    Slot.objects.all().delete()
+    answer = Race().propose(history_of(study, arena))
+    assert isinstance(answer, Proposal)
+    write_proposal(study, arena, answer)
+    written = rows(study)
+    assert written == [(run.candidate, 1, run.replicate, "block") for run in answer.runs]
+    write_proposal(study, arena, answer)
+    assert rows(study) == written
+
+
+def test_a_new_candidate_is_refused_with_its_name_and_nothing_is_written() -> None:
+    study = started()
+    (arena,) = arenas(study)
+    before = rows(study)
+    guess = NewCandidate("guess", {"innodb_io_capacity": "777"}, "drawn by chance")
+    runs = (PlannedRun("guess", 2), PlannedRun("server-default", 2))
+    for new in ((guess,), ()):
+        with pytest.raises(TuningError, match="guess: no candidate of this") as refused:
+            write_proposal(study, arena, Proposal(runs, new=new))
+        assert refused.value.code == "unsupported_proposal"
+    assert rows(study) == before
+
+
+def test_the_history_of_a_finished_race_says_all_that_its_rows_say() -> None:
+    study = run_to_the_end(started(), noisy(EFFECTS))
+    (arena,) = arenas(study)
+    found = history_of(study, arena)
+    assert found.candidates == ("server-default", "fast", "slow", "same")
+    assert found.left == ("server-default", "fast")
+    assert "measurably below" in found.dropped["slow"]
+    slots = study.slots.filter(purpose=SlotPurpose.BLOCK)
+    assert (found.budget.runs_spent, found.blocks) == (slots.count(), 5)
+    assert found.budget.runs_left == 6 * 5 - slots.count()
+    (group,) = found.groups
+    assert len(group.observations) == slots.count()
+    assert {pair.candidate for pair in group.pairs} == {"fast"}
+    assert all(pair.tpmP and pair.baseline_tpmP for pair in group.pairs)
+    assert found.last_block == found.blocks + len(group.pairs)
+
+
+@pytest.mark.parametrize("races", [True, False])
+def test_an_extension_by_many_blocks_writes_one_at_a_time(races: bool) -> None:
+    study = started(blocks=2, races=races, confirms=False, configs=[("same", cnf(4000))])
+    study = run_to_the_end(study, noisy({}))
+    before = study.slots.count()
+    assert before == 6
+    extend_study(study, 1000)
+    study.refresh_from_db()
+    assert study.slots.count() == before + 3
+    progress = study_progress(study)
+    assert (progress.blocks, progress.runs_total) == (1002, 1002 * 3)
+
+
+def test_an_extension_of_a_decided_race_measures_every_block_that_was_asked_for() -> None:
+    study = run_to_the_end(started(confirms=False), noisy(EFFECTS))
+    assert set(study.eliminations.values_list("candidate__name", flat=True)) == {"slow", "same"}
+    blocks = study.slots.values("block").distinct().count()
+    extend_study(study, 3)
+    progress = study_progress(study)
+    assert progress.runs_total >= study.slots.count() - 3 + 3 * 3
+    run_to_the_end(study, noisy(EFFECTS))
+    assert study.slots.values("block").distinct().count() == blocks + 3
+    assert {name for name, block, *_ in rows(study) if block > blocks} == {
+        "server-default",
+        "fast",
+    }
+    assert continue_study(study) is False
