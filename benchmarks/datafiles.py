@@ -67,6 +67,8 @@ def no_value_twice(values: Values) -> Values:
 Count = Annotated[StrictInt, Field(ge=1)]
 #: A number that stays whole where it was written so: 2**64 - 1 is no float.
 Number = Annotated[StrictFloat, WrapValidator(_as_written)]
+#: One or more.
+Some = Annotated[tuple[V, ...], Field(min_length=1)]
 #: A mapping that nobody can change any more.
 Frozen = Annotated[Mapping[K, V], AfterValidator(MappingProxyType)]
 #: The same of entries that have their key as their `name`.
@@ -93,9 +95,14 @@ def read_data_file(path: Path, form: type[T], *, is_named: bool = False) -> T:
         raise InvalidDataFile(f"{path.name}: {' '.join(f'{error}'.split())}") from error
 
 
+_SHOWN = 8
+
+
 def faults(error: ValidationError) -> str:
     """What is wrong and where, in one line: "hdd/read_iops: Input should be ..., not 0"."""
-    return "; ".join(dict.fromkeys(map(_fault, error.errors(include_url=False))))
+    found = list(dict.fromkeys(map(_fault, error.errors(include_url=False))))
+    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    return "; ".join(found[:_SHOWN] + more)
 
 
 def _fault(one: ErrorDetails) -> str:
@@ -115,7 +122,7 @@ _PLAIN = {
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader; refuses the same key twice, and keys that YAML reads as no text (8.10, on)."""
+    """The safe loader; refuses the same key twice, and keys that are no text (8.10, on)."""
 
     def construct_mapping(
         self, node: yaml.MappingNode, deep: bool = False

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from typing import Annotated, Literal, Self
 
+from pydantic import (
+    Field,
+    StrictBool,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass
+
+from benchmarks.datafiles import STRICT, Frozen, Number, Some
 from benchmarks.servers.binary import Flavour
+from tuning.catalogue.facts import (
+    Default,
+    Dynamic,
+    Evidence,
+    Facts,
+    Limits,
+    Name,
+    Text,
+    Values,
+    Words,
+)
 from tuning.catalogue.resources import HostResources
-from tuning.catalogue.target import ServerTraits, Version
-from tuning.catalogue.timeline import Timeline, reached
+from tuning.catalogue.target import ServerTraits
 
 
 class Kind(StrEnum):
@@ -32,40 +51,12 @@ class SetBy(StrEnum):
     STUDY = "study"
 
 
-class Dynamic(StrEnum):
-    """What it takes to change a variable on a running server."""
-
-    RESTART = "restart"
-    GLOBAL = "global"
-    SESSION = "session"
-    PARTLY = "partly"
-    NO_EFFECT = "no-effect"
-
-
 class Durability(StrEnum):
     """D0 loses nothing, D1 may lose the last commits, D2 may corrupt; ordered as text."""
 
     D0 = "D0"
     D1 = "D1"
     D2 = "D2"
-
-
-@dataclass(frozen=True)
-class Computed:
-    """A default that the server works out at start; `rule` says how, in words."""
-
-    rule: str
-
-
-Default = str | Computed | None
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Smallest and largest value that the server takes as it is."""
-
-    low: float
-    high: float
 
 
 class Of(StrEnum):
@@ -76,18 +67,30 @@ class Of(StrEnum):
     DATA = "data"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class WorthTesting:
     """The part of a range, or the words, that `source` gives a reason to try.
 
     `low` and `high` are values, or factors of `of`; words leave both None.
     """
 
-    source: str
+    source: Annotated[str, Field(min_length=5)]
     of: Of | None = None
-    low: float | None = None
-    high: float | None = None
-    values: tuple[str, ...] = ()
+    low: Annotated[Number, Field(ge=0)] | None = Field(default=None, validation_alias="from")
+    high: Annotated[Number, Field(gt=0)] | None = Field(default=None, validation_alias="to")
+    values: Words = ()
+
+    @model_validator(mode="after")
+    def _is_a_part_or_words(self) -> Self:
+        if (self.low is None) != (self.high is None):
+            raise ValueError("`from` and `to` go together")
+        if (self.low is None) != bool(self.values):
+            raise ValueError("either `from` and `to`, or `values`")
+        if self.of is not None and self.low is None:
+            raise ValueError("`of` is for `from` and `to`")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError("`from` is above `to`")
+        return self
 
     def bounds(self, resources: HostResources) -> tuple[float, float] | None:
         """Smallest and largest value on that host, not yet held to any server's limits."""
@@ -103,7 +106,7 @@ class WorthTesting:
         return self.low * unit, self.high * unit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class DurabilityRule:
     """Values that put a config below D0, and what is lost with them.
 
@@ -111,12 +114,19 @@ class DurabilityRule:
     where every knob in `only_with` has one of the values named there.
     """
 
-    durability: Durability
-    loses: str
-    values: frozenset[str] = frozenset()
-    not_values: frozenset[str] = frozenset()
-    above: float | None = None
-    only_with: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    durability: Annotated[Literal[Durability.D1, Durability.D2], Field(validation_alias="class")]
+    loses: Text
+    values: Values = frozenset()
+    not_values: Values = frozenset()
+    above: Number | None = None
+    only_with: Frozen[Name, Values] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        said = (bool(self.values), bool(self.not_values), self.above is not None)
+        if sum(said) != 1:
+            raise ValueError("one of `values`, `not_values` and `above`")
+        return self
 
     def matches(self, value: str, knobs: Mapping[str, str]) -> bool:
         """Whether `value` is such a value, beside the other normalised `knobs`."""
@@ -127,52 +137,120 @@ class DurabilityRule:
         return value in self.values or (bool(self.not_values) and value not in self.not_values)
 
 
-@dataclass(frozen=True)
-class Facts:
-    """A variable in one flavour. Without `default` it is absent there or has gone."""
-
-    added: tuple[Version, ...] = ()
-    deprecated: tuple[Version, ...] = ()
-    ignored: tuple[Version, ...] = ()
-    removed: tuple[Version, ...] = ()
-    tolerated: bool = False
-    successor: str | None = None
-    default: Timeline[Default] = field(default_factory=Timeline)
-    limits: Timeline[Limits] = field(default_factory=Timeline)
-    values: Timeline[tuple[str, ...]] = field(default_factory=Timeline)
-    dynamic: Timeline[Dynamic] = field(default_factory=Timeline)
-    shown_as: Timeline[str] = field(default_factory=Timeline)
-    note: str = ""
-    evidence: Mapping[str, str] = field(default_factory=dict)
-
-    def present_in(self, version: Version) -> bool:
-        """Whether servers of that version have the variable."""
-        if not self.default or reached(version, self.removed):
-            return False
-        return not self.added or reached(version, self.added)
+_NUMBERS = {
+    Kind.BYTES: re.compile(r"[0-9]+"),
+    Kind.INT: re.compile(r"-?[0-9]+"),
+    Kind.FLOAT: re.compile(r"-?[0-9]+(\.[0-9]+)?"),
+}
 
 
-@dataclass(frozen=True)
+def _conflicts(kind: Kind, facts: Facts) -> Iterator[str]:
+    """What is wrong with the defaults, at each release from which something changes."""
+    changes = (facts.default, facts.limits, facts.values)
+    for version in sorted({version for timeline in changes for version, _ in timeline}):
+        default, values = facts.default.at(version), facts.values.at(version)
+        limits = facts.limits.at(version)
+        allowed = values or (("ON", "OFF") if kind is Kind.BOOL else ())
+        if kind is Kind.ENUM and default is not None and not values:
+            yield "an enum without `values`"
+        if not isinstance(default, str):
+            continue
+        if allowed and default not in allowed:
+            yield f"the default {default} is not one of {', '.join(allowed)}"
+        if kind in _NUMBERS and not _NUMBERS[kind].fullmatch(default):
+            yield f"the default {default} is no number of type {kind}"
+        elif limits and not limits.low <= float(default) <= limits.high:
+            yield f"the default {default} is not within {limits.low} to {limits.high}"
+
+
+_NO_FACTS = Facts()
+
+
+def _as_mysql(own: object, mysql: object) -> object:
+    match own, mysql:
+        case {"as": "mysql", **said}, {**facts} if own is not mysql:
+            # What was seen on MySQL's program is for Percona's only what the source says.
+            known, more = facts.get("evidence"), said.get("evidence", {})
+            if isinstance(known, dict) and isinstance(more, dict):
+                known = {group: "S" if found == "B" else found for group, found in known.items()}
+                said["evidence"] = known | more
+            return facts | said
+        case {"as": _}, _:
+            raise ValueError("`as` takes the facts of mysql, which have to be there")
+    return own
+
+
+@dataclass(frozen=True, config=STRICT)
 class Knob:
     """A server variable; values are as SHOW VARIABLES prints them, bytes as plain numbers."""
 
-    name: str
-    does: str
-    group: str
-    kind: Kind
-    unit: str = ""
+    name: Name
+    does: Annotated[str, Field(min_length=10, pattern=r"\.$")]
+    group: Annotated[str, Field(min_length=2)]
+    kind: Annotated[Kind, Field(validation_alias="type")]
+    unit: Annotated[str, Field(min_length=2)] = ""
     set_by: SetBy | None = None
-    pattern: str = ""
-    new_data_dir: bool = False
-    worth_testing: tuple[WorthTesting, ...] = ()
-    durability: tuple[DurabilityRule, ...] = ()
-    durability_evidence: str = ""
-    notes: tuple[str, ...] = ()
-    flavours: Mapping[Flavour, Facts] = field(default_factory=dict)
+    pattern: Text = ""
+    new_data_dir: StrictBool = False
+    worth_testing: Some[WorthTesting] = ()
+    durability: Some[DurabilityRule] = ()
+    durability_evidence: Evidence | None = None
+    notes: Some[Annotated[str, Field(min_length=5)]] = ()
+    mysql: Facts | None = None
+    percona: Facts | None = None
+    mariadb: Facts | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_over(cls, content: object) -> object:
+        """`as: mysql` under a flavour is MySQL's facts, save for what stands beside it."""
+        if not isinstance(content, dict):
+            return content
+        named = {one: content[one] for one in Flavour if one in content}
+        if bare := [flavour for flavour, facts in named.items() if not facts]:
+            raise ValueError(f"{', '.join(bare)} without facts")
+        mysql = content.get(Flavour.MYSQL)
+        return content | {name: _as_mysql(facts, mysql) for name, facts in named.items()}
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        """Raises ValueError where what is said in one place denies what is said in another."""
+        if not self.flavours:
+            raise ValueError("no flavour has it")
+        if self.kind is Kind.BYTES and self.unit != "bytes":
+            raise ValueError("the unit of type bytes is bytes")
+        if self.unit and self.kind not in _NUMBERS:
+            raise ValueError(f"type {self.kind} has no unit")
+        if bool(self.durability) != bool(self.durability_evidence):
+            raise ValueError("`durability` and `durability_evidence` go together")
+        if self.kind is Kind.PATH and self.set_by is not SetBy.ADVISOR:
+            raise ValueError("a path is set_by the advisor")
+        for flavour, facts in self.flavours.items():
+            for conflict in _conflicts(self.kind, facts):
+                raise ValueError(f"{flavour}: {conflict}")
+        words = {word for part in self.worth_testing for word in part.values}
+        words.update(*(rule.values | rule.not_values for rule in self.durability))
+        if self.kind in (Kind.BOOL, Kind.ENUM) and (unknown := sorted(words - self._spellings)):
+            raise ValueError(f"no server takes {', '.join(unknown)}")
+        return self
+
+    @property
+    def _spellings(self) -> set[str]:
+        """The words that one server or another takes."""
+        of_flavours = (facts.values for facts in self.flavours.values())
+        found = {word for timeline in of_flavours for _, words in timeline for word in words}
+        return found or {"ON", "OFF"}
+
+    @property
+    def flavours(self) -> Mapping[Flavour, Facts]:
+        """The flavours that have or had it, with what is known."""
+        named: dict[Flavour, Facts | None] = {one: getattr(self, one) for one in Flavour}
+        return {flavour: facts for flavour, facts in named.items() if facts is not None}
 
     def facts(self, target: ServerTraits) -> Facts:
         """What is known for the target's flavour (empty facts where it never existed)."""
-        return self.flavours.get(target.flavour, Facts())
+        found: Facts | None = getattr(self, target.flavour)
+        return found or _NO_FACTS
 
     def exists_in(self, target: ServerTraits) -> bool:
         """Whether the target has the variable."""

@@ -37,6 +37,13 @@ def parse_version(text: str) -> Version:
     return major, minor, patch
 
 
+def read_release(written: object) -> Version:
+    """A release as the data files write it; raises ValueError."""
+    if not isinstance(written, str) or "." not in written:
+        raise ValueError(f'not a release: {written!r}; write "8.0" or "8.0.30", with the quotes')
+    return parse_version(written)
+
+
 def parse_traits(text: str) -> ServerTraits:
     """Read "mysql 5.7", "MariaDB 10.11.8" or "percona-8.0"; raises ValueError with what is known.
 

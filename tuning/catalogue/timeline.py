@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Generic, TypeVar, get_args
 
-from tuning.catalogue.target import Version
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import dict_schema, no_info_after_validator_function, str_schema
+
+from tuning.catalogue.target import Version, read_release
 
 T = TypeVar("T")
 
 
 class Timeline(Generic[T]):
-    """Values by the version from which each holds."""
+    """Values by the version from which each holds, in order; in a file {"5.7": 200, ...}."""
 
     def __init__(self, entries: Iterable[tuple[Version, T]] = ()) -> None:
-        self._entries = tuple(sorted(entries, key=lambda entry: entry[0]))
+        self._entries = tuple(entries)
+        versions = [version for version, _ in self._entries]
+        if versions != sorted(set(versions)):
+            raise ValueError("versions stand once and in their order")
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, timeline: type[Timeline[T]], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        (value,) = get_args(timeline)
+        by_release = dict_schema(str_schema(), handler.generate_schema(value), min_length=1)
+
+        def in_order(written: Mapping[str, T]) -> Timeline[T]:
+            return cls((read_release(since), value) for since, value in written.items())
+
+        return no_info_after_validator_function(in_order, by_release)
 
     def at(self, version: Version) -> T | None:
         """The value at `version`; before the first entry the first one, without any None."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-from tuning.catalogue.knob import Kind, Knob, Limits
+from tuning.catalogue.facts import Limits
+from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.target import ServerTraits
 
 #: From 2^63 on servers refuse, wrap or clamp, depending on the variable.

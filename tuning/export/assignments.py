@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tuning.catalogue.knob import Dynamic, Kind, Knob
+from tuning.catalogue.facts import Dynamic
+from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.export.facts import ExportFacts

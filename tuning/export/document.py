@@ -9,7 +9,8 @@ import json
 import math
 from typing import Any
 
-from tuning.catalogue.knob import Durability, Dynamic
+from tuning.catalogue.facts import Dynamic
+from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Note
 from tuning.export.facts import Effect, ExportFacts

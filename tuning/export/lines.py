@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from tuning.catalogue.knob import Computed, Durability, Dynamic, Knob
+from tuning.catalogue.facts import Computed, Dynamic
+from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import losses

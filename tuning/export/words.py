@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuning.catalogue.knob import Durability, Dynamic
+from tuning.catalogue.facts import Dynamic
+from tuning.catalogue.knob import Durability
 from tuning.export.facts import Effect, ExportFacts
 from tuning.export.lines import Line, changed_names
 from tuning.export.safety import cost_of

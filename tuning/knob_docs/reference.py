@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuning.catalogue.knob import DurabilityRule, Dynamic, Knob, SetBy
+from tuning.catalogue.facts import Dynamic
+from tuning.catalogue.knob import DurabilityRule, Knob, SetBy
 from tuning.catalogue.loader import Catalogue, load_catalogue
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
 from tuning.knob_docs.wording import (

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.knob import Computed, Kind, Knob, Of, WorthTesting
+from tuning.catalogue.facts import Computed
+from tuning.catalogue.knob import Kind, Knob, Of, WorthTesting
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits, Version
 from tuning.configs.values import readable
 

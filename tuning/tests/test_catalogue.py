@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
+import re
 from typing import Any
 
 import pytest
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
+from benchmarks.datafiles import faults
 from benchmarks.servers.binary import Flavour
-from tuning.catalogue.knob import Computed, Durability, Dynamic, Kind, Knob, SetBy
-from tuning.catalogue.loader import DATA_FILE, SCHEMA_FILE, load_catalogue
+from tuning.catalogue.facts import Computed, Dynamic
+from tuning.catalogue.knob import Durability, Kind, Knob, SetBy
+from tuning.catalogue.loader import DATA_FILE, Catalogue, load_catalogue
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits, parse_version
 from tuning.catalogue.timeline import Timeline, reached
-from tuning.datafiles import read_data_file
-from tuning.errors import InvalidDataFile
 
+CONTENT: dict[str, Any] = yaml.load(DATA_FILE.read_text(), Loader=yaml.CSafeLoader)
 TARGETS = {
     text: ServerTraits(Flavour(text.split()[0]), parse_version(text.split()[1]))
     for text in (
@@ -41,29 +43,139 @@ def knob(name: str) -> Knob:
     return load_catalogue().knobs[name]
 
 
-def test_the_data_file_meets_its_schema() -> None:
-    assert len(read_data_file(DATA_FILE, SCHEMA_FILE)["knobs"]) == 135
+def test_the_catalogue_is_whole() -> None:
+    assert len(load_catalogue().knobs) == 135
+
+
+def changed(path: str, value: object) -> dict[str, Any]:
+    """The file with another value at that path below `knobs`; an ellipsis takes it away."""
+    content = copy.deepcopy(CONTENT | {"knobs": {name: CONTENT["knobs"][name] for name in FEW}})
+    *way, last = path.split("/")
+    place: Any = content["knobs"]
+    for key in way:
+        place = place[int(key) if isinstance(place, list) else key]
+    if value is ...:
+        del place[last]
+    else:
+        place[last] = value
+    return content
+
+
+BINLOG, BACK_LOG = "sync_binlog", "back_log"
+NAMED_KIND = "innodb_flush_method"
+FEW = (
+    BINLOG,
+    BACK_LOG,
+    NAMED_KIND,
+    "innodb_buffer_pool_size",
+    "innodb_doublewrite",
+    "innodb_undo_directory",
+)
 
 
 @pytest.mark.parametrize(
-    ("break_it", "place"),
+    ("path", "value", "complaint"),
     [
-        (lambda c: c["knobs"]["sync_binlog"].pop("does"), "knobs/sync_binlog"),
-        (lambda c: c["knobs"]["sync_binlog"].update(typ="int"), "sync_binlog: Additional"),
-        (lambda c: c["knobs"]["sync_binlog"]["mysql"].update(dynamic={"5.7": "yes"}), "dynamic"),
-        (lambda c: c["knobs"]["sync_binlog"]["mysql"].update(default={"v5": 1}), "default"),
-        (lambda c: c["knobs"]["sync_binlog"]["durability"].append({"class": "D3"}), "durability"),
-        (lambda c: c["knobs"]["back_log"]["worth_testing"][0].pop("source"), "'source' is"),
-        (lambda c: c["knobs"]["back_log"]["worth_testing"][0].pop("to"), "'to' is"),
+        ("Sync_Binlog", {}, r"Sync_Binlog/name: String should match"),
+        (f"{BINLOG}/does", ..., "/does: has to be given"),
+        (f"{BINLOG}/does", "Sync", "/does: String should have at least 10"),
+        (f"{BINLOG}/does", "Syncs the binary log", "/does: String should match"),
+        (f"{BINLOG}/group", "x", "/group: String"),
+        (f"{BINLOG}/type", ..., "/type: has to be given"),
+        (f"{BINLOG}/type", "integer", "/type: Input should be 'bytes', 'int'"),
+        (f"{BINLOG}/typ", "int", "/typ: is not known here"),
+        (f"{BINLOG}/name", "other", "sync_binlog has its name already"),
+        (f"{BINLOG}/unit", "x", "/unit: String"),
+        (f"{BINLOG}/set_by", "user", "/set_by: Input"),
+        (f"{BINLOG}/pattern", "", "/pattern: String"),
+        (f"{BINLOG}/new_data_dir", 1, "/new_data_dir: Input should be a valid boolean"),
+        (f"{BINLOG}/notes", [], "/notes: .* at least 1"),
+        (f"{BINLOG}/notes", ["hm"], "/notes/0: String"),
+        (f"{BINLOG}/durability", [], "/durability: .* at least 1"),
+        (f"{BINLOG}/durability", ..., "`durability_evidence` go together"),
+        (f"{BINLOG}/durability_evidence", ..., "`durability_evidence` go together"),
+        (f"{BINLOG}/durability_evidence", "X", "/durability_evidence: Input"),
+        (f"{BINLOG}/durability/0/class", "D0", "/durability/0/class: Input"),
+        (f"{BINLOG}/durability/0/class", "D3", "/durability/0/class: Input"),
+        (f"{BINLOG}/durability/0/loses", "", "/durability/0/loses: String"),
+        (f"{BINLOG}/durability/0/above", 5, "durability/0: one of `values`, `not_values`"),
+        (f"{BINLOG}/durability/0/values", [0], "/durability/0/values/0: Input"),
+        (f"{BINLOG}/durability/0/values", [], "/0/values: .* at least 1"),
+        (f"{BINLOG}/durability/0/only_with", {"gtid_mod": ["ON"]}, "names gtid_mod, which is"),
+        (f"{BINLOG}/durability/0/only_with", {"gtid_mode": []}, "/gtid_mode: .* at least 1"),
+        (f"{NAMED_KIND}/durability/0/values", ["O_DIRCT"], "no server takes O_DIRCT"),
+        (f"{NAMED_KIND}/worth_testing/0/values", ["fsync", "fsink"], "no server takes fsink"),
+        (f"{NAMED_KIND}/worth_testing/0/values", ["fsync"], "worth_testing/0/values: .* 2"),
+        (f"{NAMED_KIND}/worth_testing/0/values", ["fsync"] * 2, "fsync stands here twice"),
+        (f"{NAMED_KIND}/worth_testing/0/of", "data", "`of` is for `from` and `to`"),
+        (f"{NAMED_KIND}/mysql/values", ..., "facts and evidence differ in values"),
+        (f"{NAMED_KIND}/mysql/values/8.0", ["fsync", "fsync"], "/8.0: fsync stands here twice"),
+        (f"{NAMED_KIND}/mysql/values/8.0", ["fsync"], "/values/8.0: .* at least 2"),
+        (f"{NAMED_KIND}/mysql/default", {"5.7": "fsink"}, "the default fsink is not one of"),
+        (f"{NAMED_KIND}/unit", "bytes", "type enum has no unit"),
+        ("innodb_buffer_pool_size/unit", "MiB", "the unit of type bytes is bytes"),
+        ("innodb_buffer_pool_size/unit", ..., "the unit of type bytes is bytes"),
+        ("innodb_undo_directory/set_by", ..., "a path is set_by the advisor"),
+        (f"{BACK_LOG}/worth_testing", [], "/worth_testing: .* at least 1"),
+        (f"{BACK_LOG}/worth_testing/0/source", ..., "/source: has to be given"),
+        (f"{BACK_LOG}/worth_testing/0/source", "web", "/source: String"),
+        (f"{BACK_LOG}/worth_testing/0/to", ..., "`from` and `to` go together"),
+        (f"{BACK_LOG}/worth_testing/0/from", ..., "`from` and `to` go together"),
+        (f"{BACK_LOG}/worth_testing/0/from", -1, "/from: .* greater than or equal to 0"),
+        (f"{BACK_LOG}/worth_testing/0/from", 10**9, "`from` is above `to`"),
+        (f"{BACK_LOG}/worth_testing/0/to", 0, "/to: .* greater than 0"),
+        (f"{BACK_LOG}/worth_testing/0/to", "9", "/to: Input should be a valid number"),
+        (f"{BACK_LOG}/worth_testing/0/of", "disk", "/of: Input"),
+        (f"{BACK_LOG}/worth_testing/0/values", ["1", "2"], "either `from` and `to`, or `values`"),
+        (f"{BINLOG}/mysql", {}, "mysql without facts"),
+        (f"{BINLOG}/mariadb", None, "mariadb without facts"),
+        (f"{BINLOG}/oracle", {}, "/oracle: is not known here"),
+        (f"{BINLOG}/mysql/as", "mysql", "`as` takes the facts of mysql"),
+        (f"{BINLOG}/percona/as", "mariadb", "`as` takes the facts of mysql"),
+        (f"{BINLOG}/mysql", ..., "`as` takes the facts of mysql, which have to be there"),
+        (f"{BINLOG}/mysql/added", "5", "mysql/added: not a release: '5'"),
+        (f"{BINLOG}/mysql/added", 8.0, "mysql/added: not a release: 8.0; write"),
+        (f"{BINLOG}/mysql/added", ["8.0"], "mysql/added: not a release"),
+        (f"{BINLOG}/mysql/removed", ["8.4", "8.0"], "removed: versions stand once and in"),
+        (f"{BINLOG}/mysql/tolerated", "yes", "/tolerated: Input should be a valid boolean"),
+        (f"{BINLOG}/mysql/successor", "log_bim", "sync_binlog names log_bim, which is not here"),
+        (f"{BINLOG}/mysql/default", {}, "mysql/default: .* at least 1"),
+        (f"{BINLOG}/mysql/default", {"v5": 1}, "mysql/default: not a release: 'v5'"),
+        (f"{BINLOG}/mysql/default", {"5.7": True}, "mysql/default/5.7: a default is text"),
+        (f"{BINLOG}/mysql/default", {"5.7": {"auto": 1}}, "mysql/default/5.7: a default is text"),
+        (f"{BINLOG}/mysql/default", {"5.7": ""}, "mysql/default/5.7: a default is text"),
+        (f"{BINLOG}/mysql/default", {"8.0": 1, "5.7": 1}, "versions stand once and in their"),
+        (f"{BINLOG}/mysql/default", {"8.0": 1, "8.0.0": 1}, "versions stand once and in their"),
+        (f"{BINLOG}/mysql/default", {"5.7": "many"}, "the default many is no number of type int"),
+        (f"{BINLOG}/mysql/default", {"5.7": 2**40}, "mysql: the default .* is not within 0 to"),
+        (f"{BINLOG}/mysql/default", ..., "facts and evidence differ in default"),
+        ("innodb_doublewrite/mariadb/default", {"10.6": "on"}, "the default on is not one of"),
+        (f"{BINLOG}/mysql/range", {"5.7": [0]}, "mysql/range/5.7/1: has to be given"),
+        (f"{BINLOG}/mysql/range", {"5.7": [0, 1, 2]}, "mysql/range/5.7: .* at most 2"),
+        (f"{BINLOG}/mysql/range", {"5.7": [-1, 2]}, "mysql/range/5.7/0: .* equal to 0"),
+        (f"{BINLOG}/mysql/range", {"5.7": [2, 1]}, "the first of a range is below the second"),
+        (f"{BINLOG}/mysql/dynamic", {"5.7": "yes"}, "mysql/dynamic/5.7: Input should be"),
+        (f"{BINLOG}/mysql/shown_as", {"5.7": "Bin Log"}, "mysql/shown_as/5.7: String"),
+        (f"{BINLOG}/mysql/note", "", "mysql/note: String"),
+        (f"{BINLOG}/mysql/evidence/range", ..., "facts and evidence differ in range"),
+        (f"{BINLOG}/mysql/evidence/rnage", "B", "facts and evidence differ in rnage"),
+        (f"{BINLOG}/mysql/evidence/range", "Z", "mysql/evidence/range: Input"),
+        (f"{BINLOG}/mysql/evidence", ["B"], "mysql/evidence: Input should be a valid dict"),
     ],
 )
-def test_the_schema_refuses_what_breaks_it(break_it: Any, place: str, tmp_path: Path) -> None:
-    content = copy.deepcopy(yaml.safe_load(DATA_FILE.read_text()))
-    break_it(content)
-    broken = tmp_path / "knobs.yaml"
-    broken.write_text(yaml.safe_dump(content))
-    with pytest.raises(InvalidDataFile, match=rf"knobs\.yaml: .*{place}"):
-        read_data_file(broken, SCHEMA_FILE)
+def test_what_breaks_an_entry_is_refused_with_its_place(
+    path: str, value: object, complaint: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        TypeAdapter(Catalogue).validate_python(changed(path, value))
+    assert re.search(complaint, faults(refused.value))
+
+
+def test_a_file_without_knobs_or_evidence_is_refused() -> None:
+    with pytest.raises(ValidationError) as refused:
+        TypeAdapter(Catalogue).validate_python({"knobs": {}, "knob": {}})
+    for complaint in ("knobs: .* at least 1", "evidence: has to be given", "knob: is not known"):
+        assert re.search(complaint, faults(refused.value))
 
 
 @pytest.mark.parametrize("entry", load_catalogue().knobs.values(), ids=lambda knob: knob.name)
@@ -269,7 +381,7 @@ def test_a_change_in_several_branches_counts_per_branch(version: str, has_it: bo
 
 
 def test_a_timeline_gives_the_newest_value_up_to_a_version() -> None:
-    timeline = Timeline([((8, 4, 0), "b"), ((5, 7, 0), "a")])
+    timeline = Timeline([((5, 7, 0), "a"), ((8, 4, 0), "b")])
     assert [timeline.at(v) for v in ((5, 6, 0), (8, 3, 9), (8, 4, 0), (9, 7, 4))] == list("aabb")
     assert Timeline[str]().at((8, 0, 0)) is None
 

@@ -13,7 +13,8 @@ import pytest
 
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import ServerInstance, running_server
-from tuning.catalogue.knob import Computed, Dynamic, Kind, Knob, Limits
+from tuning.catalogue.facts import Computed, Dynamic, Limits
+from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 

@@ -14,7 +14,8 @@ from pymysql.connections import Connection
 
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import ServerInstance, running_server
-from tuning.catalogue.knob import Durability, Dynamic, Kind, Knob
+from tuning.catalogue.facts import Dynamic
+from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import Difference, differences, effective_values

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tuning.catalogue.knob import Facts, Knob
+from tuning.catalogue.facts import Facts
+from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits, Version
 from tuning.catalogue.timeline import reached

@@ -1,0 +1,140 @@
+"""What is known of a server variable in one flavour, by version."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    StrictBool,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass
+
+from benchmarks.datafiles import STRICT, Frozen, Number, no_value_twice
+from tuning.catalogue.target import Version, read_release
+from tuning.catalogue.timeline import Timeline, reached
+
+#: The name of a variable: lower case, underscores.
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Text = Annotated[str, Field(min_length=1)]
+Words = Annotated[tuple[str, ...], Field(min_length=2), AfterValidator(no_value_twice)]
+Values = Annotated[frozenset[str], Field(min_length=1)]
+#: B seen on the server program, S read in its source or documentation, M from memory.
+Evidence = Literal["B", "S", "M"]
+
+
+class Dynamic(StrEnum):
+    """What it takes to change a variable on a running server."""
+
+    RESTART = "restart"
+    GLOBAL = "global"
+    SESSION = "session"
+    PARTLY = "partly"
+    NO_EFFECT = "no-effect"
+
+
+@dataclass(frozen=True, config=STRICT)
+class Computed:
+    """A default that the server works out at start; `rule` says how, in words."""
+
+    rule: Text
+
+
+Default = str | Computed | None
+
+
+class Limits(NamedTuple):
+    """Smallest and largest value that the server takes as it is."""
+
+    low: Annotated[Number, Field(ge=0)]
+    high: Annotated[Number, Field(ge=0)]
+
+
+def _default(written: object) -> Default:
+    match written:
+        case bool() | "":
+            pass
+        case None:
+            return None
+        case float():
+            return f"{written:g}"
+        case {"auto": str(rule), **others} if rule and not others:
+            return Computed(rule)
+        case int() | str():
+            return f"{written}".strip()
+    raise ValueError("a default is text, a number, null (unset) or {auto: rule}")
+
+
+def _releases(written: object) -> tuple[Version, ...]:
+    entries = written if isinstance(written, list) and len(written) > 1 else [written]
+    return tuple(release for release, _ in Timeline((read_release(one), 0) for one in entries))
+
+
+def _word(written: object) -> object:
+    return f"{written}" if type(written) is int else written
+
+
+def _ascend(limits: Limits) -> Limits:
+    if limits.low >= limits.high:
+        raise ValueError("the first of a range is below the second")
+    return limits
+
+
+Spellings = Annotated[
+    tuple[Annotated[str, BeforeValidator(_word)], ...],
+    Field(min_length=2),
+    AfterValidator(no_value_twice),
+]
+#: Of one release, or of several branches the first of each.
+Releases = Annotated[tuple[Version, ...], PlainValidator(_releases)]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Facts:
+    """A variable in one flavour. Without `default` it is absent there or has gone."""
+
+    added: Releases = ()
+    deprecated: Releases = ()
+    ignored: Releases = ()
+    removed: Releases = ()
+    tolerated: StrictBool = False
+    successor: Name | None = None
+    default: Timeline[Annotated[Default, PlainValidator(_default)]] = Field(
+        default_factory=Timeline
+    )
+    limits: Timeline[Annotated[Limits, AfterValidator(_ascend)]] = Field(
+        default_factory=Timeline, validation_alias="range"
+    )
+    values: Timeline[Spellings] = Field(default_factory=Timeline)
+    dynamic: Timeline[Dynamic] = Field(default_factory=Timeline)
+    shown_as: Timeline[Name] = Field(default_factory=Timeline)
+    note: Text = ""
+    evidence: Frozen[str, Evidence] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_evidence(self) -> Self:
+        """Each group of facts that is stated, and no other, says how it is known."""
+        releases = (self.added, self.deprecated, self.ignored, self.removed)
+        stated = {
+            "lifecycle": any(releases) or self.tolerated or self.successor,
+            "default": self.default,
+            "range": self.limits,
+            "values": self.values,
+            "dynamic": self.dynamic,
+        }
+        if lacking := sorted(self.evidence.keys() ^ {name for name in stated if stated[name]}):
+            raise ValueError(f"facts and evidence differ in {', '.join(lacking)}")
+        if bool(self.default) != bool(self.dynamic):
+            raise ValueError("`default` and `dynamic` go together")
+        return self
+
+    def present_in(self, version: Version) -> bool:
+        """Whether servers of that version have the variable."""
+        if not self.default or reached(version, self.removed):
+            return False
+        return not self.added or reached(version, self.added)
