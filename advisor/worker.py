@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from celery import bootsteps
@@ -19,7 +20,7 @@ STOP_REQUESTS = 10
 
 
 class HostWatch(bootsteps.StartStopStep):
-    """Clears away what a dead worker left behind, then sweeps the host's rows again and again."""
+    """Sweeps the host again and again: its rows, and what dead workers left behind."""
 
     requires = ("celery.worker.components:Timer",)
 
@@ -30,10 +31,6 @@ class HostWatch(bootsteps.StartStopStep):
     def start(self, parent: Any) -> None:
         from django.conf import settings
 
-        from benchmarks.jobs.leftovers import clear_leftovers
-
-        for line in clear_leftovers(_host_id()):
-            logger.warning("left behind by a dead worker: %s", line)
         sweep()
         self._timer = parent.timer.call_repeatedly(settings.SWEEP_SECONDS, sweep)
 
@@ -45,12 +42,25 @@ class HostWatch(bootsteps.StartStopStep):
 
 def sweep() -> None:
     """One pass over this host's rows. A database that is away is tried again at the next one."""
-    from django.db import Error, close_old_connections
-
     from tuning.studies.recovery import sweep_host
 
+    _with_database(sweep_host)
+
+
+def tidy_up() -> None:
+    """What a worker would do at its start, for a host whose worker was just ended by us: close
+    its rows and delete what it left, should it have been killed.
+    """
+    from tuning.studies.recovery import recover_host
+
+    _with_database(recover_host)
+
+
+def _with_database(look: Callable[[int], None]) -> None:
+    from django.db import Error, close_old_connections
+
     try:
-        sweep_host(_host_id())
+        look(_host_id())
     except Error as error:
         logger.warning("sweep put off: %s", error)
     finally:

@@ -172,6 +172,19 @@ class Config(models.Model):
         return self.hash[:12]
 
 
+class JobRow(models.Model):
+    """A row that is a job (`benchmarks.jobs`): one process claims it and says that it lives."""
+
+    claimed_by = models.CharField(
+        max_length=255, blank=True, help_text="the process that does it, and may say how it ended"
+    )
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    stop_request = models.CharField(max_length=32, blank=True, help_text="why it should end early")
+
+    class Meta:
+        abstract = True
+
+
 class RunState(models.TextChoices):
     """`queued` and `running`, then one of the outcomes, which are final."""
 
@@ -208,7 +221,7 @@ for _figure in USAGE_FIGURES:
     UsageColumns.add_to_class(_figure, models.FloatField(null=True, blank=True))
 
 
-class Run(UsageColumns):
+class Run(JobRow, UsageColumns):
     """One config measured once on one device with one workload. Finished runs never change."""
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="runs")
@@ -226,11 +239,8 @@ class Run(UsageColumns):
 
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
     step = models.CharField(max_length=32, blank=True, help_text="what it is doing while running")
-    claimed_by = models.CharField(max_length=255, blank=True)
-    stop_request = models.CharField(max_length=32, blank=True, help_text="why it should end early")
     queued_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     reason = models.TextField(blank=True, help_text="one line on why it failed")
     log_tail = models.TextField(blank=True)
@@ -335,7 +345,7 @@ class ProbeState(models.TextChoices):
 ACTIVE_PROBE_STATES = (ProbeState.QUEUED, ProbeState.RUNNING)
 
 
-class Probe(models.Model):
+class Probe(JobRow):
     """One look at what a device can do, with fio. The row is the job, as with runs."""
 
     device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="probes")
@@ -347,11 +357,8 @@ class Probe(models.Model):
     state = models.CharField(max_length=16, choices=ProbeState, default=ProbeState.QUEUED)
     fraction = models.FloatField(default=0.0, help_text="0 to 1 of its time")
     step = models.CharField(max_length=64, blank=True, help_text="what it measures at the moment")
-    claimed_by = models.CharField(max_length=255, blank=True)
-    stop_request = models.CharField(max_length=32, blank=True)
     queued_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     reason_code = models.CharField(max_length=64, blank=True)
     reason = models.TextField(blank=True)

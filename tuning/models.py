@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from benchmarks.models import Config, Device, Host, Run, Server, Workload
+from benchmarks.models import Config, Device, Host, JobRow, Run, Server, Workload
 
 
 class DurabilityClass(models.TextChoices):
@@ -30,8 +30,11 @@ class StudyState(models.TextChoices):
 ACTIVE_STUDY_STATES = (StudyState.QUEUED, StudyState.PREPARING, StudyState.RUNNING)
 
 
-class Study(models.Model):
-    """Candidates x devices x workloads on one host with one server; ends in a ranking."""
+class Study(JobRow):
+    """Candidates x devices x workloads on one host with one server; ends in a ranking.
+
+    Its preparation is a job, claimed while somebody loads the dataset and tries the candidates.
+    """
 
     name = models.CharField(max_length=200)
     template = models.CharField(max_length=64)
@@ -76,10 +79,7 @@ class Study(models.Model):
     log_tail = models.TextField(blank=True)
     preparing_fraction = models.FloatField(default=0.0)
     preparing_text = models.CharField(max_length=200, blank=True)
-    claimed_by = models.CharField(max_length=255, blank=True, help_text="who loads the dataset")
     prepare_attempts = models.PositiveSmallIntegerField(default=0)
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
-    stop_request = models.CharField(max_length=32, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )

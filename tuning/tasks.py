@@ -1,31 +1,23 @@
-"""The Celery tasks: two lines each, because a message only says "wake up"."""
+"""The Celery tasks, one for each kind of job: a message only says "wake up"."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from celery import shared_task
 
-from benchmarks.jobs.probes import execute_probe
-from benchmarks.jobs.runs import execute_run
-from benchmarks.models import Probe, Run
-from tuning.models import Study
-from tuning.studies.early_stop import cut_rule_of
-from tuning.studies.preparation import prepare_study
-from tuning.studies.scheduler import EXECUTE, PREPARE, PROBE, advance_host
+from benchmarks.jobs.engine import execute
+from benchmarks.jobs.kinds import JobKind
+from tuning.studies.jobs import KINDS
+from tuning.studies.scheduler import advance_host
 
 
-@shared_task(name=EXECUTE)
-def execute(run_id: int) -> None:
-    if execute_run(run_id, cutting=cut_rule_of):
-        advance_host(Run.objects.values_list("host_id", flat=True).get(pk=run_id))
+def _register(kind: JobKind[Any]) -> None:
+    @shared_task(name=kind.task)
+    def do(row_id: int) -> None:
+        if execute(kind, row_id):
+            advance_host(kind.host_of(row_id))
 
 
-@shared_task(name=PREPARE)
-def prepare(study_id: int) -> None:
-    prepare_study(study_id)
-    advance_host(Study.objects.values_list("host_id", flat=True).get(pk=study_id))
-
-
-@shared_task(name=PROBE)
-def probe(probe_id: int) -> None:
-    if execute_probe(probe_id):
-        advance_host(Probe.objects.values_list("device__host_id", flat=True).get(pk=probe_id))
+for _kind in KINDS:
+    _register(_kind)

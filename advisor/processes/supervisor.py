@@ -19,6 +19,7 @@ from advisor.celery import app
 from advisor.errors import PortTaken, ProcessFailed
 from advisor.processes.broker import private_redis_command, redis_answers
 from advisor.processes.child import Child, wait_until
+from advisor.worker import tidy_up
 from benchmarks.jobs.claims import host_lock
 from benchmarks.models import Host
 
@@ -91,7 +92,7 @@ class Supervisor:
 
     def _start_missing(self) -> None:
         # Two commands that start at the same moment must not start two of each.
-        with host_lock(settings.RUN_DIR / "processes.lock", should_stop=lambda: False):
+        with host_lock(settings.RUN_DIR / "processes.lock"):
             self._start_what_does_not_answer()
 
     def _start_what_does_not_answer(self) -> None:
@@ -128,8 +129,11 @@ class Supervisor:
 
     def _stop_all(self) -> None:
         if self._children:
+            child = self._children.pop()
             try:
-                self._children.pop().stop()
+                child.stop()
+                if child.name == "worker":
+                    tidy_up()
             finally:
                 self._stop_all()
 

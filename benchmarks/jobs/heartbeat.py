@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 from django.conf import settings
 from django.db import Error, connections
-
-from benchmarks.jobs.claims import host_lock
+from django.db.models.functions import Now
 
 logger = logging.getLogger(__name__)
 
@@ -22,14 +21,13 @@ WORKER_DIED = "worker_died"
 TAKEN_AWAY = "taken_away"
 
 
-@contextmanager
-def measuring_alone() -> Iterator[bool]:
-    """Hold the lock of all that measures on this host, one at a time; False when our parent died
-    while we waited for it.
+class DatabaseClock(Now):
+    """The time of the database when a row is written: one clock for all hosts, and none that was
+    looked at before a wait for a lock.
     """
-    parent = Heartbeat(lambda: "")
-    with host_lock(settings.RUN_DIR / "benchmark.lock", should_stop=parent.should_stop) as held:
-        yield held
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="CLOCK_TIMESTAMP()", **context)
 
 
 class Heartbeat:
@@ -38,6 +36,7 @@ class Heartbeat:
     `beat` stores the heartbeat and returns the row's stop request ("" for none). A database that
     is away for a moment is no reason to throw a measurement away: the beat is tried again.
     A Celery pool process outlives a killed worker: when our parent changes, we stop as well.
+    What a user asks for outweighs every other reason to stop, also one heard before.
     """
 
     def __init__(self, beat: Callable[[], str]) -> None:
@@ -69,9 +68,12 @@ class Heartbeat:
         try:
             while not self._ended.wait(settings.HEARTBEAT_SECONDS):
                 try:
-                    self.stop_request = self.stop_request or self._beat()
+                    heard = self._beat()
                 except Error as error:
                     logger.warning("heartbeat not stored: %s", error)
                     connections["default"].close()
+                    continue
+                if heard == CANCELLED or not self.stop_request:
+                    self.stop_request = heard
         finally:
             connections.close_all()

@@ -34,12 +34,11 @@ def clear_leftovers(host_id: int) -> list[str]:
     alive = {f"{RUN_PREFIX}{run.pk}" for run in running if not is_dead(run.claimed_by)}
     devices = Device.objects.filter(host_id=host_id)
     places = {place for pair in devices.values_list("data_dir", "log_dir") for place in pair}
-    dead = {f"{RUN_PREFIX}{pk}" for pk in Run.objects.values_list("pk", flat=True)} - alive
     for place in sorted(places - {""}):
         layout = DeviceLayout(Path(place))
         try:
             found = sweep_loads(layout.root)
-            found += _clear_runs(layout.run_dir(""), dead)
+            found += _clear_runs(layout.run_dir(""), alive)
             found += sweep_trials(layout.trials_dir)
             found += sweep_probes(layout.root)
         except OSError as error:  # a device that is gone must not keep the worker from its work
@@ -49,10 +48,18 @@ def clear_leftovers(host_id: int) -> list[str]:
     return done
 
 
-def _clear_runs(folder: Path, dead: set[str]) -> list[Path]:
+def _clear_runs(folder: Path, alive: set[str]) -> list[Path]:
+    """Delete the folders of this database's runs; others may share the device."""
     if not folder.is_dir():
         return []
-    there = [path for path in folder.iterdir() if path.name in dead]
-    for path in there:
+    there = {path.name: path for path in folder.glob(f"{RUN_PREFIX}*") if path.name not in alive}
+    known = Run.objects.filter(pk__in=[pk for name in there if (pk := _run_id(name))])
+    dead = [there[f"{RUN_PREFIX}{pk}"] for pk in known.values_list("pk", flat=True)]
+    for path in dead:
         shutil.rmtree(path, ignore_errors=True)
-    return [path for path in there if not path.exists()]
+    return [path for path in dead if not path.exists()]
+
+
+def _run_id(name: str) -> int | None:
+    number = name.removeprefix(RUN_PREFIX)
+    return int(number) if number.isdecimal() else None

@@ -1,107 +1,86 @@
-"""Executes one probe: claim the row, measure the device, close the row."""
+"""The kind of job that looks at what a device can do, with fio."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from contextlib import ExitStack
-from typing import Any
+from dataclasses import dataclass
 
-from django.utils import timezone
+from django.db.models import QuerySet
 
-from benchmarks.datasets.golden import FULL
 from benchmarks.emulation.device import emulated_device
-from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.inventory.devices import check_still_there
-from benchmarks.jobs import heartbeat
-from benchmarks.jobs.claims import claimant
-from benchmarks.jobs.heartbeat import Heartbeat, measuring_alone
+from benchmarks.jobs.engine import execute
+from benchmarks.jobs.heartbeat import DatabaseClock
+from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.provenance import code_commit
-from benchmarks.models import Device, Probe, ProbeState
-from benchmarks.outcomes import Outcome
+from benchmarks.models import Probe, ProbeState
 from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import ProbeResult
 from benchmarks.probe.run import Progress, probe_device
 from benchmarks.storage.kinds import DeviceKind
 
-logger = logging.getLogger(__name__)
-
 Look = Callable[..., ProbeResult]
+
+
+@dataclass(frozen=True)
+class ProbeKind(JobKind[Probe]):
+    """Probes. One that ended early is not begun again by itself: its user asks once more."""
+
+    name = "probe"
+    task = "benchmarks.probe"
+    host = "device__host"
+    look: Look = probe_device
+
+    @property
+    def rows(self) -> QuerySet[Probe]:
+        return Probe.objects.select_related("device").defer("result")
+
+    def claimed(self) -> Values:
+        return {"state": ProbeState.RUNNING, "started_at": DatabaseClock()}
+
+    def work(self, job: Job[Probe]) -> Ending:
+        probe, device = job.row, job.row.device
+        path = device.layout.data_dir
+        check_still_there(device)
+
+        def progress(found: Progress) -> None:
+            job.report(fraction=found.fraction, step=found.job[:64])
+
+        with emulated_device(device.profile, [path], run=f"probe-{probe.pk}") as cage:
+            result = self.look(
+                path,
+                seconds=probe.seconds,
+                kind=DeviceKind(device.kind_correction) if device.kind_correction else None,
+                confinement=cage,
+                progress=progress,
+                should_stop=job.should_stop,
+            )
+        return _ended(ProbeState.OK, fraction=1.0, **_values(result))
+
+    def failed(self, row: Probe, failure: Failure) -> Ending:
+        return _ended(ProbeState.FAILED, reason_code=failure.code, reason=failure.reason)
+
+    def cancelled(self, row: Probe) -> Ending:
+        return _ended(ProbeState.CANCELLED, reason="cancelled by the user")
+
+    def given_back(self, row: Probe, reason: str) -> Ending:
+        return _ended(ProbeState.CANCELLED, reason=reason)
+
+    def lost(self, row: Probe, reason: str) -> Ending:
+        return _ended(ProbeState.LOST, reason=reason)
 
 
 def execute_probe(probe_id: int, *, look: Look = probe_device) -> bool:
     """Probe if nobody else does, never beside a benchmark; False when there was nothing to do."""
-    with measuring_alone() as held:
-        if not held:
-            return False
-        now = timezone.now()
-        claimed = Probe.objects.filter(pk=probe_id, state=ProbeState.QUEUED).update(
-            state=ProbeState.RUNNING, claimed_by=claimant(), started_at=now, heartbeat_at=now
-        )
-        if claimed:
-            _execute_claimed(Probe.objects.select_related("device").get(pk=probe_id), look)
-    return claimed == 1
+    return execute(ProbeKind(look), probe_id)
 
 
-def _execute_claimed(probe: Probe, look: Look) -> None:
-    mine = Probe.objects.filter(pk=probe.pk, state=ProbeState.RUNNING, claimed_by=claimant())
-    latest: dict[str, Any] = {}
-
-    def beat() -> str:
-        if not mine.update(heartbeat_at=timezone.now(), **latest):
-            return heartbeat.TAKEN_AWAY
-        return mine.values_list("stop_request", flat=True).first() or ""
-
-    def progress(found: Progress) -> None:
-        latest.update(fraction=found.fraction, step=found.job[:64])
-
-    with Heartbeat(beat) as pulse:
-        try:
-            result = _look(probe, look, progress, pulse.should_stop)
-            values = _values(result)
-        except BenchmarkError as failure:
-            _close_failed(probe, failure, pulse.stop_request)
-        except OSError as error:
-            code = Outcome.DISK_FULL if error.errno in FULL else Outcome.SETUP_FAILED
-            _close(probe, ProbeState.FAILED, reason_code=code.value, reason=str(error))
-        except Exception as bug:
-            logger.exception("probe %s: internal error", probe.pk)
-            code = Outcome.INTERNAL_ERROR
-            reason = f"{type(bug).__name__}: {bug}"
-            _close(probe, ProbeState.FAILED, reason_code=code.value, reason=reason)
-        except BaseException:
-            # SystemExit of a cold worker shutdown: the row must not stay `running`.
-            _close(probe, ProbeState.LOST, reason="the worker was terminated")
-            raise
-        else:
-            _close(probe, ProbeState.OK, fraction=1.0, **values)
+def _ended(state: ProbeState, **values: object) -> Ending:
+    return Ending({"state": state.value, "step": "", **values})
 
 
-def _look(
-    probe: Probe,
-    look: Look,
-    progress: Callable[[Progress], None],
-    should_stop: Callable[[], bool],
-) -> ProbeResult:
-    device: Device = probe.device
-    path = device.layout.data_dir
-    check_still_there(device)
-    correction = DeviceKind(device.kind_correction) if device.kind_correction else None
-    with ExitStack() as stack:
-        name = f"probe-{probe.pk}"
-        cage = stack.enter_context(emulated_device(device.profile, [path], run=name))
-        return look(
-            path,
-            seconds=probe.seconds,
-            kind=correction,
-            confinement=cage,
-            progress=progress,
-            should_stop=should_stop,
-        )
-
-
-def _values(result: ProbeResult) -> dict[str, Any]:
+def _values(result: ProbeResult) -> Values:
     commit = result.commit()
     writes = result.best_iops(Pattern.RANDOM_WRITE)
     low, high = suggested_io_capacity(result) if writes else (None, None)
@@ -117,21 +96,3 @@ def _values(result: ProbeResult) -> dict[str, Any]:
         "code_commit": code_commit(),
         "result": result.as_json(),
     }
-
-
-def _close_failed(probe: Probe, failure: BenchmarkError, stop_request: str) -> None:
-    cancelled = isinstance(failure, RunFailed) and failure.outcome is Outcome.CANCELLED
-    if cancelled and stop_request == heartbeat.WORKER_DIED:
-        _close(probe, ProbeState.LOST, reason="the worker died")
-    elif cancelled:
-        by_user = stop_request == heartbeat.CANCELLED
-        reason = "cancelled by the user" if by_user else "the worker was stopped"
-        _close(probe, ProbeState.CANCELLED, reason=reason)
-    else:
-        _close(probe, ProbeState.FAILED, reason_code=failure.code, reason=str(failure))
-
-
-def _close(probe: Probe, state: ProbeState, **values: Any) -> None:
-    mine = Probe.objects.filter(pk=probe.pk, state=ProbeState.RUNNING, claimed_by=claimant())
-    if not mine.update(state=state, finished_at=timezone.now(), step="", **values):
-        logger.warning("probe %s was closed by somebody else meanwhile", probe.pk)

@@ -32,7 +32,6 @@ from tuning.configs.effective.variables import REDO
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.strategy.budget import plan
-from tuning.studies.continuation import continue_study
 from tuning.studies.devices import find_devices, least_memory, room_for_pool
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S, runs_per_block
 from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
@@ -112,7 +111,6 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         study.workloads.add(*workloads)
         for position, plan in enumerate(planned):
             candidate_row(study, position, plan)
-        continue_study(study)
         if wake:
             transaction.on_commit(lambda: advance_host(host.pk))
     return study

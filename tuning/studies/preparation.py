@@ -1,96 +1,99 @@
-"""Prepares a study before its first run, with progress on its row: datasets, trial starts."""
+"""The kind of job that prepares a study before its first run: datasets, trial starts."""
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
+from typing import ClassVar
 
 from django.conf import settings
-from django.utils import timezone
+from django.db.models import Q, QuerySet
 
 from benchmarks.datasets.golden import ensure_dataset
-from benchmarks.datasets.progress import LoadProgress, ProgressCallback
-from benchmarks.errors import BenchmarkError, RunFailed
+from benchmarks.datasets.progress import LoadProgress
 from benchmarks.inventory.devices import check_measurable
-from benchmarks.jobs import heartbeat
-from benchmarks.jobs.claims import claimant
-from benchmarks.jobs.heartbeat import Heartbeat, measuring_alone
+from benchmarks.jobs.engine import execute
+from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
 from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.storage.layout import DeviceLayout
 from tuning.models import Study, StudyState
-from tuning.studies.scheduler import end_study
 from tuning.studies.trials import NothingToCompare, try_candidates
-
-logger = logging.getLogger(__name__)
 
 # Loading is this share of the preparation; the rest are the trial starts.
 LOADING_SHARE = 0.9
+PREPARE_ATTEMPTS = 2
 
 
-def prepare_study(study_id: int) -> None:
-    """Bring every dataset the study needs; then the study's state is `running`.
+class PreparationKind(JobKind[Study]):
+    """Preparations, with progress on the study's row; then the study's state is `running`.
 
-    A failure ends the study with its reason; a stopped worker only gives the claim back.
+    Its row waits unclaimed and gives the claim back, so that another process begins anew.
     """
-    with measuring_alone() as held:
-        if not held:
-            return
-        claimed = Study.objects.filter(
-            pk=study_id, state=StudyState.PREPARING, claimed_by=""
-        ).update(claimed_by=claimant(), heartbeat_at=timezone.now())
-        if claimed:
-            _prepare_claimed(Study.objects.get(pk=study_id))
+
+    name = "preparation"
+    task = "tuning.prepare"
+    waiting: ClassVar[Q] = Q(state=StudyState.PREPARING, claimed_by="")
+    running: ClassVar[Q] = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
+    ours: ClassVar[Q] = running
+
+    @property
+    def rows(self) -> QuerySet[Study]:
+        return Study.objects.select_related("server")
+
+    def work(self, job: Job[Study]) -> Ending:
+        study = job.row
+
+        def report(text: str) -> None:
+            job.report(preparing_fraction=LOADING_SHARE, preparing_text=text[:200])
+
+        binary = identify(Path(study.server.path))
+        for device in study.devices.order_by("pk"):
+            check_measurable(device)
+        _load_all(job, binary)
+        try:
+            try_candidates(study, binary, report=report, should_stop=job.should_stop)
+        except NothingToCompare as nothing:
+            return _ended(StudyState.FAILED, nothing.code, str(nothing), nothing.log_tail)
+        done = {"state": StudyState.RUNNING.value, "claimed_by": "", "preparing_fraction": 1}
+        return Ending(done, is_final=False)
+
+    def failed(self, row: Study, failure: Failure) -> Ending:
+        return _ended(StudyState.FAILED, failure.code, failure.reason, failure.log_tail)
+
+    def cancelled(self, row: Study) -> Ending:
+        return _ended(StudyState.CANCELLED, "cancelled", "cancelled by the user")
+
+    def given_back(self, row: Study, reason: str) -> Ending:
+        return Ending({"claimed_by": "", "preparing_fraction": 0}, is_final=False)
+
+    def lost(self, row: Study, reason: str) -> Ending:
+        """Let it be begun again, but not for ever: what killed one worker kills the next."""
+        attempts = row.prepare_attempts + 1
+        if attempts >= PREPARE_ATTEMPTS:
+            text = f"it was begun {attempts} times and never came to its end; the last: {reason}"
+            return _ended(StudyState.FAILED, "lost", text)
+        again = self.given_back(row, reason)
+        return Ending({**again.values, "prepare_attempts": attempts}, is_final=False)
 
 
-def _prepare_claimed(study: Study) -> None:
-    mine = Study.objects.filter(pk=study.pk, state=StudyState.PREPARING, claimed_by=claimant())
-    latest: dict[str, object] = {}
+def prepare_study(study_id: int) -> bool:
+    """Prepare that study if nobody else does; False when there was nothing to do."""
+    return execute(PreparationKind(), study_id)
 
-    def beat() -> str:
-        mine.update(heartbeat_at=timezone.now(), **latest)
-        return mine.values_list("stop_request", flat=True).first() or ""
+
+def _ended(state: StudyState, code: str, reason: str, log_tail: str = "") -> Ending:
+    values = {"reason_code": code, "reason": reason, "log_tail": log_tail, "claimed_by": ""}
+    return Ending({"state": state.value, **values})
+
+
+def _load_all(job: Job[Study], binary: ServerBinary) -> None:
+    study = job.row
 
     def progress(step: LoadProgress) -> None:
-        latest.update(
+        job.report(
             preparing_fraction=step.fraction * LOADING_SHARE,
             preparing_text=f"loading the dataset: {step.phase}"[:200],
         )
 
-    def report(text: str) -> None:
-        latest.update(preparing_fraction=LOADING_SHARE, preparing_text=text[:200])
-
-    with Heartbeat(beat) as pulse:
-        try:
-            binary = identify(Path(study.server.path))
-            for device in study.devices.order_by("pk"):
-                check_measurable(device)
-            _load_all(study, binary, progress, pulse)
-            try_candidates(study, binary, report=report, should_stop=pulse.should_stop)
-        except RunFailed as failure:
-            if pulse.stop_request in (heartbeat.WORKER_STOPPING, heartbeat.WORKER_DIED):
-                mine.update(claimed_by="", stop_request="", preparing_fraction=0)
-            elif pulse.stop_request:
-                mine.update(claimed_by="")
-                end_study(study, StudyState.CANCELLED, "cancelled", "cancelled by the user")
-            else:
-                _fail(study, failure.code, str(failure), failure.log_tail)
-        except BenchmarkError as failure:
-            _fail(study, failure.code, str(failure), failure.log_tail)
-        except NothingToCompare as nothing:
-            _fail(study, nothing.code, str(nothing), nothing.log_tail)
-        except Exception as bug:
-            logger.exception("study %s: internal error while loading", study.pk)
-            _fail(study, "internal_error", f"{type(bug).__name__}: {bug}")
-        except BaseException:
-            mine.update(claimed_by="")
-            raise
-        else:
-            mine.update(state=StudyState.RUNNING, claimed_by="", preparing_fraction=1)
-
-
-def _load_all(
-    study: Study, binary: ServerBinary, progress: ProgressCallback, pulse: Heartbeat
-) -> None:
     # Emulated devices share the dataset of the real one that they are made of.
     for place in sorted(set(study.devices.values_list("data_dir", flat=True))):
         layout = DeviceLayout(data_dir=Path(place))
@@ -101,9 +104,5 @@ def _load_all(
                 warehouses=warehouses,
                 registry=settings.INSTANCE_REGISTRY,
                 progress=progress,
-                should_stop=pulse.should_stop,
+                should_stop=job.should_stop,
             )
-
-
-def _fail(study: Study, code: str, reason: str, log_tail: str = "") -> None:
-    end_study(study, StudyState.FAILED, code, reason, log_tail)

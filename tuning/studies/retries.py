@@ -18,7 +18,7 @@ def retry_interrupted(study: Study) -> None:
     """Queue every lost, stopped or disturbed run of a study that nobody cancelled, within bounds.
 
     A retry is a new run that points to the old one and takes its place in the block. Safe to
-    repeat.
+    repeat by whoever holds the study's row.
     """
     bounds = retry_bounds()
     interrupted = study.slots.filter(study__stop_request="", run__state__in=bounds)
@@ -62,8 +62,12 @@ def _is_never_quiet(study: Study) -> bool:
 
 def _retry(slot: Slot) -> None:
     old = slot.run
+    # Whoever measured it can not store a result any more: there is to be one, the new run's.
+    ours = Run.objects.filter(pk=old.pk, state=old.state, slot=slot)
     with transaction.atomic():
-        new = Run.objects.create(
+        if not ours.update(claimed_by=""):
+            return
+        slot.run = Run.objects.create(
             host=old.host,
             device=old.device,
             server=old.server,
@@ -73,6 +77,4 @@ def _retry(slot: Slot) -> None:
             logs_with_data=old.logs_with_data,
             retry_of=old,
         )
-        # Only one of two that do this at once wins, and none after the study was cancelled.
-        if not Slot.objects.filter(pk=slot.pk, run=old, study__stop_request="").update(run=new):
-            transaction.set_rollback(True)
+        slot.save(update_fields=["run"])

@@ -1,30 +1,44 @@
 """Decides what a host does next and wakes its worker up.
 
 `advance_host` may be called at any time, by anyone, any number of times: it reads the rows, takes
-the next step by compare-and-set and sends a message that may get lost or arrive twice.
+the next step while it holds the study's row, so that nobody decides from what another changes,
+and sends a message that may get lost or arrive twice.
 """
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 from celery import current_app
-from django.db import DatabaseError, transaction
+from django.db import Error, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from benchmarks.jobs import heartbeat
+from benchmarks.jobs.probes import ProbeKind
+from benchmarks.jobs.runs import RunKind
 from benchmarks.models import Host, Probe, ProbeState, Run, RunState
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
 from tuning.studies.continuation import continue_study
+from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
 
 logger = logging.getLogger(__name__)
 
-EXECUTE = "tuning.execute"
-PREPARE = "tuning.prepare"
-PROBE = "benchmarks.probe"
+EXECUTE = RunKind.task
+PREPARE = PreparationKind.task
+PROBE = ProbeKind.task
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """What came of a look at a study: whether it has ended, and the job to wake its host for."""
+
+    ended: bool = False
+    task: str = ""
+    row_id: int = 0
 
 
 def advance_host(host_id: int) -> None:
@@ -36,7 +50,10 @@ def advance_host(host_id: int) -> None:
     while study := _oldest_active(host_id):
         if study.state == StudyState.QUEUED and _send_probe(host_id):
             return
-        if not _advance(study):
+        turn = _take_turn(study)
+        if turn.task:
+            _send(turn.task, turn.row_id, study.host)
+        if not turn.ended:
             return
     _send_probe(host_id)
 
@@ -62,43 +79,46 @@ def _oldest_active(host_id: int) -> Study | None:
     )
 
 
-def _advance(study: Study) -> bool:
-    """One step; True when the study ended by it and the next study may begin."""
-    if study.stop_request == heartbeat.CANCELLED and not _is_busy(study):
-        return end_study(study, StudyState.CANCELLED, "cancelled", "cancelled by the user")
+def _take_turn(study: Study) -> _Turn:
+    """Decide alone: two that decide at once would each act on what the other changes.
+
+    PostgreSQL locks the study's row; on SQLite the transaction begins as the only writer
+    (`transaction_mode` in the settings).
+    """
+    try:
+        with transaction.atomic():
+            locked = Study.objects.select_for_update().get(pk=study.pk)
+            return _decide(locked)
+    except Error:
+        raise
+    except Exception as bug:
+        # Were the study left as it is, no other one of this host would ever have its turn.
+        logger.exception("study %s: internal error", study.pk)
+        text = f"{type(bug).__name__}: {bug}"
+        return _Turn(end_study(study, StudyState.FAILED, "internal_error", text))
+
+
+def _decide(study: Study) -> _Turn:
+    if study.is_finished:
+        return _Turn(ended=True)
+    if _is_busy(study):
+        return _Turn()
+    if study.stop_request == heartbeat.CANCELLED:
+        return _Turn(end_study(study, StudyState.CANCELLED, "cancelled", "cancelled by the user"))
     if study.state == StudyState.QUEUED:
-        begun = Study.objects.filter(pk=study.pk, state=StudyState.QUEUED).update(
+        Study.objects.filter(pk=study.pk).update(
             state=StudyState.PREPARING, started_at=timezone.now()
         )
-        if begun:
-            _send(PREPARE, study.pk, study.host)
-    elif study.state == StudyState.PREPARING:
-        if not study.claimed_by:
-            _send(PREPARE, study.pk, study.host)
-    elif not _is_busy(study):
-        try:
-            return _take_turn(study)
-        except DatabaseError:
-            raise
-        except Exception as bug:
-            # Were the study left as it is, no other one of this host would ever have its turn.
-            logger.exception("study %s: internal error", study.pk)
-            text = f"{type(bug).__name__}: {bug}"
-            return end_study(study, StudyState.FAILED, "internal_error", text)
-    return False
-
-
-def _take_turn(study: Study) -> bool:
-    """Send the next run, or conclude; True when the study ended by it."""
+    if study.state != StudyState.RUNNING:
+        return _Turn(task=PREPARE, row_id=study.pk)
     # First of all: a study whose last run was interrupted is not at its end.
     retry_interrupted(study)
     slot = _next_slot(study)
     if slot is None and continue_study(study):
         slot = _next_slot(study)
     if slot is None:
-        return _conclude(study)
-    _send(EXECUTE, slot.run_id, study.host)
-    return False
+        return _Turn(_conclude(study))
+    return _Turn(task=EXECUTE, row_id=slot.run_id)
 
 
 def _is_busy(study: Study) -> bool:
@@ -137,9 +157,12 @@ def end_study(
         ended = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
             state=state, reason_code=code, reason=reason, log_tail=log_tail, finished_at=now
         )
-        Run.objects.filter(slot__study=study, state=RunState.QUEUED).update(
+        runs = Run.objects.filter(slot__study=study)
+        runs.filter(state=RunState.QUEUED).update(
             state=RunState.CANCELLED, finished_at=now, reason=reason
         )
+        # What was concluded does not change any more, also if a lost result turns up.
+        runs.filter(state=RunState.LOST).update(claimed_by="")
     return ended == 1
 
 

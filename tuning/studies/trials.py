@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from math import inf
 
 from django.conf import settings
-from django.db import transaction
-from django.utils import timezone
 
 from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.emulation.device import emulated_device
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import RunFailed
-from benchmarks.models import Device, Run, RunState
+from benchmarks.models import Device
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial, try_config
@@ -55,7 +53,7 @@ def try_candidates(
 ) -> None:
     """Start the server once with every candidate and keep what it made of it.
 
-    A refused candidate's runs end here; a twin's are deleted, none has begun. Safe to repeat.
+    No run is queued before this is done: who is refused or a duplicate gets none. Safe to repeat.
     Raises NothingToCompare, with the baseline's log where the server refuses that one, and
     RunFailed or another BenchmarkError for what is not a config's fault.
     """
@@ -73,7 +71,8 @@ def try_candidates(
         same = signature(trial.variables, gate.target, candidate.config.knobs)
         twin = first_with.setdefault((same, candidate.logs_with_data), candidate)
         if twin is not candidate and not study.keeps_duplicates:
-            _merge(candidate, twin)
+            candidate.merged_into = twin
+            candidate.save(update_fields=["merged_into"])
     _check_what_is_left(study)
 
 
@@ -175,18 +174,11 @@ def _too_unsafe(
 
 
 def _refuse(candidate: Candidate, failure: RunFailed, stages: list[StageResult]) -> None:
-    """The server does not take it: that is the result of all its runs."""
+    """The server does not take it, so it is never measured."""
     logger.info("candidate %s is refused: %s", candidate, failure)
-    with transaction.atomic():
-        candidate.refusal = str(failure)
-        candidate.save(update_fields=["refusal"])
-        _keep(candidate, stages)
-        Run.objects.filter(slot__candidate=candidate, state=RunState.QUEUED).update(
-            state=RunState(failure.outcome.value),
-            reason=str(failure),
-            log_tail=failure.log_tail,
-            finished_at=timezone.now(),
-        )
+    candidate.refusal = str(failure)
+    candidate.save(update_fields=["refusal"])
+    _keep(candidate, stages)
 
 
 def _keep(candidate: Candidate, stages: list[StageResult]) -> None:
@@ -194,16 +186,6 @@ def _keep(candidate: Candidate, stages: list[StageResult]) -> None:
     passed = [check for check in candidate.checks if check["stage"] in (Stage.VALUES, Stage.RULES)]
     candidate.checks = passed + [stage.document() for stage in stages]
     candidate.save(update_fields=["checks"])
-
-
-def _merge(candidate: Candidate, twin: Candidate) -> None:
-    """Measured once for both: the runs of the later one are taken back before they begin."""
-    with transaction.atomic():
-        candidate.merged_into = twin
-        candidate.save(update_fields=["merged_into"])
-        runs = list(candidate.slots.values_list("run_id", flat=True))
-        candidate.slots.all().delete()
-        Run.objects.filter(pk__in=runs, state=RunState.QUEUED).delete()
 
 
 def _check_what_is_left(study: Study) -> None:

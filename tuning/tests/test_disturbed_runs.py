@@ -17,10 +17,14 @@ from tuning.models import Study, StudyState
 from tuning.results.boards import boards
 from tuning.results.data_quality import trust_of
 from tuning.studies.lifecycle import cancel_study, create_study
-from tuning.studies.preparation import prepare_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, advance_host
-from tuning.tests.test_study_lifecycle import measure_by_config, measurement, run_to_the_end
+from tuning.tests.test_study_lifecycle import (
+    begin,
+    measure_by_config,
+    measurement,
+    run_to_the_end,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -71,7 +75,7 @@ def first(count: int) -> Callable[[Plan], bool]:
 
 
 def test_a_disturbed_run_keeps_what_was_seen_and_gets_no_figure(study: Study) -> None:
-    prepare_study(study.pk)
+    begin(study)
     run = study.slots.order_by("order")[0].run
     execute_run(run.pk, measure=disturb(lambda _: True))
     run.refresh_from_db()
@@ -86,7 +90,7 @@ def test_a_disturbed_run_keeps_what_was_seen_and_gets_no_figure(study: Study) ->
 
 
 def test_it_is_measured_again_in_its_place_of_the_block(study: Study) -> None:
-    prepare_study(study.pk)
+    begin(study)
     slot = study.slots.order_by("order")[0]
     execute_run(slot.run_id, measure=disturb(lambda _: True))
     advance_host(study.host_id)
@@ -97,7 +101,7 @@ def test_it_is_measured_again_in_its_place_of_the_block(study: Study) -> None:
 
 
 def test_it_waits_for_the_others_of_its_block(study: Study, sent: list[Any]) -> None:
-    prepare_study(study.pk)
+    begin(study)
     first, second, third = study.slots.order_by("order")
     execute_run(first.run_id, measure=disturb(lambda _: True))
     advance_host(study.host_id)
@@ -140,7 +144,7 @@ def test_it_is_measured_again_at_most_twice_and_the_study_goes_on(study: Study) 
 
 def test_the_bound_of_disturbed_runs_is_their_own(study: Study, settings: Any) -> None:
     settings.DISTURBED_RUN_RETRIES = 1
-    prepare_study(study.pk)
+    begin(study)
     run = study.slots.order_by("order")[0].run
     for state in (RunState.LOST, RunState.DISTURBED, RunState.CANCELLED):
         Run.objects.filter(pk=run.pk).update(state=state)
@@ -166,7 +170,7 @@ def test_a_host_that_is_never_quiet_does_not_take_three_times_as_long(study: Stu
 
 
 def test_a_cancelled_study_measures_nothing_again(study: Study) -> None:
-    prepare_study(study.pk)
+    begin(study)
     slot = study.slots.order_by("order")[0]
     execute_run(slot.run_id, measure=disturb(lambda _: True))
     cancel_study(study)
@@ -189,6 +193,7 @@ def test_runs_that_were_still_warming_count_and_are_named(study: Study) -> None:
 
 def test_checks_that_are_off_are_said(study: Study, settings: Any) -> None:
     settings.STEAL_LIMIT_PCT = 0.0
+    begin(study)
     assert plan_for(study.slots.all()[0].run).limits.steal_pct == 0
 
     def measure(plan: Plan, **_: Any) -> Measurement:

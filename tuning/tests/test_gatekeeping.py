@@ -26,6 +26,7 @@ from tuning.results.boards import boards
 from tuning.studies import lifecycle as studies
 from tuning.studies import preparation as prepare
 from tuning.studies import trials as gatekeeping
+from tuning.studies.forecast import measurable
 from tuning.studies.lifecycle import create_study
 from tuning.studies.preparation import prepare_study
 from tuning.studies.request import StudyRequest
@@ -122,13 +123,9 @@ def test_a_refused_candidate_costs_no_run_and_the_others_go_on(
     failed = next(check for check in bad.checks if not check["passed"])
     assert (failed["stage"], failed["problems"][0]["line"]) == ("server", 3)
     assert failed["log_tail"] == "[ERROR] no"
-    runs = Run.objects.filter(slot__candidate=bad)
-    assert {run.state for run in runs} == {RunState.NO_START}
-    assert runs.count() == 1
-    assert all(run.started_at is None and run.log_tail == "[ERROR] no" for run in runs)
+    assert not Run.objects.filter(config=bad.config).exists()
     assert Run.objects.filter(slot__study=study, state=RunState.QUEUED).count() == 3
-    row = next(row for row in boards(study)[0].rows if row.candidate == bad)
-    assert (row.ranked.outcome, row.ranked.failures) == ("no_start", 1)
+    assert "bad" not in {row.candidate.name for row in boards(study)[0].rows}
 
 
 def test_candidates_with_the_same_effective_values_are_measured_once(
@@ -166,7 +163,7 @@ def test_what_the_server_chooses_below_the_class_of_the_study_is_refused(
     refused = candidate(study, "own").refusal
     assert "innodb_flush_method = O_DIRECT_NO_FSYNC" in refused
     assert "class D2" in refused
-    assert Run.objects.get(slot__candidate__name="own").state == RunState.INVALID_CONFIG
+    assert not Run.objects.filter(slot__candidate__name="own").exists()
     assert study.state == StudyState.RUNNING
 
 
@@ -244,7 +241,7 @@ def test_preparing_again_tries_again_and_changes_nothing(
     monkeypatch.setattr(gatekeeping, "try_config", server({"300": refusal()}))
     for _ in range(2):
         try_candidates(study, BINARY, report=lambda _: None, should_stop=lambda: False)
-    assert study.slots.count() == 4
+    assert [found.name for found in measurable(study)] == ["server-default", "one"]
     assert candidate(study, "same").merged_into == candidate(study, "one")
     assert candidate(study, "bad").refusal
 

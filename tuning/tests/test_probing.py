@@ -146,7 +146,7 @@ def test_a_worker_that_is_terminated_closes_its_row(device: Device) -> None:
     with pytest.raises(SystemExit):
         execute_probe(probe.pk, look=fails_with(SystemExit()))
     probe.refresh_from_db()
-    assert probe.state == ProbeState.LOST
+    assert (probe.state, probe.reason) == (ProbeState.CANCELLED, "the worker was terminated")
 
 
 def test_a_probe_that_waits_is_cancelled_at_once(device: Device) -> None:
@@ -202,7 +202,10 @@ def test_one_whose_worker_died_is_lost(device: Device) -> None:
     )
     sweep_host(device.host_id)
     probe.refresh_from_db()
-    assert (probe.state, probe.reason) == (ProbeState.LOST, "the worker died")
+    assert (probe.state, probe.reason) == (
+        ProbeState.LOST,
+        "the worker was not heard of any more",
+    )
 
 
 def test_one_that_beats_is_left_alone(device: Device) -> None:

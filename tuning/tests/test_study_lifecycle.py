@@ -22,6 +22,8 @@ from benchmarks.errors import RunFailed
 from benchmarks.jobs import heartbeat, runs
 from benchmarks.jobs.claims import claimant
 from benchmarks.jobs.runs import execute_run
+from benchmarks.jobs.spool import notes
+from benchmarks.jobs.sweep import SILENT_SWEEPS
 from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
@@ -114,9 +116,14 @@ def study(host_of_fakes: None, sent: list[Any]) -> Study:
     return create_study(StudyRequest(template="compare", configs=[MINE], blocks=2))
 
 
-def run_to_the_end(study: Study, measure: Callable[..., Measurement]) -> Study:
+def begin(study: Study) -> None:
+    """Have it prepared and its first block queued."""
     prepare_study(study.pk)
     advance_host(study.host_id)
+
+
+def run_to_the_end(study: Study, measure: Callable[..., Measurement]) -> Study:
+    begin(study)
     for _ in range(50):
         run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).order_by("slot__order")
         if not run:
@@ -138,6 +145,16 @@ def test_a_new_study_has_its_rows_and_asks_for_its_dataset(
     assert study.state == StudyState.PREPARING
     assert sent == [(PREPARE, study.pk, study.host.queue)]
     assert [c.name for c in study.candidates.all()] == ["server-default", "mine"]
+
+
+def test_the_first_block_is_queued_when_the_gate_has_spoken(study: Study) -> None:
+    assert not study.slots.exists()
+    assert not Run.objects.exists()
+    # What is shown until then: 2 blocks of both candidates, the baseline twice.
+    assert study_progress(study).runs_total >= 6
+    prepare_study(study.pk)
+    assert not study.slots.exists()
+    advance_host(study.host_id)
     names = sorted((slot.candidate.name, slot.twin) for slot in study.slots.all())
     assert names == [("mine", 0), ("server-default", 0), ("server-default", 1)]
     assert {slot.block for slot in study.slots.all()} == {1}
@@ -162,8 +179,9 @@ def test_one_message_at_a_time_is_sent_per_host(
     prepare_study(study.pk)
     sent.clear()
     advance_host(study.host_id)
+    advance_host(study.host_id)
     first = study.slots.order_by("order")[0].run
-    assert sent == [(EXECUTE, first.pk, study.host.queue)]
+    assert sent == [(EXECUTE, first.pk, study.host.queue)] * 2
 
 
 def test_a_faster_baseline_is_recommended_as_it_is(study: Study) -> None:
@@ -174,13 +192,14 @@ def test_a_faster_baseline_is_recommended_as_it_is(study: Study) -> None:
 
 
 def test_a_second_claim_of_a_run_does_nothing(study: Study) -> None:
-    prepare_study(study.pk)
+    begin(study)
     run = study.slots.order_by("order")[0].run
     assert execute_run(run.pk, measure=measure_by_config) is True
     assert execute_run(run.pk, measure=measure_by_config) is False
 
 
 def test_two_runs_never_run_on_one_host(study: Study) -> None:
+    begin(study)
     first, second = (slot.run for slot in study.slots.order_by("order")[:2])
     Run.objects.filter(pk=first.pk).update(state=RunState.RUNNING)
     with pytest.raises(Exception, match="UNIQUE"):
@@ -234,7 +253,7 @@ def test_a_bug_while_measuring_is_told_apart(study: Study) -> None:
     def measure(plan: Plan, **_: Any) -> Measurement:
         raise ZeroDivisionError("a bug")
 
-    prepare_study(study.pk)
+    begin(study)
     run = study.slots.order_by("order")[0].run
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
@@ -252,7 +271,7 @@ def test_an_error_of_the_file_system_is_no_bug_of_ours(
     def measure(plan: Plan, **_: Any) -> Measurement:
         raise OSError(number, os.strerror(number), "/device/oltp-advisor/runs")
 
-    prepare_study(study.pk)
+    begin(study)
     run = study.slots.order_by("order")[0].run
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
@@ -272,7 +291,7 @@ def test_a_step_that_cannot_be_stored_does_not_end_the_run(
             report("measuring")
         return measurement()
 
-    prepare_study(study.pk)
+    begin(study)
     run = study.slots.order_by("order")[0].run
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
@@ -288,7 +307,7 @@ def test_runs_that_do_not_compare_are_left_out_and_counted(study: Study) -> None
 
 
 def test_cancelling_ends_the_study_and_what_is_queued(study: Study) -> None:
-    prepare_study(study.pk)
+    begin(study)
     cancel_study(study)
     study.refresh_from_db()
     assert study.state == StudyState.CANCELLED
@@ -303,7 +322,7 @@ def test_a_run_under_way_is_asked_to_stop_when_its_study_is_cancelled(study: Stu
             pass
         raise RunFailed(Outcome.CANCELLED, "stopped" if should_stop() else "never told")
 
-    prepare_study(study.pk)
+    begin(study)
     run = study.slots.order_by("order")[0].run
     execute_run(run.pk, measure=measure)
     advance_host(study.host_id)
@@ -320,17 +339,23 @@ def _abandon(run: Run, **values: Any) -> None:
 
 
 def _begun(study: Study) -> Run:
-    prepare_study(study.pk)
+    begin(study)
     run: Run = study.slots.order_by("order")[0].run
     return run
+
+
+def _sweep_while_silent(study: Study) -> None:
+    for _ in range(SILENT_SWEEPS):
+        sweep_host(study.host_id)
 
 
 def test_a_silent_run_is_lost_and_queued_again_as_a_new_run(study: Study) -> None:
     run = _begun(study)
     _abandon(run, heartbeat_at=timezone.now() - timedelta(minutes=5))
-    sweep_host(study.host_id)
+    _sweep_while_silent(study)
     run.refresh_from_db()
     assert run.state == RunState.LOST
+    assert run.reason == "the worker was not heard of any more"
     retry = run.retries.get()
     assert retry.state == RunState.QUEUED
     assert retry.slot.candidate.config == run.config
@@ -356,7 +381,7 @@ def test_a_run_that_gets_lost_again_is_not_retried_for_ever(study: Study) -> Non
     run = _begun(study)
     for _ in range(5):
         _abandon(run, heartbeat_at=timezone.now() - timedelta(minutes=5))
-        sweep_host(study.host_id)
+        _sweep_while_silent(study)
         run.refresh_from_db()
         if not run.retries.exists():
             break
@@ -366,17 +391,50 @@ def test_a_run_that_gets_lost_again_is_not_retried_for_ever(study: Study) -> Non
     assert study.state == StudyState.FINISHED
 
 
-def test_a_finished_run_is_not_rewritten_by_a_late_worker(study: Study) -> None:
+def _given_up(run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(state=RunState.LOST, reason="swept")
+
+
+def test_a_result_that_comes_late_counts_while_nobody_measures_it_again(study: Study) -> None:
     run = _begun(study)
 
     def measure(plan: Plan, **_: Any) -> Measurement:
-        Run.objects.filter(pk=run.pk).update(state=RunState.LOST, reason="swept")
+        _given_up(run)
+        return measurement()
+
+    execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert (run.state, run.reason, run.tpmP) == (RunState.OK, "", 6000.0)
+    assert run.samples.count() == 1
+
+
+def test_a_result_that_comes_after_the_retry_makes_no_double(study: Study) -> None:
+    run = _begun(study)
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        _given_up(run)
+        advance_host(study.host_id)
         return measurement()
 
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
     assert (run.state, run.reason, run.tpmP) == (RunState.LOST, "swept", None)
     assert not run.samples.exists()
+    assert run.retries.get().state == RunState.QUEUED
+    assert notes() == []
+
+
+def test_a_study_that_was_concluded_takes_no_late_result(study: Study) -> None:
+    run = _begun(study)
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        _given_up(run)
+        cancel_study(study)
+        return measurement()
+
+    execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert (run.state, run.tpmP) == (RunState.LOST, None)
 
 
 def test_a_stopping_worker_gives_its_run_back(study: Study) -> None:
@@ -397,8 +455,8 @@ def test_a_stopping_worker_gives_its_run_back(study: Study) -> None:
 
 
 def test_a_study_is_not_at_its_end_while_its_last_run_was_interrupted(study: Study) -> None:
+    begin(study)
     slots = list(study.slots.order_by("order"))
-    prepare_study(study.pk)
     for slot in slots[:-1]:
         execute_run(slot.run_id, measure=measure_by_config)
 

@@ -1,0 +1,107 @@
+"""How jobs ended that the database does not know of yet, in files of this user only.
+
+A measurement takes minutes to hours, and a locked or restarting database, a full disk or the end
+of the worker come at any moment: what was found is on disk before it is stored, and goes from
+there only when it is.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
+
+from benchmarks.datasets.places import sync_directory
+from benchmarks.jobs.kinds import Ending
+
+logger = logging.getLogger(__name__)
+
+_SUFFIX = ".json"
+# Kept for who wants to look: nothing of ours reads these again.
+_SET_ASIDE = ".set-aside"
+
+
+@dataclass(frozen=True)
+class Note:
+    """The ending of one job: of a row of that kind, by the process that had claimed it."""
+
+    kind: str
+    row_id: int
+    claim: str
+    ending: Ending
+
+    @property
+    def path(self) -> Path:
+        return folder() / f"{self.kind}-{self.row_id}{_SUFFIX}"
+
+    def write(self) -> None:
+        """Bring it to the disk. Raises OSError."""
+        draft = self.path.with_suffix(".draft")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w") as file:
+            json.dump(asdict(self), file, cls=_Encoder)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(self.path)
+        sync_directory(self.path.parent)
+
+    def remove(self) -> None:
+        """It is stored."""
+        self.path.unlink(missing_ok=True)
+
+    def set_aside(self) -> None:
+        """It can not be stored: keep it under a name that is not read again."""
+        _set_aside(self.path)
+
+
+def folder() -> Path:
+    """Where they are; closed to everyone but this user."""
+    path: Path = settings.RUN_DIR / "unstored"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def notes() -> list[Note]:
+    """What is there, oldest first; a file that can not be read is set aside."""
+    found = []
+    for path in sorted(folder().glob(f"*{_SUFFIX}"), key=_written):
+        try:
+            document: dict[str, Any] = json.loads(path.read_text())
+            found.append(Note(**{**document, "ending": Ending(**document["ending"])}))
+        except FileNotFoundError:
+            continue
+        except (ValueError, KeyError, TypeError) as error:
+            logger.error("%s is not to be understood: %s", path, error)
+            _set_aside(path)
+    return found
+
+
+def is_spooled(kind: str, row_id: int) -> bool:
+    """Whether that row's ending waits to be stored."""
+    return (folder() / f"{kind}-{row_id}{_SUFFIX}").exists()
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _set_aside(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        path.rename(path.with_suffix(_SET_ASIDE))
+
+
+class _Encoder(DjangoJSONEncoder):
+    """Also of numbers that are not Python's own."""
+
+    def default(self, o: Any) -> Any:
+        return o.item() if hasattr(o, "item") else super().default(o)
