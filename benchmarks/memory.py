@@ -1,23 +1,50 @@
-"""How much memory a server may use: the host's, or less where a control group confines us."""
+"""How much memory a server may use: the host's, or less where control groups confine us."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-_CGROUP_ROOT = Path("/sys/fs/cgroup")
-_OWN_GROUPS = Path("/proc/self/cgroup")
+import psutil
+
+from benchmarks.emulation.hierarchies import MEMORY, find_hierarchy
+from benchmarks.errors import EmulationUnavailable
 
 
-def memory_budget(root: Path = _CGROUP_ROOT, own_groups: Path = _OWN_GROUPS) -> int:
+@dataclass(frozen=True)
+class _Files:
+    """Limit, use, and the line of memory.stat with what is given back at once when needed."""
+
+    limit: str
+    used: str
+    reclaimable: str
+
+
+# Version of control groups -> Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst.
+_FILES = {
+    1: _Files("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: _Files("memory.max", "memory.current", "inactive_file"),
+}
+
+
+def memory_budget() -> int:
     """Bytes that this process and its children may use: RAM or a control group's limit.
 
-    The smallest limit from our own group up to the root counts, version 2 (`memory.max`) and 1
-    (`memory.limit_in_bytes`); in a container our own group is the root. What cannot be read
-    limits nothing.
+    The smallest limit from our own group up to the top of the tree counts; in a container its own
+    group is the top. What cannot be read limits nothing.
     """
-    return min([host_memory(), *_limits(root, own_groups)])
+    return min([host_memory(), *(limit for limit, _ in _limits())])
+
+
+def available_memory() -> int:
+    """Bytes that are free now, of the host's memory and below every limit of `memory_budget`.
+
+    Pages of files that nobody has touched lately count as free, as the kernel counts the host's.
+    """
+    free = int(psutil.virtual_memory().available)
+    return max(0, min([free, *(limit - used for limit, used in _limits())]))
 
 
 def host_memory() -> int:
@@ -25,41 +52,31 @@ def host_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _limits(root: Path, own_groups: Path) -> Iterator[int]:
-    for base, name, group in _groups(root, own_groups):
-        folder = base / group.strip("/")
-        for place in (folder, *folder.parents):
-            limit = _read(place / name)
-            if limit is not None:
-                yield limit
-            if place == base:
-                break
-
-
-def _groups(root: Path, own_groups: Path) -> Iterator[tuple[Path, str, str]]:
-    """(mount, name of the limit's file, our group) of both versions."""
+def _limits() -> Iterator[tuple[int, int]]:
+    """Limit and use in bytes of each control group that has a limit, our own first."""
     try:
-        lines = own_groups.read_text().splitlines()
+        tree = find_hierarchy(MEMORY)
+    except EmulationUnavailable:
+        return
+    files = _FILES[tree.version]
+    for group in (tree.own, *tree.own.parents):
+        if (limit := _number(group / files.limit)) is not None:
+            used = _number(group / files.used) or 0
+            yield limit, used - _reclaimable(group, files.reclaimable)
+        if group == tree.mount_point:
+            break
+
+
+def _reclaimable(group: Path, name: str) -> int:
+    try:
+        lines = (group / "memory.stat").read_text().splitlines()
     except OSError:
-        lines = []
-    # Inside a container the path is the host's and does not exist below the mount; the root does.
-    yield root, "memory.max", ""
-    yield root / "memory", "memory.limit_in_bytes", ""
-    for line in lines:
-        fields = line.split(":", 2)
-        if len(fields) < 3:
-            continue
-        controllers, group = fields[1:]
-        if ".." in group.split("/"):  # outside of our namespace
-            continue
-        if not controllers:
-            yield root, "memory.max", group
-        elif "memory" in controllers.split(","):
-            yield root / "memory", "memory.limit_in_bytes", group
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.split()[0] == name), 0)
 
 
-def _read(path: Path) -> int | None:
-    """A limit in bytes; None for "max" and what is not there."""
+def _number(path: Path) -> int | None:
+    """Bytes; None for "max" and what is not there."""
     try:
         return int(path.read_text())
     except (OSError, ValueError):

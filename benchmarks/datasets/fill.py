@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,7 +27,8 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.errorlog import DISK_FULL
 from benchmarks.servers.failures import find_trouble
-from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.running import running_server
 
 PREPARE = "preparing an empty server"
 WRITE = "writing to disk"
@@ -164,8 +163,8 @@ def _abandoned_on_failure(instance: ServerInstance) -> Iterator[None]:
                 cause.log_tail = cause.log_tail or instance.error_log_tail()
                 cause = find_trouble(instance) or cause
         finally:
-            if instance.alive():  # our child, not waited for: the pid is its own
-                os.kill(instance.pid, signal.SIGKILL)
+            if instance.alive():
+                instance.kill()
         if cause is error:
             raise
         raise cause from error

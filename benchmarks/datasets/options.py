@@ -6,11 +6,9 @@ None of them leaves a trace in the loaded tables, apart from the page size that 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-
-import psutil
 
 from benchmarks.datasets.rules import estimated_bytes
+from benchmarks.memory import available_memory
 from benchmarks.servers.binary import Flavour, ServerBinary
 
 MIB = 1 << 20
@@ -18,9 +16,6 @@ MIB = 1 << 20
 MARIADB_REDO_BYTES = 96 * MIB
 #: Below this the server would start but crawl.
 SMALLEST_POOL = 128 * MIB
-
-_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
-_CGROUP_USED = Path("/sys/fs/cgroup/memory.current")
 
 
 def page_size_options(page_size: int) -> dict[str, str]:
@@ -84,14 +79,3 @@ def buffer_pool_bytes(warehouses: int, available: int) -> int:
     wanted = estimated_bytes(warehouses) * 5 // 4 + SMALLEST_POOL
     pool = min(wanted, available // 2)
     return max(SMALLEST_POOL, pool // SMALLEST_POOL * SMALLEST_POOL)
-
-
-def available_memory() -> int:
-    """Free memory in bytes, of the host or of the control group that confines us."""
-    free = int(psutil.virtual_memory().available)
-    try:
-        limit = int(_CGROUP_LIMIT.read_text())
-        used = int(_CGROUP_USED.read_text())
-    except (OSError, ValueError):  # no control group, or "max"
-        return free
-    return max(0, min(free, limit - used))

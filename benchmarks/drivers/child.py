@@ -19,6 +19,7 @@ import psutil
 from benchmarks.drivers.redact import BoundedText, redact
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.servers.kills import blame_for_kill, oom_kills
 from benchmarks.servers.privileges import clean_environment
 
 _CHUNK = 65_536
@@ -59,6 +60,7 @@ class Child:
         self._stdout = _Stream()
         self._stderr = _Stream()
         self._cpu_seconds = 0.0
+        self._oom_kills_before = oom_kills()
         self._process = subprocess.Popen(
             [*_die_with_us(), *argv],
             cwd=cwd,
@@ -135,6 +137,14 @@ class Child:
         """Standard output and, if there was any, standard error: bounded and redacted."""
         parts = (self._stdout.kept.text(), self._stderr.kept.text())
         return redact("\n".join(part for part in parts if part.strip()), self._secrets)
+
+    def ended_by_another(self, status: int | None) -> RunFailed | None:
+        """LOST or OUT_OF_MEMORY for an exit status that is a signal nobody here has sent.
+
+        To be asked before `kill`; None for a program that ended by itself or is still there.
+        """
+        blame = blame_for_kill("the driver", status, self._oom_kills_before)
+        return self.failure(*blame) if blame else None
 
     def failure(self, outcome: Outcome, message: str) -> RunFailed:
         """An error that carries the end of what the program said, standard error last."""

@@ -30,6 +30,7 @@ _REASONS = {
     Outcome.DRIVER_FAILED: "The fake driver failed, as it was told to.",
     Outcome.ZERO_WORK: "No New-Order was completed in the measured interval.",
     Outcome.CANCELLED: "The run was cancelled.",
+    Outcome.LOST: "the driver was ended by SIGKILL, which we did not send",
     Outcome.TIMED_OUT: "The driver did not end; it was stopped at its deadline.",
 }
 _ASK_EVERY_S = 0.02
@@ -80,7 +81,7 @@ class FakeDriver:
         on_phase(Phase.MEASURING)
         self._pass(load.measure_s, should_stop)
         on_phase(Phase.STOPPING)
-        self._fail_with(Outcome.ZERO_WORK, Outcome.TIMED_OUT)
+        self._fail_with(Outcome.ZERO_WORK, Outcome.TIMED_OUT, Outcome.LOST)
         return self._result(load)
 
     def _pass(self, seconds: int, should_stop: Callable[[], bool]) -> None:

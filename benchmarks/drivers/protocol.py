@@ -3,13 +3,14 @@
 The contract, which `benchmarks/tests/test_driver_contract.py` holds every driver to:
 
 * `run` blocks until the workload has ended and returns a `DriverResult`, or raises
-  `RunFailed` with one of four outcomes:
+  `RunFailed` with one of these outcomes:
 
   - `DRIVER_FAILED`: the driver could not connect, lost a connection, crashed, said something that
     cannot be understood, or more than 1 % of its transactions failed for good;
   - `ZERO_WORK`: it ran, but no New-Order was completed in the measured interval;
   - `CANCELLED`: `should_stop` said so;
-  - `TIMED_OUT`: it was still there long after warm-up and measured interval.
+  - `TIMED_OUT`: it was still there long after warm-up and measured interval;
+  - `LOST`: somebody else ended its process, or `OUT_OF_MEMORY`: the kernel did for want of memory.
 
   Why the server died, if it did, is the caller's to find out.
 * `on_phase` is called from the calling thread, once for each phase and in order, as close to its

@@ -117,6 +117,8 @@ def _follow(
         # Without this it would go on failing until its time is over.
         _fail_without_connections(child, output, load)
     status = child.wait(max(0.0, deadline - time.monotonic()))
+    if killed := child.ended_by_another(status):
+        raise killed
     _fail_without_connections(child, output, load)
     if status is None or status < 0 or not output.finished or phase is not Phase.STOPPING:
         how = "without its results" if status is None or status >= 0 else f"by signal {-status}"

@@ -32,13 +32,14 @@ def find_hierarchy(controller: str) -> Hierarchy:
     kernel or container shows it in none.
     """
     v1_name = _V1_NAMES[controller]
-    for line in _text(PROC / "self/mounts").splitlines():
-        _, mount_point, file_system, options = line.split(" ")[:4]
-        mount = Path(mount_point)
+    for line in _text(PROC / "self/mountinfo").splitlines():
+        fields = line.split(" ")
+        root, mount = fields[3], Path(fields[4])
+        file_system, _, options = fields[fields.index("-", 6) + 1 :][:3]
         if file_system == "cgroup2" and controller in _words(mount / "cgroup.controllers"):
-            return Hierarchy(2, mount, _own(mount, ""))
+            return Hierarchy(2, mount, _own(mount, root, ""))
         if file_system == "cgroup" and v1_name in options.split(","):
-            return Hierarchy(1, mount, _own(mount, v1_name))
+            return Hierarchy(1, mount, _own(mount, root, v1_name))
     raise EmulationUnavailable(
         f"no cgroup controller for {_WHAT[controller]} here: the kernel or the container shows "
         f"neither {controller} of cgroup v2 nor {v1_name} of v1"
@@ -85,12 +86,15 @@ def _candidates(hierarchy: Hierarchy) -> list[Path]:
     return [hierarchy.own, *above]
 
 
-def _own(mount_point: Path, v1_name: str) -> Path:
-    """The directory of our cgroup in a tree; its top where a container hides what is above."""
+def _own(mount_point: Path, root: str, v1_name: str) -> Path:
+    """The directory of our cgroup in a tree; its top where a container hides what is above.
+
+    `root` is the cgroup that is mounted: in a container perhaps its own, not the host's top.
+    """
     for line in _text(PROC / "self/cgroup").splitlines():
         _, names, path = line.split(":", 2)
         if v1_name in names.split(","):
-            own = mount_point / path.strip("/")
+            own = mount_point / path.removeprefix(root).strip("/")
             return own if ".." not in own.parts and own.is_dir() else mount_point
     return mount_point
 

@@ -20,7 +20,7 @@ from benchmarks.measurement.fingerprint import comparability_key, comparable_fac
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Evidence, Measurement
 from benchmarks.measurement.steps import Steps
-from benchmarks.servers.instance import running_server
+from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
 from benchmarks.telemetry.disturbance import host_changed
 from benchmarks.telemetry.sampler import Sampler

@@ -12,8 +12,9 @@ from benchmarks.errors import NotAServer, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.errorlog import meaningful, read_tail
-from benchmarks.servers.failures import describe_exit, start_failure
+from benchmarks.servers.failures import start_failure
 from benchmarks.servers.flavours import instance_rules
+from benchmarks.servers.kills import describe_exit
 from benchmarks.servers.options import (
     InstancePaths,
     check_options,

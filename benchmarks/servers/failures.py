@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pymysql
 
@@ -14,47 +12,35 @@ from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
 from benchmarks.servers.confinement import NOT_ENTERED, not_entered
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.kills import blame_for_kill, describe_exit
 
-if TYPE_CHECKING:
-    from benchmarks.servers.instance import ServerInstance
-
-VMSTAT = Path("/proc/vmstat")
 APPARMOR_PROFILES = Path("/sys/kernel/security/apparmor/profiles")
 ANSWER_S = 5  # whole seconds, as PyMySQL wants them
 _SECOND_LOOK_S = 0.2
 _DEATH_THROES_S = 5.0  # a crashing mysqld writes its stack trace before it goes
 
 
-def oom_kills() -> int | None:
-    """How many processes the kernel has killed for want of memory since boot (all cgroups)."""
-    try:
-        match = re.search(r"^oom_kill (\d+)$", VMSTAT.read_text(), re.MULTILINE)
-    except OSError:
-        return None
-    return int(match[1]) if match else None
-
-
 def explain_death(instance: ServerInstance) -> RunFailed:
     """Why a server that had answered no longer does; to be raised by the caller.
 
-    CRASHED, OUT_OF_MEMORY, DISK_FULL, or TIMED_OUT for one that lives and is silent. Waits up to
-    5 s for a dying server. The message says what the verdict rests on.
+    CRASHED, OUT_OF_MEMORY, DISK_FULL, LOST where somebody else ended it, or TIMED_OUT for one that
+    lives and is silent. Waits up to 5 s for a dying server. The message says what the verdict
+    rests on.
     """
     deadline = time.monotonic() + _DEATH_THROES_S
     while instance.alive() and time.monotonic() < deadline:
         time.sleep(0.05)
     lines = instance.log_lines()
-    found = _disk_full(lines) or _out_of_memory(instance, lines)
+    found = (
+        _disk_full(lines) or _out_of_memory(instance, lines) or _ended_by_another(instance, lines)
+    )
     if found is not None:
         return found
     tail = _last_words(lines)
     if instance.alive():
         return RunFailed(Outcome.TIMED_OUT, "the server runs but no longer answers", log_tail=tail)
     how = describe_exit(instance.exit_status)
-    if _killed_by_another(instance):
-        how += ", which we did not send; the kernel's count of out-of-memory kills " + (
-            "cannot be read" if oom_kills() is None else "did not rise"
-        )
     return RunFailed(Outcome.CRASHED, f"the server ended while in use: {how}", log_tail=tail)
 
 
@@ -77,14 +63,17 @@ def find_trouble(instance: ServerInstance) -> RunFailed | None:
 def explain_failed_start(instance: ServerInstance) -> BenchmarkError:
     """Why a server exited before it answered.
 
-    RunFailed NO_START, OUT_OF_MEMORY (killed) or DISK_FULL; EmulationUnavailable when it never
-    began because its confinement did not take it in.
+    RunFailed NO_START, OUT_OF_MEMORY or LOST (killed) or DISK_FULL; EmulationUnavailable when it
+    never began because its confinement did not take it in.
     """
     lines = instance.log_lines()
     if instance.confinement is not None and instance.exit_status == NOT_ENTERED:
         return not_entered("\n".join(lines))
-    if _killed_by_another(instance) and (killed := _out_of_memory(instance, lines)):
+    killed = _killed(instance, lines)
+    if killed is not None and killed.outcome is Outcome.OUT_OF_MEMORY:
         return killed
+    if (found := _disk_full(lines) or _ended_by_another(instance, lines)) is not None:
+        return found
     what = f"the server did not start ({describe_exit(instance.exit_status)})"
     return start_failure(what, lines, instance.binary.path)
 
@@ -121,25 +110,12 @@ def apparmor_note(program: Path) -> str | None:
     return None
 
 
-def describe_exit(status: int | None) -> str:
-    """An exit status in words."""
-    if status is None:
-        return "still running"
-    if status < 0:
-        return f"ended by {signal.Signals(-status).name}"
-    return f"exit status {status}"
-
-
 def _answers(instance: ServerInstance) -> bool:
     try:
         instance.connect(connect_timeout=ANSWER_S, read_timeout=ANSWER_S).close()
     except pymysql.err.Error:
         return False
     return True
-
-
-def _killed_by_another(instance: ServerInstance) -> bool:
-    return instance.exit_status == -signal.SIGKILL and not instance.killed_by_us
 
 
 def _disk_full(lines: list[str]) -> RunFailed | None:
@@ -154,24 +130,9 @@ def _disk_full(lines: list[str]) -> RunFailed | None:
 
 
 def _out_of_memory(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
-    tail = _last_words(lines)
-    if _killed_by_another(instance):
-        confinement = instance.confinement
-        if confinement is not None and confinement.oom_kills():
-            return RunFailed(
-                Outcome.OUT_OF_MEMORY,
-                f"the kernel ended the server because it needed more memory than the limit of "
-                f"{confinement.label} allows",
-                log_tail=tail,
-            )
-        before, now = instance.oom_kills_before, oom_kills()
-        if before is not None and now is not None and now > before:
-            return RunFailed(
-                Outcome.OUT_OF_MEMORY,
-                "the server was ended by a SIGKILL that we did not send, and the kernel's count "
-                f"of out-of-memory kills rose by {now - before} meanwhile",
-                log_tail=tail,
-            )
+    killed = _killed(instance, lines)
+    if killed is not None and killed.outcome is Outcome.OUT_OF_MEMORY:
+        return killed
     # Warnings are left out: servers warn of large pages and io_uring and go on without them.
     found = errorlog.matching(
         [line for line in lines if "[Warning]" not in line and "[Note]" not in line],
@@ -183,6 +144,41 @@ def _out_of_memory(instance: ServerInstance, lines: list[str]) -> RunFailed | No
             f"the server ended ({describe_exit(instance.exit_status)}) after it had logged: "
             f"{errorlog.strip_prefix(found[0])}",
             log_tail="\n".join(found[-30:]),
+        )
+    return None
+
+
+def _killed(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
+    """The verdict on a server that was ended by a signal of none of ours; None for any other."""
+    if instance.stopped_by_us:
+        return None
+    blame = blame_for_kill("the server", instance.exit_status, instance.oom_kills_before)
+    if blame is None:
+        return None
+    outcome, why = blame
+    confinement = instance.confinement
+    if instance.exit_status == -signal.SIGKILL and confinement and confinement.oom_kills():
+        outcome = Outcome.OUT_OF_MEMORY
+        why = (
+            "the kernel ended the server because it needed more memory than the limit of "
+            f"{confinement.label} allows"
+        )
+    return RunFailed(outcome, why, log_tail=_last_words(lines))
+
+
+def _ended_by_another(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
+    """LOST for a sound server that somebody else killed or told to shut down."""
+    if instance.stopped_by_us or errorlog.matching(lines, errorlog.CRASH):
+        return None
+    if (killed := _killed(instance, lines)) is not None:
+        return killed
+    # A large one may still be at it: then only its log tells.
+    if instance.exit_status == 0 or errorlog.matching(lines, errorlog.SHUTDOWN):
+        return RunFailed(
+            Outcome.LOST,
+            "somebody else told the server to shut down, and it did so in good order "
+            f"({describe_exit(instance.exit_status)})",
+            log_tail=_last_words(lines),
         )
     return None
 

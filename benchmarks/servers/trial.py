@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import re
 import secrets
@@ -25,16 +26,19 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.confinement import Confinement
-from benchmarks.servers.failures import describe_exit
-from benchmarks.servers.instance import running_server
+from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
 from benchmarks.servers.options import InstancePaths, render_config, write_private
 from benchmarks.servers.privileges import clean_environment, give, launcher, server_user
 from benchmarks.servers.process import ProcessId, boot_id, process_id
+from benchmarks.servers.running import running_server
+
+log = logging.getLogger(__name__)
 
 VALIDATES_SINCE = (8, 0, 16)
 LAZY_REDO_SINCE = (8, 0, 30)
 REDO_FILES = 32  # of which the server makes one and a spare at first
 _CHECK_DEADLINE_S = 30.0
+_STARTS = 3  # of a server that somebody else ended
 _SPARE_BYTES = 64 * 1024**2
 _SLOWEST_REDO = 50 * 1024**2  # bytes a second at which a redo log may be written out
 _POLL_S = 0.05
@@ -82,39 +86,50 @@ def try_config(
     `work_dir` is made; it should be on the device that runs use, for their file system decides
     what works. `redo_bytes` is the size of the redo log asked for, which older servers write out
     in full; the deadline grows with it. Raises RunFailed: INVALID_CONFIG when the server's own
-    check refuses the options, NO_START, OUT_OF_MEMORY, TIMED_OUT, DISK_FULL, CRASHED, CANCELLED;
+    check refuses the options, NO_START, OUT_OF_MEMORY, TIMED_OUT, DISK_FULL, CRASHED, CANCELLED,
+    LOST when somebody else ended the server three times;
     DeviceUnusable, NoServerUser; ValueError when `options` reach for what is ours.
     """
     start = time.monotonic()
     redo = _redo_at_start(binary, redo_bytes)
-    with _trial_dir(work_dir) as run_dir:
-        _check_room(work_dir, pristine, redo)
-        data_dir = run_dir / "data"
-        data_dir.mkdir()
-        validated = _own_check(binary, options, run_dir, data_dir, should_stop)
-        _copy(pristine, data_dir, should_stop)
-        with running_server(
-            binary,
-            data_dir=data_dir,
-            run_dir=run_dir,
-            registry=registry,
-            options=options,
-            deadline_s=deadline_s + redo / _SLOWEST_REDO,
-            should_stop=should_stop,
-            confinement=confinement,
-        ) as server:
-            variables = server.variables()
-            warnings = [
-                line
-                for line in server.log_lines()
-                if _WARNING.search(line) and not _OURS.search(line)
-            ]
-    return Trial(
-        variables=variables,
-        validated=validated,
-        log_tail="\n".join(warnings[-_MOST_WARNINGS:]),
-        seconds=time.monotonic() - start,
-    )
+
+    def start_once() -> Trial:
+        with _trial_dir(work_dir) as run_dir:
+            _check_room(work_dir, pristine, redo)
+            data_dir = run_dir / "data"
+            data_dir.mkdir()
+            validated = _own_check(binary, options, run_dir, data_dir, should_stop)
+            _copy(pristine, data_dir, should_stop)
+            with running_server(
+                binary,
+                data_dir=data_dir,
+                run_dir=run_dir,
+                registry=registry,
+                options=options,
+                deadline_s=deadline_s + redo / _SLOWEST_REDO,
+                should_stop=should_stop,
+                confinement=confinement,
+            ) as server:
+                warnings = [
+                    line
+                    for line in server.log_lines()
+                    if _WARNING.search(line) and not _OURS.search(line)
+                ]
+                return Trial(
+                    variables=server.variables(),
+                    validated=validated,
+                    log_tail="\n".join(warnings[-_MOST_WARNINGS:]),
+                    seconds=time.monotonic() - start,
+                )
+
+    for left in reversed(range(_STARTS)):
+        try:
+            return start_once()
+        except RunFailed as failure:
+            if failure.outcome is not Outcome.LOST or not left:
+                raise
+            log.warning("a trial start is made again: %s", failure)
+    raise AssertionError("unreachable")
 
 
 def sweep_trials(work_dir: Path) -> list[Path]:
@@ -187,6 +202,7 @@ def _own_check(
     give(run_dir, user)
     command = [*launcher(user), str(binary.path), f"--defaults-file={paths.config}"]
     command += ["--validate-config"] if validates else ["--verbose", "--help"]
+    killed_before = oom_kills()
     with paths.console.open("wb") as console:
         process = subprocess.Popen(
             command,
@@ -199,6 +215,8 @@ def _own_check(
             umask=0o027,
         )
         status = _wait(process, should_stop)
+    if blame := blame_for_kill("the server that checks its config", status, killed_before):
+        raise RunFailed(*blame)
     lines = errorlog.read_tail(paths.console, 200) + errorlog.read_tail(paths.error_log, 200)
     for path in (paths.console, paths.error_log, paths.init_file):
         path.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from benchmarks.datasets.golden import Dataset
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.instance import running_server
+from benchmarks.servers.running import running_server
 
 FILES = {
     "ibdata1": b"i" * 5000,

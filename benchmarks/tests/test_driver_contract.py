@@ -28,7 +28,8 @@ from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.running import running_server
 
 LOAD = Load(warehouses=2, connections=4, warmup_s=1, measure_s=3, seed=11)
 SHORT = Load(warehouses=2, connections=4, warmup_s=0, measure_s=1, seed=11)
@@ -103,6 +104,7 @@ class RealStage:
             Outcome.DRIVER_FAILED: self._server_killed,
             Outcome.ZERO_WORK: self._tables_locked,
             Outcome.TIMED_OUT: self._server_frozen,
+            Outcome.LOST: self._driver_killed,
         }[outcome]() as attempt:
             yield attempt
 
@@ -121,6 +123,12 @@ class RealStage:
             attempt = self._attempt(server)
             attempt.at[Phase.MEASURING] = lambda: os.kill(server.pid, signal.SIGKILL)
             yield attempt
+
+    @contextlib.contextmanager
+    def _driver_killed(self) -> Iterator[Attempt]:
+        attempt = self._attempt(self.server)
+        attempt.at[Phase.MEASURING] = kill_drivers
+        yield attempt
 
     @contextlib.contextmanager
     def _tables_locked(self) -> Iterator[Attempt]:
@@ -144,6 +152,12 @@ class RealStage:
             yield attempt
         finally:
             os.kill(self.server.pid, signal.SIGCONT)
+
+
+def kill_drivers() -> None:
+    for child in psutil.Process().children():
+        if child.name() in ("tpcc_start", "sysbench"):
+            child.kill()
 
 
 def target_of(server: ServerInstance) -> Target:
@@ -282,7 +296,13 @@ def test_name_and_version_say_what_ran(stage: Stage) -> None:
 
 @pytest.mark.parametrize(
     "outcome",
-    [Outcome.CANCELLED, Outcome.DRIVER_FAILED, Outcome.ZERO_WORK, Outcome.TIMED_OUT],
+    [
+        Outcome.CANCELLED,
+        Outcome.DRIVER_FAILED,
+        Outcome.ZERO_WORK,
+        Outcome.TIMED_OUT,
+        Outcome.LOST,
+    ],
 )
 def test_each_way_to_fail_has_its_own_outcome(
     stage: Stage, outcome: Outcome, tmp_path: Path

@@ -19,7 +19,8 @@ from benchmarks.drivers.protocol import Driver, Load, Target
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.running import running_server
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 

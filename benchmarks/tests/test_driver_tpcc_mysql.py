@@ -13,6 +13,7 @@ from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target, Trans
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.servers import kills
 
 RECORDED = Path(__file__).with_name("recorded")
 TARGET = Target("127.0.0.1", 3306, Path("/nowhere.sock"), "tpcc", "correct-horse")
@@ -113,6 +114,26 @@ def test_a_run_that_measured_nothing_is_a_failure_of_the_driver(
         replay(script)
     assert failed.value.outcome is Outcome.DRIVER_FAILED
     assert message in str(failed.value)
+
+
+@pytest.mark.parametrize("sent", ["KILL", "TERM", "INT", "HUP"])
+def test_one_that_somebody_else_ended_is_lost_and_did_not_fail(replay: Run, sent: str) -> None:
+    with pytest.raises(RunFailed) as failed:
+        replay(f"head -n 40 tpcc_start-ok.txt; kill -{sent} $$; sleep 5")
+    assert failed.value.outcome is Outcome.LOST
+    assert f"the driver was ended by SIG{sent}, which we did not send" in str(failed.value)
+
+
+def test_one_that_the_kernel_ended_for_want_of_memory_says_so(
+    replay: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vmstat = tmp_path / "vmstat"
+    vmstat.write_text("oom_kill 4\n")
+    monkeypatch.setattr(kills, "VMSTAT", vmstat)
+    with pytest.raises(RunFailed) as failed:
+        replay(f"head -n 40 tpcc_start-ok.txt; echo oom_kill 5 > {vmstat}; kill -KILL $$")
+    assert failed.value.outcome is Outcome.OUT_OF_MEMORY
+    assert "rose by 1" in str(failed.value)
 
 
 def test_no_completed_new_order_is_zero_work(replay: Run) -> None:

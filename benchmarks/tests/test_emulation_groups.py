@@ -70,8 +70,11 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
 def show(kernel: Kernel, mounts: dict[str, str], own: list[str]) -> None:
     """Mount trees (name -> type and options) and put this process somewhere."""
     proc = hierarchies.PROC / "self"
-    lines = [f"none {kernel.root / name} {kind} 0 0" for name, kind in mounts.items()]
-    (proc / "mounts").write_text("\n".join(["/dev/vda / ext4 rw,relatime 0 0", *lines]) + "\n")
+    lines = ["23 1 254:1 / / rw,relatime - ext4 /dev/vda rw"]
+    for name, what in mounts.items():
+        kind, options = what.split(" ")
+        lines.append(f"31 23 0:26 / {kernel.root / name} rw,nosuid - {kind} none {options}")
+    (proc / "mountinfo").write_text("\n".join(lines) + "\n")
     (proc / "cgroup").write_text("\n".join(own) + "\n")
 
 

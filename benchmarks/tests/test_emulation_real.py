@@ -25,10 +25,10 @@ from benchmarks.emulation.targets import Disk
 from benchmarks.errors import EmulationUnavailable, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.instance import running_server
 from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.process import process_id
 from benchmarks.servers.registry import reap
+from benchmarks.servers.running import running_server
 
 ROOT = Path(__file__).resolve().parents[2]
 FreshDataDir = Callable[[ServerBinary], Path]
@@ -331,7 +331,7 @@ from pathlib import Path
 from benchmarks.emulation.device import emulated_device
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.servers.binary import identify
-from benchmarks.servers.instance import running_server
+from benchmarks.servers.running import running_server
 
 folder = Path(sys.argv[2])
 profile = EmulationProfile("hdd", read_iops=400, write_iops=400, memory_bytes=900_000_000)

@@ -26,8 +26,9 @@ from benchmarks.datasets.worker import send
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.process import find_by_argument
+from benchmarks.servers.running import running_server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 WORKER = "benchmarks.datasets.worker"

@@ -17,7 +17,8 @@ from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.consistency import Violation, check_consistency
 from benchmarks.datasets.golden import Dataset
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.running import running_server
 
 pytestmark = pytest.mark.server
 

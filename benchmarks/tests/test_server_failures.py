@@ -12,10 +12,11 @@ import pytest
 
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.servers import errorlog, failures
+from benchmarks.servers import errorlog, failures, kills
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.failures import explain_death, find_trouble, start_failure
-from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.running import running_server
 
 PROGRAM = Path("/usr/sbin/mysqld")
 
@@ -33,6 +34,12 @@ DISK_FULL_LINES = [
     '(Errcode: 28 "No space left on device")',
     "2026-11-21  1:14:24 3 [ERROR] mariadbd: Disk full (/tmp/#sql-temptable-1.MAI); waiting for "
     "someone to free some space",
+]
+# Recorded from MySQL 9.7.4 and MariaDB 10.11.19 under a SIGTERM.
+SHUTDOWN_LINES = [
+    "2026-11-21T23:38:51.213400Z 0 [System] [MY-013172] [Server] Received SHUTDOWN from user <via "
+    "user signal>. Shutting down mysqld (Version: 9.7.4).",
+    "2026-11-21 23:38:55 0 [Note] /usr/sbin/mariadbd (initiated by: unknown): Normal shutdown",
 ]
 STARTED = [
     "2026-11-21T01:11:19.705138Z 0 [System] [MY-015015] [Server] MySQL Server - start.",
@@ -75,6 +82,16 @@ def test_a_failed_start_says_the_first_error_and_keeps_them_all() -> None:
     assert found.outcome is Outcome.NO_START
     assert str(found) == "it did not start: unknown variable 'nope=1'."
     assert found.log_tail == "\n".join(errors)
+
+
+@pytest.mark.parametrize("line", SHUTDOWN_LINES)
+def test_an_ordered_shutdown_is_recognised_in_every_wording(line: str) -> None:
+    assert errorlog.matching([*STARTED, line], errorlog.SHUTDOWN) == [line]
+
+
+@pytest.mark.parametrize("own", [None, 0, 1, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS])
+def test_an_end_of_its_own_is_nobody_elses(own: int | None) -> None:
+    assert kills.blame_for_kill("the server", own, 0) is None
 
 
 def test_without_error_lines_the_tail_is_what_there_is() -> None:
@@ -121,22 +138,22 @@ class TestOnARealServer:
         assert "SIGSEGV" in str(found)
         assert "got signal 11" in found.log_tail
 
-    def test_a_kill_by_a_stranger_is_a_crash_and_not_blamed_on_memory(
+    def test_a_kill_by_a_stranger_is_neither_a_crash_nor_blamed_on_memory(
         self, server: ServerInstance
     ) -> None:
         os.kill(server.pid, signal.SIGKILL)
         outcome, message = verdict(server)
-        assert outcome is Outcome.CRASHED
+        assert outcome is Outcome.LOST
         assert "SIGKILL, which we did not send" in message
         assert "did not rise" in message
 
     def test_a_kill_by_the_kernel_for_want_of_memory_is_told_by_its_counter(
         self, server: ServerInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        before = failures.oom_kills()
+        before = kills.oom_kills()
         assert before is not None
         (tmp_path / "vmstat").write_text(f"nr_free_pages 1\noom_kill {before + 1}\n")
-        monkeypatch.setattr(failures, "VMSTAT", tmp_path / "vmstat")
+        monkeypatch.setattr(kills, "VMSTAT", tmp_path / "vmstat")
         os.kill(server.pid, signal.SIGKILL)
         outcome, message = verdict(server)
         assert outcome is Outcome.OUT_OF_MEMORY
@@ -145,11 +162,33 @@ class TestOnARealServer:
     def test_without_the_counter_nothing_is_invented(
         self, server: ServerInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(failures, "VMSTAT", tmp_path / "absent")
+        monkeypatch.setattr(kills, "VMSTAT", tmp_path / "absent")
         os.kill(server.pid, signal.SIGKILL)
         outcome, message = verdict(server)
-        assert outcome is Outcome.CRASHED
+        assert outcome is Outcome.LOST
         assert "cannot be read" in message
+
+    def test_a_shutdown_that_a_stranger_ordered_is_no_crash(self, server: ServerInstance) -> None:
+        os.kill(server.pid, signal.SIGTERM)
+        outcome, message = verdict(server)
+        assert outcome is Outcome.LOST
+        assert "somebody else told the server to shut down" in message
+
+    def test_one_that_is_still_shutting_down_tells_so_in_its_log(
+        self, server: ServerInstance, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with server.paths.error_log.open("a") as log:
+            log.write(SHUTDOWN_LINES[1] + "\n")
+        monkeypatch.setattr(failures, "_DEATH_THROES_S", 0.1)
+        assert verdict(server)[0] is Outcome.LOST
+        assert server.alive()
+
+    def test_a_kill_after_a_crash_is_still_a_crash(self, server: ServerInstance) -> None:
+        """One that hangs in its stack trace may be ended by whoever watches over the host."""
+        with server.paths.error_log.open("a") as log:
+            log.write("231121  1:14:24 [ERROR] mariadbd got signal 11 ;\n")
+        os.kill(server.pid, signal.SIGKILL)
+        assert verdict(server)[0] is Outcome.CRASHED
 
     def test_one_that_waits_for_disk_space_is_in_trouble_though_it_lives(
         self, server: ServerInstance

@@ -18,13 +18,14 @@ import pytest
 
 from benchmarks.errors import DeviceUnusable, NoServerUser, RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.servers import instance as instance_module
+from benchmarks.servers import startup
 from benchmarks.servers.accounts import account_sql
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
-from benchmarks.servers.instance import free_port, running_server
 from benchmarks.servers.process import find_by_argument
 from benchmarks.servers.registry import defaults_argument
+from benchmarks.servers.running import running_server
+from benchmarks.servers.startup import free_port
 
 pytestmark = pytest.mark.server
 
@@ -106,7 +107,7 @@ def test_an_interrupt_before_the_process_is_noted_leaves_none(
         assert find_by_argument(defaults_argument(run_dir))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(instance_module, "ServerInstance", interrupted)
+    monkeypatch.setattr(startup, "ServerInstance", interrupted)
     with (
         pytest.raises(KeyboardInterrupt),
         running_server(
@@ -187,7 +188,7 @@ def test_one_that_never_answers_is_ended_even_when_it_ignores_sigterm(
     registry: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(instance_module, "FAILED_STOP_S", 0.3)
+    monkeypatch.setattr(startup, "FAILED_STOP_S", 0.3)
     binary = pretend(server_tmp, "trap '' TERM; echo waiting; while :; do sleep 0.05; done")
     began = time.monotonic()
     with (
@@ -222,7 +223,7 @@ def test_a_port_that_was_snatched_away_costs_one_more_start(
         taken = squatter.getsockname()[1]
         free = free_port()
         ports = iter([taken, free])
-        monkeypatch.setattr(instance_module, "free_port", lambda: next(ports))
+        monkeypatch.setattr(startup, "free_port", lambda: next(ports))
         with running_server(
             any_server,
             data_dir=fresh_data_dir(any_server),
@@ -336,7 +337,7 @@ def test_root_has_no_empty_password_from_the_first_moment(
         assert "'root'" in lines[-1]
         return "".join(lines[:-1])
 
-    monkeypatch.setattr(instance_module, "account_sql", without_the_lock)
+    monkeypatch.setattr(startup, "account_sql", without_the_lock)
     answers: set[int] = set()
     stop = threading.Event()
 

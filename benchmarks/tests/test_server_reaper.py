@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.instance import running_server
 from benchmarks.servers.privileges import launcher
 from benchmarks.servers.process import ProcessId, find_by_argument, process_id
 from benchmarks.servers.registry import MARK, defaults_argument, reap, register
+from benchmarks.servers.running import running_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,18 +27,19 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKER = """
 import sys, time
 from pathlib import Path
-from benchmarks.servers import instance
+from benchmarks.servers import startup
 from benchmarks.servers.binary import identify
+from benchmarks.servers.running import running_server
 
 program, folder, run_dir, mode = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
 if mode == "orphan":
-    launcher = instance.launcher
+    launcher = startup.launcher
     def without(user):
         words = launcher(user)
         at = words.index("--pdeathsig")
         return words[:at] + words[at + 2:]
-    instance.launcher = without
-with instance.running_server(
+    startup.launcher = without
+with running_server(
     identify(Path(program)), data_dir=folder / "data", run_dir=run_dir,
     registry=folder / "registry", options={},
 ) as server:

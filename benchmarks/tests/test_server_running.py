@@ -17,9 +17,10 @@ import pytest
 
 from benchmarks.servers.accounts import Account
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.privileges import server_user
 from benchmarks.servers.process import command_line
+from benchmarks.servers.running import running_server
 
 pytestmark = pytest.mark.server
 

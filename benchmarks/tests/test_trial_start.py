@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +19,10 @@ from benchmarks.datasets.golden import sweep_loads
 from benchmarks.datasets.pristine import ensure_pristine, pristine_key
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.servers import instance as instance_module
+from benchmarks.servers import startup
 from benchmarks.servers import trial as trial_module
 from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.process import process_id
 from benchmarks.servers.trial import Trial, sweep_trials, try_config
 
@@ -122,10 +125,35 @@ def test_the_servers_warnings_are_kept_but_not_those_of_our_own_options(attempt:
     assert "pid-file" not in log
 
 
+@pytest.mark.server
+@pytest.mark.parametrize(("kills", "starts"), [(1, 2), (9, 3)])
+def test_a_trial_whose_server_somebody_else_ends_is_made_again(
+    attempt: Try, monkeypatch: pytest.MonkeyPatch, kills: int, starts: int
+) -> None:
+    spawned: list[int] = []
+    spawn = startup._spawn
+
+    def spawn_and_kill(*arguments: Any) -> ServerInstance:
+        server = spawn(*arguments)
+        spawned.append(server.pid)
+        if len(spawned) <= kills:
+            os.kill(server.pid, signal.SIGKILL)
+        return server
+
+    monkeypatch.setattr(startup, "_spawn", spawn_and_kill)
+    if kills < starts:
+        assert attempt({"innodb_io_capacity": "300"}).variables["innodb_io_capacity"] == "300"
+    else:
+        with pytest.raises(RunFailed, match="SIGKILL, which we did not send") as ended:
+            attempt({"innodb_io_capacity": "300"})
+        assert ended.value.outcome is Outcome.LOST
+    assert len(spawned) == starts
+
+
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """MariaDB hears no SIGTERM while it starts: SIGKILL comes after a second, not after ten."""
-    monkeypatch.setattr(instance_module, "FAILED_STOP_S", 1.0)
+    monkeypatch.setattr(startup, "FAILED_STOP_S", 1.0)
 
 
 @pytest.mark.server

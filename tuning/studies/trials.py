@@ -128,7 +128,7 @@ class _Gate:
                 )
         except RunFailed as failure:
             full = failure.outcome is Outcome.DISK_FULL and redo <= USUAL_REDO_BYTES
-            if full or failure.outcome is Outcome.CANCELLED:
+            if full or failure.outcome in (Outcome.CANCELLED, Outcome.LOST):
                 raise  # it says nothing of the config
             _refuse(candidate, failure, self._stages(candidate, failure))
             return None

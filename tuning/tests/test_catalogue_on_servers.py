@@ -12,7 +12,8 @@ import pymysql
 import pytest
 
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.running import running_server
 from tuning.catalogue.facts import Computed, Dynamic, Limits
 from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue

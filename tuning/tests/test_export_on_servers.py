@@ -13,7 +13,8 @@ import pytest
 from pymysql.connections import Connection
 
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.instance import ServerInstance, running_server
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.running import running_server
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.instance import running_server
+from benchmarks.servers.running import running_server
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_file, plan_preset

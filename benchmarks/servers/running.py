@@ -1,0 +1,117 @@
+"""A server for the length of a block: started on loopback, always ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers import errorlog
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.confinement import Confinement
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.kills import describe_exit
+from benchmarks.servers.options import InstancePaths
+from benchmarks.servers.pagecache import forget_cached
+from benchmarks.servers.process import find_by_argument, kill_checked
+from benchmarks.servers.registry import MARK, defaults_argument, register
+from benchmarks.servers.startup import FAILED_STOP_S, prepare, start
+
+SOCKET_LIMIT = 107  # bytes of sockaddr_un.sun_path, less its terminating zero
+STOP_S = 30.0
+SLOW_STOP_S = 900.0  # a slow shutdown merges and purges everything
+
+
+@contextlib.contextmanager
+def running_server(
+    binary: ServerBinary,
+    *,
+    data_dir: Path,
+    run_dir: Path,
+    registry: Path,
+    log_dir: Path | None = None,
+    options: Mapping[str, str | None],
+    deadline_s: float = 120,
+    should_stop: Callable[[], bool] = lambda: False,
+    fast_shutdown: bool = True,
+    confinement: Confinement | None = None,
+) -> Iterator[ServerInstance]:
+    """Run `binary` on `data_dir` for the length of the block.
+
+    `options` are the candidate's knobs (value None: a bare option; log_bin takes ON or OFF).
+    `run_dir` is made; my.cnf and the error log stay in it for the caller to read or delete.
+    With `fast_shutdown` the data directory is left as after a crash, to be thrown away; without,
+    it is purged and flushed completely, and RunFailed is raised when that did not succeed.
+    With a `confinement` (benchmarks.emulation) the server gets its limits from the first
+    instruction until it is told to stop, on files that are not in the page cache.
+    The block must be left by the thread that entered it: the server dies with that thread.
+
+    Raises ValueError when `options` reach for what is ours, DeviceUnusable when the server's
+    user cannot write in a directory, NoServerUser, EmulationUnavailable when it cannot be put
+    into the `confinement`, and RunFailed: NO_START, OUT_OF_MEMORY or DISK_FULL when the server
+    exits, TIMED_OUT when it lives and never answers, CANCELLED when `should_stop`.
+    """
+    data_dir, run_dir = data_dir.absolute(), run_dir.absolute()
+    log_dir = log_dir.absolute() if log_dir is not None else None
+    run_dir.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as afterwards:
+        socket, socket_dir = _socket_place(run_dir)
+        if socket_dir is not None:
+            afterwards.callback(shutil.rmtree, socket_dir, ignore_errors=True)
+        paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=socket, log_dir=log_dir)
+        record = register(
+            registry,
+            data_dir=data_dir,
+            run_dir=run_dir,
+            socket_dir=socket_dir,
+            log_dir=log_dir,
+        )
+        afterwards.callback(record.remove)
+        afterwards.callback(_sweep, paths)
+        prepare(binary, paths, options, socket_dir)
+        if confinement is not None:
+            for folder in (paths.data_dir, paths.log_dir):
+                if folder is not None:
+                    forget_cached(folder)
+        instance = start(
+            binary, paths, record, options, fast_shutdown, deadline_s, should_stop, confinement
+        )
+        patience_s = FAILED_STOP_S
+        try:
+            yield instance
+            patience_s = STOP_S if fast_shutdown else SLOW_STOP_S
+        finally:
+            instance.stop(patience_s)
+        if not fast_shutdown and instance.exit_status != 0:
+            raise RunFailed(
+                Outcome.CRASHED,
+                "the server did not shut down cleanly, so its data directory cannot be kept "
+                f"({describe_exit(instance.exit_status)})",
+                log_tail="\n".join(errorlog.meaningful(instance.log_lines())),
+            )
+
+
+def _sweep(paths: InstancePaths) -> None:
+    """Leave no secret and no process, even when an interrupt came between start and note."""
+    argument = defaults_argument(paths.run_dir)
+    for pid in find_by_argument(argument):
+        kill_checked(pid, argument)
+    paths.init_file.unlink(missing_ok=True)
+
+
+def _socket_place(run_dir: Path) -> tuple[Path, Path | None]:
+    """The socket's path, and the directory made for it when `run_dir` is too long a name."""
+    socket = run_dir / "mysqld.sock"
+    if len(os.fsencode(socket)) <= SOCKET_LIMIT:
+        return socket, None
+    base = tempfile.gettempdir()
+    if len(os.fsencode(base)) > SOCKET_LIMIT - len("/advisor-12345678/mysqld.sock"):
+        base = "/tmp"  # noqa: S108  mkdtemp makes the name and its mode safe
+    socket_dir = Path(tempfile.mkdtemp(prefix="advisor-", dir=base))
+    (socket_dir / MARK).touch()
+    return socket_dir / "mysqld.sock", socket_dir

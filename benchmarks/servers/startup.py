@@ -1,0 +1,160 @@
+"""Starting a server: folders, my.cnf, the process, and the wait until it answers."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket as sockets
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pymysql
+
+from benchmarks.errors import EmulationUnavailable, RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.servers import errorlog
+from benchmarks.servers.accounts import ADMIN_USER, DRIVER_USER, account_sql, new_account
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.confinement import Confinement
+from benchmarks.servers.failures import explain_failed_start
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.options import InstancePaths, render_config, write_private
+from benchmarks.servers.privileges import (
+    check_reachable,
+    clean_environment,
+    give,
+    launcher,
+    server_user,
+)
+from benchmarks.servers.registry import Record, defaults_argument
+
+log = logging.getLogger(__name__)
+
+PORT_ATTEMPTS = 4  # the first and three more
+FAILED_STOP_S = 10.0  # after an error or Ctrl-C nobody keeps the data directory
+OOM_SCORE_ADJ = "700"
+_POLL_S = 0.05
+
+
+def prepare(
+    binary: ServerBinary,
+    paths: InstancePaths,
+    options: Mapping[str, str | None],
+    socket_dir: Path | None,
+) -> None:
+    """Make the run's folders the server's own; refuses options that reach for what is ours."""
+    render_config(binary, paths, port=1, options=options, fast_shutdown=True)  # refuse early
+    user = server_user()
+    paths.run_dir.chmod(0o700)
+    paths.tmp_dir.mkdir(exist_ok=True)
+    for old in (paths.error_log, paths.console):
+        old.unlink(missing_ok=True)
+    for folder in (paths.run_dir, paths.data_dir, paths.log_dir, socket_dir):
+        if folder is not None:
+            give(folder, user)
+            check_reachable(folder, user)
+
+
+def start(
+    binary: ServerBinary,
+    paths: InstancePaths,
+    record: Record,
+    options: Mapping[str, str | None],
+    fast_shutdown: bool,
+    deadline_s: float,
+    should_stop: Callable[[], bool],
+    confinement: Confinement | None,
+) -> ServerInstance:
+    """A server that answers, or the reason why there is none; see `running_server`."""
+    deadline = time.monotonic() + deadline_s
+    for attempt in range(1, PORT_ATTEMPTS + 1):
+        port = free_port()
+        text = render_config(
+            binary, paths, port=port, options=options, fast_shutdown=fast_shutdown
+        )
+        instance = _spawn(binary, paths, port, text, confinement)
+        try:
+            record.started(instance.pid)
+            _wait_until_ready(instance, deadline, deadline_s, should_stop)
+            if confinement is not None and not confinement.holds(instance.pid):
+                raise EmulationUnavailable(f"the server runs outside of {confinement.label}")
+            return instance
+        except BaseException as error:
+            instance.stop(FAILED_STOP_S)
+            taken = errorlog.matching(instance.log_lines(), errorlog.PORT_TAKEN)
+            if not (isinstance(error, RunFailed) and taken) or attempt == PORT_ATTEMPTS:
+                raise
+            log.warning("port %d was taken before the server could have it; trying another", port)
+            paths.error_log.unlink(missing_ok=True)
+        finally:
+            paths.init_file.unlink(missing_ok=True)
+    raise AssertionError("unreachable")
+
+
+def _spawn(
+    binary: ServerBinary,
+    paths: InstancePaths,
+    port: int,
+    text: str,
+    confinement: Confinement | None,
+) -> ServerInstance:
+    user = server_user()
+    entry = confinement.entry_words if confinement is not None else []  # before root is given up
+    admin, driver = new_account(ADMIN_USER), new_account(DRIVER_USER)
+    write_private(paths.config, text)
+    write_private(paths.init_file, account_sql(binary, admin, driver))
+    give(paths.config, user)
+    give(paths.init_file, user)
+    with paths.console.open("wb") as console:
+        process = subprocess.Popen(
+            [*entry, *launcher(user), str(binary.path), defaults_argument(paths.run_dir)],
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            env=clean_environment(),
+            cwd=paths.run_dir,
+            start_new_session=True,  # Ctrl-C in a terminal is for us, not for the server
+            umask=0o027,
+        )
+    with contextlib.suppress(OSError):  # short of memory, the kernel must not take the worker
+        Path(f"/proc/{process.pid}/oom_score_adj").write_text(OOM_SCORE_ADJ)
+    return ServerInstance(binary, paths, port, process, admin, driver, confinement)
+
+
+def _wait_until_ready(
+    instance: ServerInstance,
+    deadline: float,
+    deadline_s: float,
+    should_stop: Callable[[], bool],
+) -> None:
+    refused = ""
+    while True:
+        if not instance.alive():
+            raise explain_failed_start(instance)
+        if should_stop():
+            raise RunFailed(Outcome.CANCELLED, "cancelled while the server was starting")
+        try:
+            # The driver's first login is made here, over the socket: it fills the server's
+            # password cache, so that every client library can log in over plain TCP.
+            for account in (instance.admin, instance.driver_account):
+                instance.connect(account, connect_timeout=2, read_timeout=5).close()
+            return
+        except pymysql.err.OperationalError as error:
+            refused = errorlog.redact(str(error), instance.admin.password)
+        if time.monotonic() > deadline:
+            raise RunFailed(
+                Outcome.TIMED_OUT,
+                f"the server runs but did not answer within {deadline_s:.0f} s ({refused})",
+                log_tail="\n".join(errorlog.meaningful(instance.log_lines())),
+            )
+        time.sleep(_POLL_S)
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that is free at this moment."""
+    with sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

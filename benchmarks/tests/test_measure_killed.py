@@ -1,0 +1,55 @@
+"""Real runs whose server or driver somebody else ends: lost, and no fault of their config."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+import psutil
+import pytest
+
+from benchmarks.errors import RunFailed
+from benchmarks.measurement.measure import measure
+from benchmarks.measurement.plan import Plan
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import ServerBinary
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+
+@pytest.mark.parametrize(
+    ("program", "sent", "said"),
+    [
+        ("server", signal.SIGKILL, "the server was ended by SIGKILL, which we did not send"),
+        ("server", signal.SIGTERM, "somebody else told the server to shut down"),
+        ("driver", signal.SIGKILL, "the driver was ended by SIGKILL, which we did not send"),
+        ("driver", signal.SIGTERM, "the driver was ended by SIGTERM, which we did not send"),
+    ],
+)
+def test_what_somebody_else_ends_is_lost(
+    program: str,
+    sent: signal.Signals,
+    said: str,
+    any_server: ServerBinary,
+    plan_on: Callable[[ServerBinary], Plan],
+) -> None:
+    plan = plan_on(any_server)
+
+    def end_it(step: str) -> None:
+        if step == "measuring":
+            driver = {child for child in psutil.Process().children() if child.name() == "sysbench"}
+            server = {
+                child
+                for child in psutil.Process().children()
+                if f"--defaults-file={plan.layout.run_dir(plan.name)}/my.cnf" in child.cmdline()
+            }
+            (victim,) = {"driver": driver, "server": server}[program]
+            os.kill(victim.pid, sent)
+
+    with pytest.raises(RunFailed) as ended:
+        measure(plan, report=end_it, should_stop=lambda: False)
+    assert ended.value.outcome is Outcome.LOST
+    assert said in str(ended.value)
+    assert not list(plan.registry.glob("*.json"))
+    assert not list(plan.layout.run_dir("").iterdir())
