@@ -15,51 +15,39 @@ from advisor.api.serializers.studies import StudySerializer
 from tuning.catalogue.knob import Durability
 from tuning.export import FORMATS
 from tuning.export.safety import losing_lines
-from tuning.models import Recommendation, Study
-from tuning.results.boards import boards
-from tuning.results.evidence import export_facts
+from tuning.models import Recommendation
 from tuning.results.exports import my_cnf_of
+from tuning.results.study_result import StudyResult
 
 
-def study_document(study: Study) -> dict[str, Any]:
+def study_document(result: StudyResult) -> dict[str, Any]:
     """The whole answer: `{"study", "ranking", "recommendation", "candidates", "recommendations",
     "boards", "trust", "findings"}`.
 
     `recommendation` is None when the study has none; where it has several it is the first of
     `recommendations`: of the first device and the fewest connections the safest class.
     """
-    found = boards(study)
-    rows = study.recommendations.select_related("candidate", "device", "workload")
-    recommendations = [
-        recommendation_document(one)
-        for one in rows.order_by("device_id", "workload__connections", "durability")
-    ]
-    candidates = study.candidates.select_related("config", "merged_into")
+    recommendations = [recommendation_document(result, one) for one in result.recommendations]
     return {
-        "study": StudySerializer(study).data,
-        "ranking": ranking_of(found),
+        "study": StudySerializer(result.study).data,
+        "ranking": ranking_of(result),
         "recommendation": recommendations[0] if recommendations else None,
-        "candidates": CandidateSerializer(candidates, many=True).data,
+        "candidates": CandidateSerializer(result.candidates.values(), many=True).data,
         "recommendations": recommendations,
-        **results_document(study, found),
+        **results_document(result),
     }
 
 
-def ranking_rows(study: Study) -> list[dict[str, Any]]:
-    """The rankings as they stand, also while the study runs."""
-    return ranking_of(boards(study))
-
-
-def recommendation_document(recommendation: Recommendation) -> dict[str, Any]:
+def recommendation_document(result: StudyResult, recommendation: Recommendation) -> dict[str, Any]:
     """What won and what it costs; no file text before its durability class is acknowledged."""
-    losses = losing_lines(export_facts(recommendation))
+    losses = losing_lines(result.evidence(recommendation))
     needed = max((line.durability for line in losses), default=Durability.D0)
     return {
         "config": recommendation.candidate.name,
         "device": recommendation.device.data_dir,
         "ratio_to_baseline": recommendation.ratio_to_baseline,
         "verdict": recommendation.verdict,
-        "my_cnf": my_cnf_of(recommendation) if needed is Durability.D0 else None,
+        "my_cnf": my_cnf_of(result, recommendation) if needed is Durability.D0 else None,
         "device_id": recommendation.device_id,
         "durability": recommendation.durability,
         "acknowledge": needed.value,

@@ -28,6 +28,7 @@ from tuning.errors import TuningError
 from tuning.export import ExportRequest
 from tuning.models import Recommendation
 from tuning.results.exports import export_file
+from tuning.results.study_result import StudyResult
 
 WHICH = [
     OpenApiParameter("device", int, description="Needed when there are several devices."),
@@ -70,7 +71,7 @@ class RecommendationView(APIView):
         },
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(recommendation_document(_found(request, pk)))
+        return Response(recommendation_document(*_found(request, pk)))
 
 
 class MyCnfView(APIView):
@@ -101,7 +102,7 @@ class MyCnfView(APIView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         acknowledged = _class_of(request.query_params.get("acknowledge"), "acknowledge")
         wanted = ExportRequest(acknowledged=acknowledged or Durability.D0)
-        return _file(request, _found(request, pk), wanted)
+        return _file(request, *_found(request, pk), wanted)
 
 
 class ExportView(APIView):
@@ -134,19 +135,21 @@ class ExportView(APIView):
         found = _choose(
             pk, values.get("device"), values.get("connections"), values.get("durability")
         )
-        return _file(request, found, body.export_request())
+        return _file(request, *found, body.export_request())
 
 
-def _file(request: Request, recommendation: Recommendation, wanted: ExportRequest) -> HttpResponse:
-    page = reverse("study-detail", args=[recommendation.study_id])
+def _file(
+    request: Request, result: StudyResult, recommendation: Recommendation, wanted: ExportRequest
+) -> HttpResponse:
+    url = request.build_absolute_uri(reverse("study-detail", args=[result.study.pk]))
     try:
-        file = export_file(recommendation, wanted, study_url=request.build_absolute_uri(page))
+        file = export_file(result, recommendation, wanted, study_url=url)
     except TuningError as error:
         raise refusal(error) from error
     return download(file.file_name, file.content_type, file.text)
 
 
-def _found(request: Request, pk: int) -> Recommendation:
+def _found(request: Request, pk: int) -> tuple[StudyResult, Recommendation]:
     device = _number(request, "device", "device must be a device's id.")
     connections = _number(request, "connections", "connections must be a number.")
     durability = _class_of(request.query_params.get("durability"), "durability")
@@ -174,21 +177,19 @@ def _class_of(text: str | None, name: str) -> Durability | None:
 
 def _choose(
     pk: int, device: int | None, connections: int | None, durability: str | None
-) -> Recommendation:
-    """The one recommendation that is meant; an error that lists them where there are several."""
+) -> tuple[StudyResult, Recommendation]:
+    """The one that is meant, in its study; an error that lists them where there are several."""
     study = get_object_or_404(studies(), pk=pk)
     if not study.is_finished:
         raise ApiError(409, "study_running", "The study has not ended yet.")
-    found = study.recommendations.select_related(
-        "candidate__config", "device", "workload", "study__server"
-    )
-    if device is not None:
-        found = found.filter(device_id=device)
-    if connections is not None:
-        found = found.filter(workload__connections=connections)
-    if durability is not None:
-        found = found.filter(durability=durability)
-    rows = list(found)
+    result = StudyResult(study)
+    rows = [
+        one
+        for one in result.recommendations
+        if device in (None, one.device_id)
+        and connections in (None, one.workload.connections)
+        and durability in (None, one.durability)
+    ]
     if not rows:
         reason = study.reason or "the study ended without one"
         raise ApiError(404, "no_recommendation", f"No recommendation: {reason}.")
@@ -216,4 +217,4 @@ def _choose(
             "The study has recommendations of several classes: name one with durability=D0.",
             {"classes": [row.durability for row in rows]},
         )
-    return rows[0]
+    return result, rows[0]

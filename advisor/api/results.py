@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
 from advisor.api.serializers.common import NamedDeviceSerializer
 from advisor.api.serializers.templates import ClaimSerializer
-from benchmarks.models import Device
-from tuning.models import Study
-from tuning.results.boards import Board, Row, boards
-from tuning.results.confirmations import Confirming, confirmations_of
-from tuning.results.data_quality import trust_of
-from tuning.results.findings import findings_of
-from tuning.results.history import run_history, slots_of
+from tuning.results.boards import Board, Row
+from tuning.results.confirmations import Confirming
+from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Metric, Ranked
 from tuning.study_templates.evaluation import Finding
 
 
-def ranking_of(found: Sequence[Board]) -> list[dict[str, Any]]:
+def ranking_of(result: StudyResult) -> list[dict[str, Any]]:
     """One row per candidate, device, number of connections and durability class, best first by
     tpmP within each of these; the baseline is in every one.
     """
-    return [row for board in found for row in _board_rows(board)]
+    return [row for board in result.boards for row in _board_rows(board)]
 
 
-def results_document(study: Study, found: Sequence[Board] | None = None) -> dict[str, Any]:
+def results_document(result: StudyResult) -> dict[str, Any]:
     """Every board's verdict with its evidence, how far the runs can be trusted, and what became
     of the claims of the template's source.
     """
-    trust = trust_of(study)
-    here = boards(study) if found is None else list(found)
+    quality = result.data_quality
     return {
-        "boards": [board_document(board) for board in here],
+        "boards": [board_document(board) for board in result.boards],
         "trust": {
-            "disturbed": trust.disturbed,
-            "without_figure": trust.without_figure,
-            "still_warming": trust.still_warming,
-            "kinds": trust.kinds,
-            "unwatched": list(trust.unwatched),
+            "disturbed": quality.disturbed,
+            "without_figure": quality.without_figure,
+            "still_warming": quality.still_warming,
+            "kinds": quality.kinds,
+            "unwatched": list(quality.unwatched),
         },
-        "findings": [_finding(one, here) for one in findings_of(study, here)],
+        "findings": [_finding(one, result) for one in result.findings],
     }
 
 
@@ -62,7 +56,7 @@ def board_document(board: Board) -> dict[str, Any]:
         "run_noise": _finite(analysis.run_noise),
         "same_config_ratio": _finite(analysis.same),
         "pareto": list(board.pareto),
-        "confirmations": [_confirmation(one) for one in confirmations_of(board)],
+        "confirmations": [_confirmation(one) for one in board.confirming],
         "drift": drift
         and {
             "change": drift.change,
@@ -75,11 +69,11 @@ def board_document(board: Board) -> dict[str, Any]:
     }
 
 
-def run_documents(study: Study) -> list[dict[str, Any]]:
+def run_documents(result: StudyResult) -> list[dict[str, Any]]:
     """Every run of the study in its order, those that were measured again included."""
-    slots = slots_of(study)
-    found = Device.objects.in_bulk({slot.device_id for slot in slots})
-    devices = {pk: NamedDeviceSerializer({"device": device}).data for pk, device in found.items()}
+    devices = {
+        pk: NamedDeviceSerializer({"device": device}).data for pk, device in result.devices.items()
+    }
     return [
         {
             "id": line.run.pk,
@@ -103,7 +97,7 @@ def run_documents(study: Study) -> list[dict[str, Any]]:
             "measured_again_as": line.again and line.again.pk,
             **devices[line.slot.device_id],
         }
-        for line in run_history(slots)
+        for line in result.history
     ]
 
 
@@ -173,10 +167,9 @@ def _confirmation(one: Confirming) -> dict[str, Any]:
     }
 
 
-def _finding(one: Finding, found: Sequence[Board]) -> dict[str, Any]:
+def _finding(one: Finding, result: StudyResult) -> dict[str, Any]:
     """The claim as the list of templates has it, and what one place of the study says of it."""
-    devices = {board.device.pk: board.device for board in found}
-    device = None if one.device_id is None else devices[one.device_id]
+    device = None if one.device_id is None else result.devices[one.device_id]
     interval = one.interval
     return {
         **ClaimSerializer(one.claim).data,

@@ -13,10 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.documents import ranking_rows
 from advisor.api.errors import ApiError, refusal
 from advisor.api.parsers import JSONParser
-from advisor.api.results import results_document, run_documents
+from advisor.api.results import ranking_of, results_document, run_documents
 from advisor.api.serializers.common import ErrorSerializer
 from advisor.api.serializers.rankings import RankingRowSerializer
 from advisor.api.serializers.requests import ExtendRequestSerializer, StudyRequestSerializer
@@ -29,6 +28,7 @@ from advisor.api.serializers.studies import (
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import Candidate, Study
+from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import create_study, extend_study
 
 UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
@@ -110,7 +110,7 @@ class RankingView(APIView):
         responses={200: RankingRowSerializer(many=True), 401: UNAUTHORISED, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(ranking_rows(get_object_or_404(studies(), pk=pk)))
+        return Response(ranking_of(StudyResult(get_object_or_404(studies(), pk=pk))))
 
 
 class ResultsView(APIView):
@@ -120,7 +120,7 @@ class ResultsView(APIView):
         responses={200: ResultsSerializer, 401: UNAUTHORISED, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(results_document(get_object_or_404(studies(), pk=pk)))
+        return Response(results_document(StudyResult(get_object_or_404(studies(), pk=pk))))
 
 
 class RunListView(APIView):
@@ -130,7 +130,7 @@ class RunListView(APIView):
         responses={200: RunSerializer(many=True), 401: UNAUTHORISED, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(run_documents(get_object_or_404(studies(), pk=pk)))
+        return Response(run_documents(StudyResult(get_object_or_404(studies(), pk=pk))))
 
 
 class ExtendView(APIView):

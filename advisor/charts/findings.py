@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -12,8 +12,8 @@ from advisor.charts.palette import BLUE, GREEN, GREY, RED, faded
 from advisor.charts.text import wrapped
 from benchmarks.models import Device
 from tuning.comparison.devices import device_names
-from tuning.results.boards import Board
-from tuning.study_templates.evaluation import Finding, FindingKind
+from tuning.results.study_result import StudyResult
+from tuning.study_templates.evaluation import FindingKind
 
 COLOURS = {FindingKind.CONFIRMED: GREEN, FindingKind.CONTRADICTED: RED}
 HALF_ROW = 0.36
@@ -39,18 +39,14 @@ class FindingLine:
     claimed_high: float | None
 
 
-def findings_series(
-    findings: Sequence[Finding], found: Sequence[Board], devices: Iterable[Device] = ()
-) -> list[FindingLine]:
-    """Those with figures; claims are counted from 1 in their order, as on the page.
-
-    `devices`: all of the study; without them those that have begun.
-    """
-    numbers = {claim: at for at, claim in enumerate(dict.fromkeys(f.claim for f in findings), 1)}
-    names = _told_names(list(devices) or [board.device for board in found])
-    several = len({board.workload.connections for board in found}) > 1
+def findings_series(result: StudyResult) -> list[FindingLine]:
+    """Those with figures; claims are counted from 1 in their order, as on the page."""
+    claims = dict.fromkeys(one.claim for one in result.findings)
+    numbers = {claim: at for at, claim in enumerate(claims, 1)}
+    names = _told_names(result.devices.values())
+    several = len({board.workload.connections for board in result.boards}) > 1
     lines = []
-    for one in findings:
+    for one in result.findings:
         if one.ratio is None:
             continue
         low, high = one.claim.statement.claimed
@@ -149,11 +145,10 @@ def _add_claimed(figure: go.Figure, row: int, line: FindingLine, low: float, hig
             )
 
 
-def _told_names(devices: Iterable[Device]) -> dict[int | None, str]:
+def _told_names(devices: Collection[Device]) -> dict[int | None, str]:
     """Short names of each of several devices, and of an emulated one always."""
-    there = list({device.pk: device for device in devices}.values())
-    names = device_names(there)
-    return {one.pk: names[one.pk] for one in there if len(there) > 1 or one.emulation_label}
+    names = device_names(devices)
+    return {one.pk: names[one.pk] for one in devices if len(devices) > 1 or one.emulation_label}
 
 
 def _row_height(lines: Sequence[FindingLine]) -> int:

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 from advisor.charts.palette import BAND, BLUE, GREEN, GREY, PURPLE, RED
 from advisor.charts.text import plain
 from tuning.results.boards import Board
-from tuning.results.confirmations import confirmations_of
 from tuning.statistics.ranking import Metric
 
 # Metric, and which way is good.
@@ -67,7 +66,7 @@ def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSer
             )
         )
     confirmed = []
-    for one in confirmations_of(board) if metric is Metric.TPMP else ():
+    for one in board.confirming if metric is Metric.TPMP else ():
         if one.found and one.found.ratio and one.found.interval:
             bounds = one.found.interval
             tone = "better" if bounds.low > 1 else "unclear"

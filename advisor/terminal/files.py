@@ -13,8 +13,9 @@ from advisor.errors import AdvisorError
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export import ExportRequest
-from tuning.models import DurabilityClass, Recommendation, Study
-from tuning.results.exports import export_file
+from tuning.models import DurabilityClass, Recommendation
+from tuning.results.exports import export_file, my_cnf_of
+from tuning.results.study_result import StudyResult
 
 
 class OutputFailed(AdvisorError):
@@ -25,7 +26,7 @@ class OutputFailed(AdvisorError):
 
 
 def write_files(
-    study: Study,
+    result: StudyResult,
     console: Console,
     *,
     acknowledged: Durability = Durability.D0,
@@ -41,15 +42,12 @@ def write_files(
     """
     ready: list[tuple[Recommendation, str]] = []
     withheld: list[tuple[Recommendation, TuningError]] = []
-    rows = list(study.recommendations.select_related("candidate", "device", "workload"))
     # Safest first, so that the last ones are of the class that was asked for.
-    rows.sort(key=lambda found: (found.durability, found.device_id, found.workload.connections))
+    rows = sorted(result.recommendations, key=lambda found: found.durability)
     suffixes = _suffixes(rows)
     for found in rows:
         try:
-            ready.append(
-                (found, export_file(found, ExportRequest(acknowledged=acknowledged)).text)
-            )
+            ready.append((found, my_cnf_of(result, found, acknowledged=acknowledged)))
         except TuningError as error:
             if error.code != "durability_not_acknowledged":
                 raise
@@ -69,7 +67,8 @@ def write_files(
     for name, file in exports:
         for found in wanted:
             path = _with(file, suffixes[found.pk])
-            _write(path, export_file(found, ExportRequest(name, None, acknowledged)).text)
+            wanted_file = ExportRequest(name, None, acknowledged)
+            _write(path, export_file(result, found, wanted_file).text)
             console.print(f"Recommended, as {name}: {path}", markup=False, soft_wrap=True)
     for found, reason in withheld:
         said = f"Not written: {reason}; to have it, {_how(found)}"

@@ -14,9 +14,9 @@ from advisor.pages.study.boards import names_text
 from advisor.pages.study.findings import findings_view
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
-from tuning.models import DurabilityClass, Study
-from tuning.results.boards import Board, Row, boards
-from tuning.results.confirmations import confirmations_of
+from tuning.models import DurabilityClass
+from tuning.results.boards import Board, Row
+from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Ranked
 
 NOTE = (
@@ -31,8 +31,8 @@ NOTE = (
 MOST_PCT = 900
 
 
-def print_ranking(study: Study, console: Console) -> None:
-    found = boards(study)
+def print_ranking(result: StudyResult, console: Console) -> None:
+    study, found = result.study, result.boards
     tells_class = study.durability != DurabilityClass.D0
     for board in found:
         console.print(f"{study.server} on {board.device}", markup=False, style="italic")
@@ -46,13 +46,13 @@ def print_ranking(study: Study, console: Console) -> None:
         for line in _evidence(board):
             console.print(line, markup=False)
         console.print()
-    for line in _unmeasured(study):
+    for line in _unmeasured(result):
         console.print(line, markup=False)
-    _print_findings(study, found, console)
+    _print_findings(result, console)
     console.print(NOTE, style="dim")
     devices = {board.device.pk for board in found}
     workloads = {board.workload.pk for board in found}
-    for recommendation in study.recommendations.select_related("candidate", "device", "workload"):
+    for recommendation in result.recommendations:
         device = recommendation.device
         words = [str(device)] if len(devices) > 1 or device.emulation_label else []
         if len(workloads) > 1:
@@ -62,9 +62,9 @@ def print_ranking(study: Study, console: Console) -> None:
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
 
 
-def _print_findings(study: Study, found: list[Board], console: Console) -> None:
+def _print_findings(result: StudyResult, console: Console) -> None:
     """Nothing where the template has no claims."""
-    findings = findings_view(study, found)
+    findings = findings_view(result)
     if findings is None:
         return
     so_far = "" if findings.is_final else ", so far"
@@ -85,9 +85,9 @@ def _indented(text: str, columns: int) -> Padding:
     return Padding(Text(text), (0, 0, 0, columns))
 
 
-def _unmeasured(study: Study) -> Iterator[str]:
+def _unmeasured(result: StudyResult) -> Iterator[str]:
     """The candidates that have no runs of their own, and why."""
-    for candidate in study.candidates.select_related("merged_into"):
+    for candidate in result.candidates.values():
         if candidate.refusal:
             yield f"{candidate.name}: refused by the server, not measured: {candidate.refusal}"
         elif candidate.merged_into:
@@ -167,7 +167,7 @@ def _evidence(board: Board) -> Iterator[str]:
         runs = f"; one run scatters by {analysis.run_noise:.1%}" if analysis.run_noise else ""
         floor = f"{analysis.floor:.1%}"
         yield f"Noise floor {floor}: two names of one config differ by up to as much{runs}."
-    for one in confirmations_of(board):
+    for one in board.confirming:
         if one.found:
             yield one.found.sentence
         else:

@@ -36,8 +36,9 @@ from tuning.models import (
     Study,
     StudyState,
 )
-from tuning.results.boards import Board, boards
+from tuning.results.boards import Board
 from tuning.results.recommendation import store_recommendations
+from tuning.results.study_result import StudyResult
 from tuning.studies.continuation import continue_study
 
 BEGIN = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -499,13 +500,13 @@ def unsafe_study(**values: Any) -> Study:
         Run.objects.filter(slot__candidate=candidate).update(config=config)
     for slot in study.slots.select_related("run__slot__candidate", "run__workload", "run__config"):
         finish(slot.run)
-    for board in boards(study):
+    for board in StudyResult(study).boards:
         recommend(study, board)
     return study
 
 
 def recommend(study: Study, board: Board | None = None) -> Recommendation:
-    board = board or boards(study)[0]
+    board = board or StudyResult(study).boards[0]
     best = board.rows[0]
     ratio = best.ranked.ratio_to_baseline
     assert ratio is not None

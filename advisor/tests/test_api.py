@@ -120,7 +120,7 @@ def test_a_bug_is_500_in_the_same_shape(api: Client, monkeypatch: pytest.MonkeyP
         raise RuntimeError("a bug")
 
     study = factories.make_study(blocks=1)
-    monkeypatch.setattr("advisor.api.views.ranking_rows", broken)
+    monkeypatch.setattr("advisor.api.views.ranking_of", broken)
     api.raise_request_exception = False
     answer = api.get(f"{STUDIES}{study.pk}/ranking/")
     assert error(answer, 500)["code"] == "internal_error"
@@ -397,6 +397,7 @@ def test_with_several_devices_one_must_be_named(api: Client) -> None:
     study = factories.measured_study(blocks=1)
     first = study.recommendations.get()
     second = factories.make_device(data_dir="/srv/nvme", kind="nvme")
+    study.devices.add(second)
     Recommendation.objects.create(
         study=study,
         device=second,

@@ -18,6 +18,7 @@ from advisor.api.documents import study_document
 from advisor.tests import claimed, factories, probes
 from benchmarks.emulation.profile import EmulationProfile
 from tuning.models import StudyState
+from tuning.results.study_result import StudyResult
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = ROOT / "docs" / "openapi.yaml"
@@ -168,7 +169,7 @@ def test_answers_on_devices_are_as_the_document_says(
 @pytest.mark.django_db
 def test_the_document_of_advise_has_its_parts() -> None:
     study = factories.measured_study(blocks=1)
-    found = study_document(study)
+    found = study_document(StudyResult(study))
     assert json.loads(json.dumps(found)) == found
     assert list(found)[:4] == ["study", "ranking", "recommendation", "candidates"]
     assert list(found)[4:] == ["recommendations", "boards", "trust", "findings"]
@@ -180,6 +181,6 @@ def test_the_document_of_advise_has_its_parts() -> None:
 @pytest.mark.django_db
 def test_the_document_of_a_study_without_recommendation_has_none() -> None:
     study = factories.make_study(state=StudyState.FAILED, reason="no", reason_code="no_baseline")
-    found = study_document(study)
+    found = study_document(StudyResult(study))
     assert found["recommendation"] is None
     assert {row["rank"] for row in found["ranking"]} == {None}

@@ -13,6 +13,7 @@ from advisor.api.documents import study_document
 from advisor.tests import factories
 from benchmarks.models import Run
 from tuning.models import StudyState
+from tuning.results.study_result import StudyResult
 
 pytestmark = pytest.mark.django_db
 STUDIES = "/api/v1/studies/"
@@ -96,7 +97,7 @@ def test_two_blocks_leave_no_infinity_in_the_json(api: Client) -> None:
     text = api.get(f"{STUDIES}{study.pk}/ranking/").content.decode()
     text += api.get(f"{STUDIES}{study.pk}/results/").content.decode()
     assert "Infinity" not in text
-    json.dumps(study_document(study), allow_nan=False)
+    json.dumps(study_document(StudyResult(study)), allow_nan=False)
 
 
 def test_a_study_is_extended(api: Client) -> None:
@@ -134,7 +135,7 @@ def test_of_several_boards_the_connections_name_one(api: Client) -> None:
     assert sql.status_code == 200
     assert api.get(address, {"connections": "x"}).status_code == 400
     assert api.get(address, {"connections": 64}).status_code == 404
-    found = study_document(study)
+    found = study_document(StudyResult(study))
     assert [one["connections"] for one in found["recommendations"]] == [8, 32]
     assert found["recommendation"] == found["recommendations"][0]
 

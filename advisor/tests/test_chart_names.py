@@ -15,8 +15,7 @@ from advisor.charts.comparison import (
 )
 from advisor.charts.text import plain, wrapped
 from advisor.tests import factories
-from tuning.results.boards import boards
-from tuning.results.history import run_history, slots_of
+from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Metric
 from tuning.statistics.ratios import Spread
 
@@ -48,8 +47,8 @@ def test_candidates_in_the_charts_of_a_board() -> None:
     study = factories.measured_study(blocks=3)
     study.candidates.filter(name="whitepaper-a").update(name=NAME)
     factories.disturb(study.slots.filter(candidate__name=NAME)[0])
-    [board] = boards(study)
-    figures = board_figures(board, run_history(slots_of(study)), Metric.TPMP)
+    [board] = StudyResult(study).boards
+    figures = board_figures(board, StudyResult(study).history, Metric.TPMP)
     assert set(figures) == {"", "intervals", "pareto", "drift"}
     for key, figure in figures.items():
         text = figure.to_json().replace("\\u003c", "<").replace("\\u003e", ">")

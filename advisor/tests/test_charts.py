@@ -19,13 +19,13 @@ from advisor.charts.payload import charts_payload
 from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure, telemetry_series
 from advisor.tests import factories
 from benchmarks.models import Sample
-from tuning.results.boards import boards
+from tuning.results.study_result import StudyResult
 
 
 @pytest.mark.django_db
 def test_candidates_series_has_medians_and_every_run_that_ended_well() -> None:
     study = factories.measured_study(fails=["whitepaper-1"])
-    [board] = boards(study)
+    [board] = StudyResult(study).boards
     series = candidates_series(board)
     assert [median.candidate for median in series.medians] == [
         row.candidate.name for row in board.rows
@@ -39,7 +39,7 @@ def test_candidates_series_has_medians_and_every_run_that_ended_well() -> None:
 
 @pytest.mark.django_db
 def test_candidates_series_before_the_first_run_has_no_dots() -> None:
-    [board] = boards(factories.make_study())
+    [board] = StudyResult(factories.make_study()).boards
     assert candidates_series(board).runs == []
 
 

@@ -10,11 +10,12 @@ from django.test import Client
 from django.urls import reverse
 from rich.console import Console
 
-from advisor.api.documents import ranking_rows
+from advisor.api.results import ranking_of
 from advisor.terminal.report import print_ranking
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
 from tuning.models import Study
+from tuning.results.study_result import StudyResult
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +33,7 @@ def study() -> Study:
 
 
 def test_the_api_tells_the_bound(study: Study) -> None:
-    rows = {row["config"]: row for row in ranking_rows(study)}
+    rows = {row["config"]: row for row in ranking_of(StudyResult(study))}
     row = rows.pop("whitepaper-1")
     assert (row["outcome"], row["tpmP"], row["ratio_to_baseline"]) == ("cut_short", None, None)
     assert row["at_most"] == pytest.approx(0.5, rel=0.1)
@@ -42,7 +43,7 @@ def test_the_api_tells_the_bound(study: Study) -> None:
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_terminal_shows_the_bound(study: Study, width: int) -> None:
     text = io.StringIO()
-    print_ranking(study, Console(file=text, width=width))
+    print_ranking(StudyResult(study), Console(file=text, width=width))
     line = next(line for line in text.getvalue().splitlines() if "whitepaper-1" in line)
     assert re.search(r"<-\d\d %", line)
     assert "0/3" in line

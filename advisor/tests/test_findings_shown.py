@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import User
@@ -18,9 +18,11 @@ from advisor.terminal.report import print_ranking
 from advisor.tests import claimed, factories
 from benchmarks.emulation.profile import EmulationProfile
 from tuning.models import Study, StudyState
-from tuning.results import findings as findings_service
-from tuning.results.boards import boards
-from tuning.results.findings import findings_of
+from tuning.results import boards as board_module
+from tuning.results import study_result
+from tuning.results.boards import boards_of
+from tuning.results.study_result import StudyResult
+from tuning.statistics.ranking import Metric, judge
 from tuning.study_templates.evaluation import FindingKind
 
 pytestmark = pytest.mark.django_db
@@ -128,19 +130,26 @@ def test_without_claims_there_is_no_section(browser: Client) -> None:
     assert TITLE not in printed(study)
 
 
-def test_the_boards_that_are_there_are_not_made_again(
+def test_boards_are_made_and_judged_once_for_all_that_an_answer_shows(
     browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = claimed.claimed_study(NVME)
-
-    def refuse(_: Study) -> Any:
-        raise AssertionError("made the boards once more")
-
-    monkeypatch.setattr(findings_service, "boards", refuse)
-    assert TITLE in page_of(browser, study)
-    assert browser.get(f"/studies/{study.pk}/charts.json").status_code == 200
-    assert study_document(study)["findings"]
-    assert TITLE in printed(study)
+    factories.recommend(study)
+    made, judged = Mock(wraps=boards_of), Mock(wraps=judge)
+    monkeypatch.setattr(study_result, "boards_of", made)
+    monkeypatch.setattr(board_module, "judge", judged)
+    for answer in (
+        lambda: page_of(browser, study),
+        lambda: browser.get(f"/studies/{study.pk}/charts.json"),
+        lambda: study_document(StudyResult(study)),
+        lambda: printed(study),
+    ):
+        made.reset_mock()
+        judged.reset_mock()
+        answer()
+        assert made.call_count == 1
+        # By each metric, and nothing twice.
+        assert judged.call_count == len(Metric)
 
 
 def test_connections_are_named_where_there_are_several(browser: Client) -> None:
@@ -148,14 +157,14 @@ def test_connections_are_named_where_there_are_several(browser: Client) -> None:
     html = claims_in(page_of(browser, several))[0]
     assert "16 connections confirmed whitepaper-2" in html
     assert "64 connections confirmed whitepaper-2" in html
-    labels = [line.label for line in findings_series(findings_of(several), boards(several))]
+    labels = [line.label for line in findings_series(StudyResult(several))]
     assert labels[:2] == ["Claim 1<br>16 conn.", "Claim 1<br>64 conn."]
 
 
 def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
     study = claimed.claimed_study(THREE)
-    found = boards(study)
-    lines = findings_series(findings_of(study, found), found)
+    result = StudyResult(study)
+    lines = findings_series(result)
     by_label = {line.label: line for line in lines}
     sata = by_label["Claim 2<br>sata-ssd"]
     assert sata.kind is FindingKind.CONTRADICTED
@@ -184,8 +193,8 @@ def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
 def test_devices_of_one_kind_are_told_apart_in_the_chart() -> None:
     study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
     study.devices.filter(kind="hdd").update(kind="nvme")
-    found = boards(study)
-    labels = [line.label for line in findings_series(findings_of(study, found), found)]
+    result = StudyResult(study)
+    labels = [line.label for line in findings_series(result)]
     assert labels[:2] == ["Claim 1<br>nvme at /srv/nvme", "Claim 1<br>nvme at /srv/hdd"]
 
 
@@ -218,8 +227,8 @@ def test_names_in_a_figure_are_text_never_markup() -> None:
     for device in study.devices.all():
         device.data_dir = f"/srv/<b>%{{x}}&{device.pk}"
         device.save()
-    found = boards(study)
-    figure = findings_figure(findings_series(findings_of(study, found), found))
+    result = StudyResult(study)
+    figure = findings_figure(findings_series(result))
     text = "".join(figure.layout.yaxis.ticktext)
     assert "&lt;b&gt;%&#123;x}&amp;" in text
     assert "<b>" not in text
@@ -248,7 +257,7 @@ def test_results_of_the_api_have_the_findings(browser: Client) -> None:
     assert sata["device_kinds"] == ["sata-ssd"]
     assert sata["published"].startswith("4,478 against 7,367 tpmP")
     assert sata["sentence"].startswith("Contradicted here: whitepaper-1 completes 3")
-    assert study_document(study)["findings"] == found
+    assert study_document(StudyResult(study))["findings"] == found
     plain = factories.measured_study(name="quick", device=claimed.make_device("nvme"))
     assert browser.get(f"/api/v1/studies/{plain.pk}/results/").json()["findings"] == []
 
@@ -264,7 +273,7 @@ def test_what_no_place_can_tell_has_no_place_in_the_api(browser: Client) -> None
 
 def printed(study: Study) -> str:
     text = io.StringIO()
-    print_ranking(study, Console(file=text, width=80))
+    print_ranking(StudyResult(study), Console(file=text, width=80))
     return " ".join(text.getvalue().split())
 
 

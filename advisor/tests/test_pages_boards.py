@@ -17,8 +17,8 @@ from advisor.charts.payload import charts_payload
 from advisor.tests import factories
 from benchmarks.models import Run
 from tuning.models import Study
-from tuning.results.boards import Board, boards
-from tuning.results.history import run_history, slots_of
+from tuning.results.boards import Board
+from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Metric
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +34,7 @@ def words(markup: str) -> str:
 
 
 def board_of(study: Study) -> Board:
-    [board] = boards(study)
+    [board] = StudyResult(study).boards
     return board
 
 
@@ -219,7 +219,7 @@ def test_the_pareto_chart_marks_front_baseline_and_limit() -> None:
 def test_the_drift_chart_has_both_baselines_the_pairs_and_what_is_void() -> None:
     study = factories.raced_study()
     factories.disturb(study.slots.filter(candidate__name="whitepaper-3")[0])
-    series = drift_series(board_of(study), run_history(slots_of(study)))
+    series = drift_series(board_of(study), StudyResult(study).history)
     kinds = [run.kind for run in series.runs]
     assert kinds.count(SECOND) == 6
     assert kinds.count(PAIR) == 5

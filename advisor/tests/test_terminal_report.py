@@ -8,6 +8,7 @@ from rich.console import Console
 from advisor.terminal.report import print_ranking
 from advisor.tests import factories
 from tuning.models import Study
+from tuning.results.study_result import StudyResult
 
 pytestmark = pytest.mark.django_db
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def test_the_ranking_keeps_every_figure_on_a_terminal_of_80_columns(width: int) -> None:
     study = factories.measured_study(fails=["whitepaper-1"])
     shown = io.StringIO()
-    print_ranking(study, Console(file=shown, width=width))
+    print_ranking(StudyResult(study), Console(file=shown, width=width))
     text = shown.getvalue()
     lines = {line.split()[1]: line.split() for line in text.splitlines() if "whitepaper" in line}
     assert lines["whitepaper-a"][0].isdigit()
@@ -30,7 +31,7 @@ def test_the_ranking_keeps_every_figure_on_a_terminal_of_80_columns(width: int) 
 
 def shown(study: Study) -> str:
     text = io.StringIO()
-    print_ranking(study, Console(file=text, width=80))
+    print_ranking(StudyResult(study), Console(file=text, width=80))
     return text.getvalue()
 
 

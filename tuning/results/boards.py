@@ -1,4 +1,4 @@
-"""Reads a study's rows into judged boards: one per device, workload and durability class.
+"""A study's slots as judged boards: one per device, workload and durability class.
 
 What is not comparable is never mixed: a config that may lose commits is not "faster" than one
 that may not.
@@ -7,23 +7,17 @@ that may not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from benchmarks.models import Device, Run, RunState, Workload
-from tuning.models import (
-    BULKY_OF_A_RUN,
-    Candidate,
-    DurabilityClass,
-    Elimination,
-    Slot,
-    SlotPurpose,
-    Study,
-)
+from tuning.models import Candidate, DurabilityClass, Elimination, Slot, SlotPurpose
+from tuning.results.confirmations import Confirming, Pair, judge_pairs, pairs_of
+from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.pareto import pareto_front
 from tuning.statistics.ranking import Judgement, Metric, Observation, Ranked, judge
-from tuning.strategy.racing import FAULTS, conclusion_alpha
+from tuning.strategy.racing import FAULTS
 
 
 @dataclass(frozen=True)
@@ -33,16 +27,6 @@ class Row:
     candidate: Candidate
     ranked: Ranked
     left: Elimination | None = None
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two fresh runs that confirm a winner; tpmP, None for a run without a figure."""
-
-    block: int
-    winner: float | None
-    baseline: float | None
-    is_finished: bool
 
 
 @dataclass(frozen=True)
@@ -95,6 +79,11 @@ class Board:
         return self.judged_by(Metric.TPMP, without=failed) if failed else self.judgement
 
     @property
+    def place(self) -> tuple[Device, Workload, str]:
+        """What tells the boards of a study apart."""
+        return self.device, self.workload, str(self.durability)
+
+    @cached_property
     def failed(self) -> list[str]:
         """The candidates, without the baseline, with a run that their config may have broken."""
         faulty = {
@@ -127,48 +116,45 @@ class Board:
             self.alpha,
         )
 
+    @cached_property
+    def confirming(self) -> list[Confirming]:
+        """The fresh pairs of every candidate that was the winner once, in their order.
+
+        An extended study may have several; the recommendation goes by the winner's of today.
+        """
+        slots = sorted(self.confirmations, key=lambda slot: slot.order)
+        names = dict.fromkeys(s.candidate.name for s in slots if not s.candidate.is_baseline)
+        found = []
+        for name in names:
+            pairs = self.pairs_of(self.candidates[name])
+            is_done = all(pair.is_finished for pair in pairs)
+            says = self.confirmation_of(self.candidates[name]) if is_done else None
+            found.append(Confirming(self.candidates[name], pairs, says))
+        return found
+
     def pairs_of(self, winner: Candidate) -> list[Pair]:
         """The fresh pairs of that candidate and the baseline, in their order."""
-        slots = {(slot.block, slot.candidate_id): slot for slot in self.confirmations}
-        pairs = []
-        for (block, candidate_id), ours in sorted(slots.items()):
-            theirs = slots.get((block, self.baseline.pk))
-            if candidate_id == winner.pk and theirs is not None:
-                done = ours.run.is_finished and theirs.run.is_finished
-                same = ours.run.comparability_key == theirs.run.comparability_key
-                pairs.append(
-                    Pair(
-                        block,
-                        ours.run.tpmP if same else None,
-                        theirs.run.tpmP if same else None,
-                        done,
-                    )
-                )
-        return pairs
+        return pairs_of(self.confirmations, winner, self.baseline)
+
+    def confirmation_of(self, winner: Candidate) -> Confirmation:
+        """What the fresh pairs of that candidate say, by the noise of the blocks."""
+        noise = self.for_advice.analysis.run_noise
+        return judge_pairs(self.pairs_of(winner), winner, self.baseline, noise)
 
 
-def boards(
-    study: Study, device: Device | None = None, workload: Workload | None = None
+def boards_of(
+    slots: Sequence[Slot], eliminations: Iterable[Elimination], alpha: float
 ) -> list[Board]:
-    """The study's boards as they stand now, also while it runs; all, or those of one place."""
-    found = study.slots.select_related(
-        "run", "candidate", "candidate__config", "device", "workload"
-    ).defer(*BULKY_OF_A_RUN)
-    if device is not None:
-        found = found.filter(device=device)
-    if workload is not None:
-        found = found.filter(workload=workload)
-    slots = list(found)
-    left = list(study.eliminations.all())
-    alpha = conclusion_alpha(study.conclusions)
-    made = []
-    for key in sorted({(slot.device_id, slot.workload_id) for slot in slots}):
-        there = [slot for slot in slots if (slot.device_id, slot.workload_id) == key]
-        out = {one.candidate_id: one for one in left if (one.device_id, one.workload_id) == key}
-        for durability in _classes(there):
-            mine = [slot for slot in there if _belongs(slot, durability)]
-            made.append(_board(mine, durability, out, alpha))
-    return made
+    """One per device, workload and durability class of the slots; `alpha` as `judge` has it."""
+    left = {(one.device_id, one.workload_id, one.candidate_id): one for one in eliminations}
+    found: dict[tuple[int, int], list[Slot]] = {}
+    for slot in slots:
+        found.setdefault((slot.device_id, slot.workload_id), []).append(slot)
+    return [
+        _board([slot for slot in there if _belongs(slot, durability)], durability, left, alpha)
+        for _, there in sorted(found.items())
+        for durability in _classes(there)
+    ]
 
 
 def _classes(slots: Iterable[Slot]) -> list[DurabilityClass]:
@@ -186,25 +172,27 @@ def _belongs(slot: Slot, durability: DurabilityClass) -> bool:
 def _board(
     slots: list[Slot],
     durability: DurabilityClass,
-    out: dict[int, Elimination],
+    left: Mapping[tuple[int, int, int], Elimination],
     alpha: float,
 ) -> Board:
     in_order = sorted((slot.candidate for slot in slots), key=lambda c: c.position)
     candidates = {candidate.name: candidate for candidate in in_order}
+    device, workload = slots[0].device, slots[0].workload
+    out = {c.name: left.get((device.pk, workload.pk, c.pk)) for c in candidates.values()}
     key = _comparable_key(slots)
     in_blocks = [slot for slot in slots if slot.purpose == SlotPurpose.BLOCK]
     ended = [slot for slot in in_blocks if slot.run.is_finished]
     ranked_slots = [slot for slot in ended if not _is_excluded(slot.run, key)]
     return Board(
-        device=slots[0].device,
-        workload=slots[0].workload,
+        device=device,
+        workload=workload,
         durability=durability,
         candidates=candidates,
         baseline=next(c for c in candidates.values() if c.is_baseline),
         observations=[_observation(slot) for slot in ranked_slots],
         slots=in_blocks,
         confirmations=[slot for slot in slots if slot.purpose == SlotPurpose.CONFIRMATION],
-        eliminations={c.name: out[c.pk] for c in candidates.values() if c.pk in out},
+        eliminations={name: one for name, one in out.items() if one is not None},
         excluded_runs=len(ended) - len(ranked_slots),
         alpha=alpha,
     )

@@ -1,49 +1,64 @@
-"""How far the confirmation of a board's winner is, and what it says."""
+"""The fresh pairs that confirm a winner: how far they are, and what they say."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tuning.models import Candidate
-from tuning.results.boards import Board
+from tuning.models import Candidate, Slot
 from tuning.statistics.confirmation import Confirmation, confirm
 
 
 @dataclass(frozen=True)
-class Confirming:
-    """The fresh pairs of one winner: `done` of `planned` are measured.
+class Pair:
+    """Two fresh runs that confirm a winner; tpmP, None for a run without a figure."""
 
-    `found` is None until all of them are: who looks earlier sees more winners than there are.
+    block: int
+    winner: float | None
+    baseline: float | None
+    is_finished: bool
+
+
+@dataclass(frozen=True)
+class Confirming:
+    """The fresh pairs of one winner.
+
+    `found` is None until all of them are measured: looking earlier shows more winners than there
+    are.
     """
 
     candidate: Candidate
-    done: int
-    planned: int
+    pairs: Sequence[Pair]
     found: Confirmation | None
 
+    @property
+    def done(self) -> int:
+        """Pairs that are measured."""
+        return sum(pair.is_finished for pair in self.pairs)
 
-def confirmations_of(board: Board) -> list[Confirming]:
-    """Of every candidate that was the winner once, in the order in which they were measured.
-
-    An extended study may have several; the recommendation goes by the winner's of today.
-    """
-    slots = sorted(board.confirmations, key=lambda slot: slot.order)
-    names = dict.fromkeys(s.candidate.name for s in slots if not s.candidate.is_baseline)
-    return [_confirming(board, board.candidates[name]) for name in names]
-
-
-def judge_pairs(board: Board, candidate: Candidate) -> Confirmation:
-    """What the fresh pairs of that candidate and the baseline say, by the noise of the blocks."""
-    return confirm(
-        [(pair.winner, pair.baseline) for pair in board.pairs_of(candidate)],
-        candidate.name,
-        board.baseline.name,
-        run_noise=board.for_advice.analysis.run_noise,
-    )
+    @property
+    def planned(self) -> int:
+        """All pairs."""
+        return len(self.pairs)
 
 
-def _confirming(board: Board, candidate: Candidate) -> Confirming:
-    pairs = board.pairs_of(candidate)
-    done = sum(pair.is_finished for pair in pairs)
-    found = judge_pairs(board, candidate) if done == len(pairs) else None
-    return Confirming(candidate, done, len(pairs), found)
+def pairs_of(slots: Iterable[Slot], winner: Candidate, baseline: Candidate) -> list[Pair]:
+    """The pairs of these two among the confirming slots of a board, in their order."""
+    at = {(slot.block, slot.candidate_id): slot.run for slot in slots}
+    pairs = []
+    for (block, candidate_id), ours in sorted(at.items(), key=lambda item: item[0]):
+        theirs = at.get((block, baseline.pk))
+        if candidate_id == winner.pk and theirs is not None:
+            done = ours.is_finished and theirs.is_finished
+            same = ours.comparability_key == theirs.comparability_key
+            figures = (ours.tpmP, theirs.tpmP) if same else (None, None)
+            pairs.append(Pair(block, *figures, done))
+    return pairs
+
+
+def judge_pairs(
+    pairs: Iterable[Pair], winner: Candidate, baseline: Candidate, run_noise: float | None
+) -> Confirmation:
+    """What the pairs say; `run_noise` is that of the blocks."""
+    figures = [(pair.winner, pair.baseline) for pair in pairs]
+    return confirm(figures, winner.name, baseline.name, run_noise=run_noise)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.models import Device, Run, RunState
-from tuning.models import Study
-from tuning.results.history import run_history, slots_of
+from benchmarks.models import RunState
+from tuning.results.history import RunLine
 
 NAMES = {
     "steal": "CPU time kept by the hypervisor",
@@ -24,7 +24,7 @@ NAMES = {
 
 
 @dataclass(frozen=True)
-class Trust:
+class DataQuality:
     """Of one study so far.
 
     `disturbed` runs were void, `without_figure` of them for good, the others were measured
@@ -58,44 +58,20 @@ class Trust:
         return " ".join(said)
 
 
-def trust_of(study: Study) -> Trust:
+def data_quality(history: Sequence[RunLine], unwatched: Iterable[str]) -> DataQuality:
     """Counted over all runs of the study, those that were measured again included."""
-    disturbed = disturbed_runs(study)
+    disturbed = [line for line in history if line.run.state == RunState.DISTURBED]
     kinds: Counter[str] = Counter()
-    for run in disturbed:
-        kinds.update({found["kind"] for found in run.disturbances})
-    ended = study.slots.exclude(run__state__in=[RunState.QUEUED, RunState.RUNNING])
-    seen = ended.values_list("run__conditions", flat=True)
-    unwatched = {line for conditions in seen for line in conditions.get("unwatched", [])}
-    return Trust(
+    for line in sorted(disturbed, key=lambda line: line.run.pk):
+        kinds.update({found["kind"] for found in line.run.disturbances})
+    return DataQuality(
         disturbed=len(disturbed),
-        without_figure=ended.filter(run__state=RunState.DISTURBED).count(),
-        still_warming=ended.filter(run__state=RunState.OK, run__still_warming=True).count(),
+        without_figure=sum(line.again is None for line in disturbed),
+        still_warming=sum(
+            line.run.state == RunState.OK and line.run.still_warming for line in history
+        ),
         kinds=dict(kinds.most_common()),
         unwatched=tuple(sorted(unwatched)),
-    )
-
-
-def disturbed_runs(study: Study) -> list[Run]:
-    """Every disturbed run of the study, in the order of their ends: the newest of each slot and
-    those that it took the place of.
-    """
-    lines = run_history(slots_of(study))
-    found = [line.run for line in lines if line.run.state == RunState.DISTURBED]
-    return sorted(found, key=lambda run: run.pk)
-
-
-def baseline_is_disturbed(study: Study, device: Device) -> str:
-    """Why the baseline has no figure on the device, when all its runs there were disturbed."""
-    slots = study.slots.filter(candidate__is_baseline=True, device=device)
-    runs = [slot.run for slot in slots.select_related("run")]
-    if not runs or any(run.state != RunState.DISTURBED for run in runs):
-        return ""
-    last = max(runs, key=lambda run: run.pk)
-    return (
-        f"every run of the baseline on {device} was disturbed, so nothing can be compared; "
-        f"the last one: {last.reason}. Measure when the host is quiet, or widen the limits "
-        "(docs/settings.md)"
     )
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from django.utils import timezone
 
 from benchmarks.datasets.rules import estimated_bytes
-from benchmarks.models import Device, RunState, Server
+from benchmarks.models import Device, Server
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits, parse_version
 from tuning.configs.notes import Action, Note
 from tuning.export import Effect, ExportFacts
 from tuning.models import Candidate, Recommendation, Study
-from tuning.results.boards import Board, boards
+from tuning.results.boards import Board
 from tuning.statistics.confirmation import ConfirmationState
-from tuning.statistics.ranking import Interval, Ranked
+from tuning.statistics.ranking import Interval
 
 CONFIDENCE = 0.95
 
@@ -30,20 +30,14 @@ def traits_of(server: Server) -> ServerTraits:
 
 
 def export_facts(
-    recommendation: Recommendation, found: Iterable[Board] | None = None
+    recommendation: Recommendation, board: Board, variables: Mapping[int, Mapping[str, str]]
 ) -> ExportFacts:
     """The evidence for the recommended config, from the board it was chosen by.
 
-    `found`: the study's boards, if at hand.
+    `variables`: what was read back in a run, by primary key of the candidate.
     """
     study, device, winner = recommendation.study, recommendation.device, recommendation.candidate
-    baseline = study.candidates.get(is_baseline=True)
-    chosen_by = (device, recommendation.workload, recommendation.durability)
-    [board] = [
-        board
-        for board in (boards(study, *chosen_by[:2]) if found is None else found)
-        if (board.device, board.workload, board.durability) == chosen_by
-    ]
+    baseline = board.baseline
     return ExportFacts(
         study=f"{study.pk}, {study.name} (template {study.template})",
         date=_date(study),
@@ -52,13 +46,13 @@ def export_facts(
         candidate=winner.name,
         baseline=baseline.name,
         knobs=winner.config.knobs,
-        effects=[_effect(board, recommendation, baseline)],
+        effects=[_effect(board, recommendation)],
         source=winner.source,
         verdict=recommendation.verdict,
         data_bytes=estimated_bytes(board.workload.warehouses),
         notes=[Note(n["name"], Action(n["action"]), n["detail"]) for n in winner.notes],
-        candidate_variables=_variables(winner),
-        baseline_variables=_variables(baseline),
+        candidate_variables=variables.get(winner.pk, {}),
+        baseline_variables=variables.get(baseline.pk, {}),
         baseline_knobs=baseline.config.knobs,
         not_tested=_not_tested(device, winner),
     )
@@ -96,9 +90,10 @@ def _not_tested(device: Device, winner: Candidate) -> list[str]:
     return left
 
 
-def _effect(board: Board, recommendation: Recommendation, baseline: Candidate) -> Effect:
+def _effect(board: Board, recommendation: Recommendation) -> Effect:
     """What the recommendation says of its config: of a confirmed one what the pairs found."""
-    line, default = _line(board, recommendation.candidate), _line(board, baseline)
+    lines = {line.candidate: line for line in board.judgement.ranked}
+    line, default = lines[recommendation.candidate.name], lines[board.baseline.name]
     low, high = recommendation.low, recommendation.high
     return Effect(
         workload=str(board.workload),
@@ -115,14 +110,3 @@ def _effect(board: Board, recommendation: Recommendation, baseline: Candidate) -
         if recommendation.confirmation == ConfirmationState.CONFIRMED
         else 0,
     )
-
-
-def _line(board: Board, candidate: Candidate) -> Ranked:
-    return next(row.ranked for row in board.rows if row.candidate == candidate)
-
-
-def _variables(candidate: Candidate) -> Mapping[str, str]:
-    """The variables read back in one of the candidate's OK runs; {} when it has none."""
-    slot = candidate.slots.filter(run__state=RunState.OK).select_related("run").first()
-    found: Mapping[str, str] = slot.run.variables if slot else {}
-    return found

@@ -1,43 +1,22 @@
-"""What a study says of the claims of its template, from its boards as they stand now."""
+"""A study's boards as the claims of its template are checked on them."""
 
 from __future__ import annotations
 
-from tuning.errors import UnknownTemplate
-from tuning.models import Study
-from tuning.results.boards import Board, boards
+from collections.abc import Iterable, Sequence
+
+from benchmarks.models import Device
+from tuning.models import Candidate
+from tuning.results.boards import Board
 from tuning.statistics.data import Metric
-from tuning.study_templates import StudyTemplate, load_template
-from tuning.study_templates.evaluation import Finding, Place, evaluate_all
+from tuning.study_templates.evaluation import Place
 
 
-def findings_of(study: Study, found: list[Board] | None = None) -> list[Finding]:
-    """One or more per claim, in the template's order; `found`: the study's boards, if at hand.
-
-    None without claims, or where the template is no longer there.
-    """
-    template = template_of(study)
-    if template is None or not template.claims:
-        return []
-    return evaluate_all(template.claims, places_of(study, found))
-
-
-def template_of(study: Study) -> StudyTemplate | None:
-    """The template that the study was made from; None when its file is gone."""
-    try:
-        return load_template(study.template)
-    except UnknownTemplate:
-        return None
-
-
-def places_of(study: Study, found: list[Board] | None = None) -> list[Place]:
-    """The study's boards as claims are checked on them, and the devices that have none yet."""
-    same_as = {
-        twin.name: twin.merged_into.name
-        for twin in study.candidates.exclude(merged_into=None).select_related("merged_into")
-        if twin.merged_into is not None
-    }
-    there = boards(study) if found is None else found
-    seen = {board.device.pk for board in there}
+def places_of(
+    boards: Sequence[Board], candidates: Iterable[Candidate], devices: Iterable[Device]
+) -> list[Place]:
+    """The boards, and after them the devices of the study that have none yet."""
+    same_as = {one.name: one.merged_into.name for one in candidates if one.merged_into}
+    seen = {board.device.pk for board in boards}
     waiting = [
         Place(
             device=str(device),
@@ -47,7 +26,7 @@ def places_of(study: Study, found: list[Board] | None = None) -> list[Place]:
             device_id=device.pk,
             is_throttled=device.is_throttled,
         )
-        for device in study.devices.order_by("pk")
+        for device in devices
         if device.pk not in seen
     ]
     measured = [
@@ -62,6 +41,6 @@ def places_of(study: Study, found: list[Board] | None = None) -> list[Place]:
             device_id=board.device.pk,
             is_throttled=board.device.is_throttled,
         )
-        for board in there
+        for board in boards
     ]
     return measured + waiting

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.models import Run
-from tuning.models import BULKY_COLUMNS, Slot, Study
+from tuning.models import BULKY_COLUMNS, Slot
 
 # What a list of runs has no use for: some 25 KB per run.
 BULKY = (*BULKY_COLUMNS, "log_tail")
@@ -21,10 +21,11 @@ class RunLine:
     again: Run | None
 
 
-def slots_of(study: Study) -> list[Slot]:
-    """The study's slots with their newest runs, candidates and workloads, in their order."""
-    found = study.slots.select_related("run", "candidate", "workload")
-    return list(found.defer(*(f"run__{name}" for name in BULKY)))
+def read_log_tails(runs: Iterable[Run]) -> None:
+    """Read the runs' `log_tail`, which a StudyResult leaves out, in one query."""
+    wanted = {run.pk: run for run in runs}
+    for pk, log_tail in Run.objects.filter(pk__in=wanted).values_list("pk", "log_tail"):
+        wanted[pk].log_tail = log_tail
 
 
 def run_history(slots: Iterable[Slot]) -> list[RunLine]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchmarks.models import RunState
 from tuning.errors import TuningError
 from tuning.models import Candidate, Recommendation, Study
-from tuning.results.boards import Board, boards
-from tuning.results.confirmations import judge_pairs
-from tuning.results.data_quality import baseline_is_disturbed, trust_of
+from tuning.results.boards import Board
+from tuning.results.study_result import StudyResult
 from tuning.statistics.confirmation import Confirmation, ConfirmationState
 from tuning.statistics.ranking import Interval
 
@@ -24,20 +24,33 @@ def store_recommendations(study: Study) -> None:
 
     Raises NothingToRecommend when none has: then no candidate can be said to be better or worse.
     """
-    found = boards(study)
-    judged = [board for board in found if _has_baseline(board)]
+    result = StudyResult(study)
+    judged = [board for board in result.boards if _has_baseline(board)]
     if not judged:
-        device = found[0].device
-        if disturbed := baseline_is_disturbed(study, device):
-            raise NothingToRecommend("disturbed", disturbed)
-        raise NothingToRecommend(
-            "no_baseline",
-            f"the baseline has no successful run on {device}, so nothing can be compared"
-            f"{_last_failure(found[0])}",
-        )
-    trust = trust_of(study).sentences()
+        raise _nothing_to_recommend(result)
+    quality = result.data_quality.sentences()
     for board in judged:
-        _store(study, board, trust)
+        _store(study, board, quality)
+
+
+def _nothing_to_recommend(result: StudyResult) -> NothingToRecommend:
+    """Why the baseline has no figure on the first device."""
+    device = result.boards[0].device
+    slots = [slot for slot in result.slots if slot.candidate.is_baseline and slot.device == device]
+    if all(slot.run.state == RunState.DISTURBED for slot in slots):
+        last = max((slot.run for slot in slots), key=lambda run: run.pk)
+        return NothingToRecommend(
+            "disturbed",
+            f"every run of the baseline on {device} was disturbed, so nothing can be compared; "
+            f"the last one: {last.reason}. Measure when the host is quiet, or widen the limits "
+            "(docs/settings.md)",
+        )
+    reasons = [slot.run.reason for slot in slots if slot.run.is_finished and slot.run.reason]
+    return NothingToRecommend(
+        "no_baseline",
+        f"the baseline has no successful run on {device}, so nothing can be compared"
+        f"{f': {reasons[-1]}' if reasons else ''}",
+    )
 
 
 @dataclass(frozen=True)
@@ -51,7 +64,7 @@ class _Advice:
     confirmation: Confirmation | None
 
 
-def _store(study: Study, board: Board, trust: str) -> None:
+def _store(study: Study, board: Board, quality: str) -> None:
     judgement = board.for_advice
     advice = _advise(study, board)
     sentences = [judgement.verdict.sentence]
@@ -62,8 +75,8 @@ def _store(study: Study, board: Board, trust: str) -> None:
     if board.failed:
         names = ", ".join(board.failed)
         sentences.append(f"Not considered, because runs of it failed: {names}.")
-    if trust:
-        sentences.append(trust)
+    if quality:
+        sentences.append(quality)
     Recommendation.objects.update_or_create(
         study=study,
         device=board.device,
@@ -94,19 +107,12 @@ def _advise(study: Study, board: Board) -> _Advice:
         return keep
     if not study.confirms:
         return _Advice(winner, standing.ratio, standing.interval, standing.ratio, None)
-    confirmation = judge_pairs(board, winner)
+    confirmation = board.confirmation_of(winner)
     if confirmation.state is ConfirmationState.CONFIRMED and confirmation.ratio is not None:
         return _Advice(
             winner, confirmation.ratio, confirmation.interval, standing.ratio, confirmation
         )
     return _Advice(board.baseline, 1.0, None, standing.ratio, confirmation)
-
-
-def _last_failure(board: Board) -> str:
-    """What came of the baseline's last run there."""
-    runs = [slot.run for slot in board.slots if slot.candidate == board.baseline]
-    reasons = [run.reason for run in runs if run.is_finished and run.reason]
-    return f": {reasons[-1]}" if reasons else ""
 
 
 def _has_baseline(board: Board) -> bool:

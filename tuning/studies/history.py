@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tuning.models import Elimination, Slot, SlotPurpose, Study
-from tuning.results.boards import Board, boards
+from tuning.models import Elimination, SlotPurpose, Study
+from tuning.results.boards import Board
+from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha
 from tuning.studies.forecast import Arena, budget, measurable, owed_blocks
@@ -11,13 +12,10 @@ from tuning.studies.forecast import Arena, budget, measurable, owed_blocks
 
 def history_of(study: Study, arena: Arena) -> History:
     """What was measured on one device with one workload, and what may still be."""
-    candidates = measurable(study)
-    there = boards(study, arena.device, arena.workload)
+    result, candidates = StudyResult(study), measurable(study)
+    there = result.boards_at(arena.device, arena.workload)
     found: dict[str, Board] = {board.durability: board for board in there}
-    seen = {
-        slot.pk: slot for board in found.values() for slot in (*board.slots, *board.confirmations)
-    }
-    slots: list[Slot] = list(seen.values())
+    slots = [slot for slot in result.slots if arena.has(slot)]
     baseline = candidates[0].name
     classes = sorted({one.durability for one in candidates[1:]} | set(found))
     left = Elimination.objects.filter(study=study, device=arena.device, workload=arena.workload)

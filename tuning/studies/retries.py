@@ -7,7 +7,7 @@ from django.db import transaction
 
 from benchmarks.models import Run, RunState
 from tuning.models import Slot, Study
-from tuning.results.data_quality import disturbed_runs
+from tuning.results.study_result import StudyResult
 
 # A host on which so many runs were disturbed and none was quiet is not going to be: each of the
 # study's other runs still has its chance, but only one.
@@ -57,7 +57,7 @@ def times_ended(run: Run | None, state: RunState) -> int:
 def _is_never_quiet(study: Study) -> bool:
     if study.slots.filter(run__state=RunState.OK).exists():
         return False
-    return len(disturbed_runs(study)) >= NEVER_QUIET_RUNS
+    return StudyResult(study).data_quality.disturbed >= NEVER_QUIET_RUNS
 
 
 def _retry(slot: Slot) -> None:

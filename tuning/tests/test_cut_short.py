@@ -13,7 +13,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Evidence, Measurement
 from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, StudyState
-from tuning.results.boards import boards
+from tuning.results.study_result import StudyResult
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.forecast import arenas, budget
 from tuning.tests.test_study_lifecycle import run_to_the_end
@@ -110,7 +110,7 @@ def test_a_cut_run_keeps_what_was_seen_and_has_a_bound_for_a_figure() -> None:
 
 def test_the_ranking_shows_the_bound_and_counts_no_failure() -> None:
     study = run_to_the_end(started(blocks=4), counted(noisy(CRAWLS)))
-    (board,) = boards(study)
+    (board,) = StudyResult(study).boards
     line = next(row.ranked for row in board.rows if row.candidate.name == "slow")
     assert line.at_most == pytest.approx(0.5, rel=0.05)
     assert (line.ratio_to_baseline, line.failures) == (None, 0)

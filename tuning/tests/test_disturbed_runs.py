@@ -14,8 +14,7 @@ from benchmarks.measurement.result import Disturbed, Evidence, Measurement
 from benchmarks.models import Run, RunState
 from benchmarks.telemetry.disturbance import Disturbance, Kind
 from tuning.models import Study, StudyState
-from tuning.results.boards import boards
-from tuning.results.data_quality import trust_of
+from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, advance_host
@@ -121,9 +120,9 @@ def test_it_waits_for_the_others_of_its_block(study: Study, sent: list[Any]) -> 
 def test_the_count_is_shown_and_named_in_the_verdict(study: Study) -> None:
     run_to_the_end(study, disturb(first(2)))
     assert study.state == StudyState.FINISHED
-    (board,) = boards(study)
+    (board,) = StudyResult(study).boards
     assert [row.ranked.runs for row in board.rows] == [2, 4]
-    trust = trust_of(study)
+    trust = StudyResult(study).data_quality
     assert (trust.disturbed, trust.without_figure, trust.kinds) == (2, 0, {"foreign_cpu": 2})
     verdict = study.recommendations.get().verdict
     assert "20.0 %" in verdict
@@ -134,11 +133,11 @@ def test_it_is_measured_again_at_most_twice_and_the_study_goes_on(study: Study) 
     run_to_the_end(study, disturb(first(3)))
     assert study.state == StudyState.FINISHED
     assert Run.objects.filter(state=RunState.DISTURBED).count() == 3
-    trust = trust_of(study)
+    trust = StudyResult(study).data_quality
     assert (trust.disturbed, trust.without_figure) == (3, 1)
     verdict = study.recommendations.get().verdict
     assert "2 measured again and 1 left out for good." in verdict
-    (board,) = boards(study)
+    (board,) = StudyResult(study).boards
     assert sorted(row.ranked.runs for row in board.rows) == [1, 4]
 
 
@@ -186,7 +185,7 @@ def test_runs_that_were_still_warming_count_and_are_named(study: Study) -> None:
         return found
 
     run_to_the_end(study, measure)
-    assert trust_of(study).still_warming == 2
+    assert StudyResult(study).data_quality.still_warming == 2
     assert "2 runs were still warming up." in study.recommendations.get().verdict
     assert Run.objects.filter(still_warming=True, trend_pct=31.5).count() == 2
 
@@ -217,7 +216,7 @@ def test_the_ranking_is_of_the_kind_of_runs_that_has_a_baseline(study: Study) ->
         return measurement(7200.0 if plan.options else 6000.0, key=key)
 
     run_to_the_end(study, measure)
-    (board,) = boards(study)
+    (board,) = StudyResult(study).boards
     assert sorted(found) == ["x", "x", "x", "y", "y", "y"]
     assert board.excluded_runs == 3
     # Nothing was compared: the runs of a block were never of one kind.
@@ -238,7 +237,7 @@ def test_a_majority_without_a_baseline_does_not_take_the_ranking(
 
     run_to_the_end(study, measure)
     assert study.state == StudyState.FINISHED
-    (board,) = boards(study)
+    (board,) = StudyResult(study).boards
     assert board.excluded_runs == 4
     assert {row.candidate.name: row.ranked.runs for row in board.rows} == {
         "server-default": 4,

@@ -18,8 +18,7 @@ from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from tuning.models import DurabilityClass, Study, StudyState
-from tuning.results.boards import boards
-from tuning.results.findings import findings_of
+from tuning.results.study_result import StudyResult
 from tuning.studies import lifecycle as studies
 from tuning.studies.host_resources import host_facts_here
 from tuning.studies.lifecycle import create_study
@@ -48,13 +47,13 @@ def test_a_finished_study_has_a_finding_for_each_claim() -> None:
     Device.objects.update(kind="nvme")
     effects = {"200": 1.0, "2000": 1.3, "10000": 1.4, "15000": 1.5, "30000": 1.2}
     run_to_the_end(study, noisy(effects))
-    raised, beyond, few_reasons = findings_of(study)
+    raised, beyond, few_reasons = StudyResult(study).findings
     assert raised.kind is FindingKind.CONFIRMED
     assert "Confirmed here: io-15000 completes " in raised.sentence
     assert raised.device_kind == "nvme"
     assert beyond.kind is FindingKind.CONFIRMED
     assert few_reasons.kind is FindingKind.CONTRADICTED
-    assert findings_of(study, boards(study)) == [raised, beyond, few_reasons]
+    assert StudyResult(study).findings == [raised, beyond, few_reasons]
 
 
 def test_each_device_of_a_study_has_its_own_findings(tmp_path: Path) -> None:
@@ -72,7 +71,7 @@ def test_each_device_of_a_study_has_its_own_findings(tmp_path: Path) -> None:
         return measurement(6000 * effect * noise)  # pays on both, whatever the paper says
 
     assert run_to_the_end(study, measure).state == StudyState.FINISHED
-    on_nvme, on_hdd = findings_of(study)
+    on_nvme, on_hdd = StudyResult(study).findings
     assert (on_nvme.device_kind, on_nvme.kind) == ("nvme", FindingKind.CONFIRMED)
     assert (on_hdd.device_kind, on_hdd.kind) == ("hdd", FindingKind.CONTRADICTED)
     by_kind = dict(study.devices.values_list("kind", "pk"))
@@ -106,7 +105,7 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
 
     assert run_to_the_end(study, measure).state == StudyState.FINISHED
     assert not study.candidates.exclude(merged_into=None).exists()
-    paper, defaults = findings_of(study)
+    paper, defaults = StudyResult(study).findings
     assert (paper.kind, defaults.kind) == (FindingKind.CONFIRMED, FindingKind.CONFIRMED)
     assert paper.said.startswith("whitepaper-a-apart completes ")
     assert paper.ratio == pytest.approx(1.3, rel=0.03)
@@ -118,7 +117,7 @@ def test_a_device_that_waits_its_turn_is_not_said_to_be_missing(tmp_path: Path) 
         (tmp_path / kind).mkdir()
         requests.append(DeviceRequest(tmp_path / kind, kind=kind))
     study = create_study(StudyRequest(template="flush-neighbors", devices=requests))
-    on_hdd, on_ssd = findings_of(study)
+    on_hdd, on_ssd = StudyResult(study).findings
     assert "no figures of neighbors-1" in on_hdd.sentence
     assert "no device of the kind sata-ssd or sas-ssd or nvme" in on_ssd.sentence
 
@@ -139,7 +138,7 @@ def test_an_emulated_disk_says_nothing_of_seeks(
         return measurement((200.0 if faster else 100.0) * noise)
 
     assert run_to_the_end(study, measure).state == StudyState.FINISHED
-    on_hdd, _ = findings_of(study)
+    on_hdd, _ = StudyResult(study).findings
     assert on_hdd.kind == FindingKind.NOT_DECIDED
     assert "no seek times" in on_hdd.sentence
 
@@ -147,15 +146,15 @@ def test_an_emulated_disk_says_nothing_of_seeks(
 def test_while_nothing_is_measured_nothing_is_decided() -> None:
     study = create_study(StudyRequest(template="flush-method"))
     Device.objects.update(kind="hdd")
-    assert {finding.kind for finding in findings_of(study)} == {FindingKind.NOT_DECIDED}
+    assert {finding.kind for finding in StudyResult(study).findings} == {FindingKind.NOT_DECIDED}
 
 
 def test_studies_without_claims_and_of_lost_templates_have_no_findings() -> None:
     study = create_study(StudyRequest())
-    assert findings_of(study) == []
+    assert StudyResult(study).findings == []
     Study.objects.update(template="gone")
     study.refresh_from_db()
-    assert findings_of(study) == []
+    assert StudyResult(study).findings == []
 
 
 def test_what_cannot_be_had_is_a_refused_candidate_and_is_not_measured(

@@ -22,7 +22,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import effective_losses
 from tuning.errors import InvalidConfig
 from tuning.models import Candidate, Study, StudyState
-from tuning.results.boards import boards
+from tuning.results.study_result import StudyResult
 from tuning.studies import lifecycle as studies
 from tuning.studies import preparation as prepare
 from tuning.studies import trials as gatekeeping
@@ -125,7 +125,7 @@ def test_a_refused_candidate_costs_no_run_and_the_others_go_on(
     assert failed["log_tail"] == "[ERROR] no"
     assert not Run.objects.filter(config=bad.config).exists()
     assert Run.objects.filter(slot__study=study, state=RunState.QUEUED).count() == 3
-    assert "bad" not in {row.candidate.name for row in boards(study)[0].rows}
+    assert "bad" not in {row.candidate.name for row in StudyResult(study).boards[0].rows}
 
 
 def test_candidates_with_the_same_effective_values_are_measured_once(
@@ -173,7 +173,7 @@ def test_the_class_of_a_candidate_is_that_of_what_the_server_runs(
     study = prepared(new_study(ONE, OWN, durability=Durability.D2), monkeypatch, dedicated)
     assert candidate(study, "own").durability == "D2"
     assert candidate(study, "one").durability == "D0"
-    assert [board.durability for board in boards(study)] == ["D0", "D2"]
+    assert [board.durability for board in StudyResult(study).boards] == ["D0", "D2"]
 
 
 @pytest.mark.parametrize(("log_bin", "lost"), [("ON", {"sync_binlog"}), ("OFF", set())])

@@ -33,8 +33,8 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
 from tuning.errors import InvalidConfig
 from tuning.models import Study, StudyState
-from tuning.results.boards import boards
 from tuning.results.exports import my_cnf_of
+from tuning.results.study_result import StudyResult
 from tuning.studies import lifecycle as studies
 from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
@@ -163,12 +163,12 @@ def test_the_first_block_is_queued_when_the_gate_has_spoken(study: Study) -> Non
 def test_a_study_runs_block_by_block_to_its_recommendation(study: Study) -> None:
     run_to_the_end(study, measure_by_config)
     assert study.state == StudyState.FINISHED
-    rows = {row.candidate.name: row.ranked for row in boards(study)[0].rows}
+    rows = {row.candidate.name: row.ranked for row in StudyResult(study).boards[0].rows}
     assert rows["mine"].ratio_to_baseline == pytest.approx(1.2)
     assert (rows["mine"].rank, rows["server-default"].rank) == (1, 2)
     recommendation = study.recommendations.get()
     assert recommendation.candidate.name == "mine"
-    assert "innodb_io_capacity" in my_cnf_of(recommendation)
+    assert "innodb_io_capacity" in my_cnf_of(StudyResult(study), recommendation)
     assert "20.0 %" in recommendation.verdict
     assert Run.objects.filter(state=RunState.OK).first().samples.count() == 1  # type: ignore[union-attr]
 
@@ -301,7 +301,7 @@ def test_a_step_that_cannot_be_stored_does_not_end_the_run(
 def test_runs_that_do_not_compare_are_left_out_and_counted(study: Study) -> None:
     keys = iter(["a", "a", "a", "b"])
     run_to_the_end(study, lambda plan, **_: measurement(key=next(keys)))
-    (board,) = boards(study)
+    (board,) = StudyResult(study).boards
     assert board.excluded_runs == 1
     assert sum(row.ranked.runs for row in board.rows) == 3
 
@@ -471,7 +471,7 @@ def test_a_study_is_not_at_its_end_while_its_last_run_was_interrupted(study: Stu
     assert slots[-1].run.retries.get().state == RunState.QUEUED
     run_to_the_end(study, measure_by_config)
     assert study.state == StudyState.FINISHED
-    assert boards(study)[0].rows[0].ranked.runs == 2
+    assert StudyResult(study).boards[0].rows[0].ranked.runs == 2
 
 
 def test_a_bug_while_concluding_does_not_keep_the_host_from_other_studies(

@@ -16,8 +16,8 @@ from benchmarks.models import Run
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
-from tuning.results.boards import boards
 from tuning.results.exports import my_cnf_of
+from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, StudyRequest
@@ -95,7 +95,7 @@ def test_who_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_pairs() -> No
     assert 1.15 < found.ratio_to_baseline < 1.25
     assert "Confirmed: fast" in found.verdict
     assert f"(in {len(pairs) // 2} fresh pairs; 95% interval" in " ".join(
-        my_cnf_of(found).replace("#", "").split()
+        my_cnf_of(StudyResult(study), found).replace("#", "").split()
     )
     blocks = study.slots.filter(purpose=SlotPurpose.BLOCK)
     assert blocks.filter(candidate__name="slow").count() == 3
@@ -119,7 +119,7 @@ def test_six_names_of_one_config_make_no_difference() -> None:
     assert (found.candidate.name, found.kind) == ("server-default", "no_difference")
     assert "No measurable difference: keep server-default" in found.verdict
     assert not study.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists()
-    assert {row.ranked.rank for row in boards(study)[0].rows} == {1}
+    assert {row.ranked.rank for row in StudyResult(study).boards[0].rows} == {1}
 
 
 def test_without_race_every_block_has_everybody() -> None:
@@ -139,7 +139,7 @@ def test_classes_of_durability_race_apart_and_share_the_baseline() -> None:
     assert found[DurabilityClass.D0].candidate.name == "fast"
     assert found[DurabilityClass.D1].candidate.name == "risky"
     assert not study.eliminations.exists()
-    names = {board.durability: set(board.candidates) for board in boards(study)}
+    names = {board.durability: set(board.candidates) for board in StudyResult(study).boards}
     assert names == {"D0": {"server-default", "fast"}, "D1": {"server-default", "risky"}}
 
 
@@ -170,7 +170,7 @@ def test_a_finished_study_is_extended_by_more_blocks() -> None:
 
 
 def _width(study: Study, name: str) -> float:
-    interval = boards(study)[0].judgement.analysis.standing(name).interval
+    interval = StudyResult(study).boards[0].judgement.analysis.standing(name).interval
     assert interval is not None
     return interval.high - interval.low
 

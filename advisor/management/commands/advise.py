@@ -29,6 +29,7 @@ from tuning.configs.files.cnf import read_cnf
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export import FORMATS
 from tuning.models import Study, StudyState
+from tuning.results.study_result import StudyResult
 from tuning.studies.devices import MB
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.request import BadRequest, StudyRequest, origin_of
@@ -164,15 +165,15 @@ class Command(BaseCommand):
         sys.exit(code)
 
     def _show(self, study: Study, options: dict[str, Any]) -> None:
-        console = Console(stderr=options["json"])
+        console, result = Console(stderr=options["json"]), StudyResult(study)
         if options["json"]:
-            json.dump(study_document(study), sys.stdout, indent=2)
+            json.dump(study_document(result), sys.stdout, indent=2)
             sys.stdout.write("\n")
         else:
-            print_ranking(study, console)
+            print_ranking(result, console)
         try:
             write_files(
-                study,
+                result,
                 console,
                 acknowledged=options["acknowledge"],
                 output=options["output"],

@@ -21,6 +21,7 @@ from advisor.terminal.report import print_ranking
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import StudyRequest
 
@@ -66,9 +67,10 @@ def _show(study: Study, console: Console, url: str) -> None:
         reason = f"{study.reason_code}: {study.reason}" if study.reason else study.state
         console.print(f"Study {study.pk} ended without a ranking: {reason}", markup=False)
     else:
-        print_ranking(study, console)
+        result = StudyResult(study)
+        print_ranking(result, console)
         try:
-            write_files(study, console)
+            write_files(result, console)
         except (AdvisorError, TuningError) as error:
             console.print(f"Not written: {error}", markup=False)
     console.print(f"More at {page} (Ctrl-C ends everything)", markup=False, soft_wrap=True)

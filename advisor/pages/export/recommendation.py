@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.http import HttpRequest
@@ -13,9 +12,8 @@ from tuning.catalogue.knob import Durability
 from tuning.export import ExportRequest, export
 from tuning.export.lines import Line
 from tuning.export.safety import losing_lines
-from tuning.models import Recommendation, Study
-from tuning.results.boards import Board
-from tuning.results.evidence import export_facts
+from tuning.models import Recommendation
+from tuning.results.study_result import StudyResult
 
 
 @dataclass(frozen=True)
@@ -37,28 +35,21 @@ class RecommendationView:
         return self.needed is Durability.D0
 
 
-def recommendation_views(
-    study: Study, found: Sequence[Board], request: HttpRequest
-) -> list[RecommendationView]:
-    """All recommendations of the study with these boards, safest first on each device."""
-    advice = study.recommendations.select_related(
-        "candidate__config", "device", "workload", "study__server"
-    )
-    return [recommendation_view(one, request, found=found) for one in advice]
+def recommendation_views(result: StudyResult, request: HttpRequest) -> list[RecommendationView]:
+    """All recommendations of the study, by device."""
+    return [recommendation_view(result, one, request) for one in result.recommendations]
 
 
 def recommendation_view(
+    result: StudyResult,
     recommendation: Recommendation,
     request: HttpRequest,
     *,
-    found: Sequence[Board] | None = None,
     with_answers: bool = False,
 ) -> RecommendationView:
-    """One recommendation; `with_answers` binds its form to what was posted. `found`: the study's
-    boards, if at hand.
-    """
+    """One recommendation; `with_answers` binds its form to what was posted."""
     url = study_url(recommendation, request)
-    facts = replace(export_facts(recommendation, found), study_url=url)
+    facts = replace(result.evidence(recommendation), study_url=url)
     losses = losing_lines(facts)
     needed = max((line.durability for line in losses), default=Durability.D0)
     answers = (request.POST, request.FILES) if with_answers else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -11,8 +11,9 @@ from advisor.pages.export.recommendation import RecommendationView, recommendati
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export import Exported, ExportRequest
-from tuning.models import Recommendation
+from tuning.models import Recommendation, Study
 from tuning.results.exports import export_file
+from tuning.results.study_result import StudyResult
 
 # Value of `action`: without it the file is shown.
 DOWNLOAD = "download"
@@ -21,16 +22,15 @@ DOWNLOAD = "download"
 @require_http_methods(["GET", "POST"])
 def study_export(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
     """The form; on POST the file below it or as a download, or what is wrong beside the fields."""
-    found = _found(pk, recommendation)
-    view = recommendation_view(found, request, with_answers=request.method == "POST")
+    result, found = _found(pk, recommendation)
+    view = recommendation_view(result, found, request, with_answers=request.method == "POST")
     if request.method == "GET":
         return _page(request, view)
     exported = None
     if view.form.is_valid():
         try:
-            exported = export_file(
-                found, view.form.export_request(), study_url=study_url(found, request)
-            )
+            wanted = view.form.export_request()
+            exported = export_file(result, found, wanted, study_url=study_url(found, request))
         except TuningError as error:
             view.form.add_refusal(error)
     if exported is not None and request.POST.get("action") == DOWNLOAD:
@@ -41,20 +41,24 @@ def study_export(request: HttpRequest, pk: int, recommendation: int) -> HttpResp
 @require_GET
 def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
     """The recommended my.cnf; below D0 with `?acknowledge=D1`, else the page that asks."""
-    found = _found(pk, recommendation)
-    view = recommendation_view(found, request)
+    result, found = _found(pk, recommendation)
+    view = recommendation_view(result, found, request)
     acknowledged = request.GET.get("acknowledge", "")
     try:
         wanted = ExportRequest(acknowledged=Durability(acknowledged or Durability.D0))
-        exported = export_file(found, wanted, study_url=study_url(found, request))
+        exported = export_file(result, found, wanted, study_url=study_url(found, request))
     except (TuningError, ValueError):
         return _page(request, view, status=409)
     return download(exported.file_name, exported.content_type, exported.text)
 
 
-def _found(pk: int, recommendation: int) -> Recommendation:
-    rows = Recommendation.objects.select_related("candidate__config", "device", "study__server")
-    return get_object_or_404(rows, pk=recommendation, study_id=pk)
+def _found(pk: int, recommendation: int) -> tuple[StudyResult, Recommendation]:
+    """The study's state with one of its recommendations, or 404."""
+    result = StudyResult(get_object_or_404(Study.objects.select_related("server"), pk=pk))
+    found = [one for one in result.recommendations if one.pk == recommendation]
+    if not found:
+        raise Http404
+    return result, found[0]
 
 
 def _page(

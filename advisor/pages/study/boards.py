@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from advisor.pages.study.board_choice import BoardChoice
-from benchmarks.models import RunState
+from benchmarks.models import Device, RunState
 from tuning.models import Candidate, DurabilityClass, Study
 from tuning.results.boards import Board, Row
-from tuning.results.confirmations import Confirming, confirmations_of
 from tuning.results.history import RunLine
+from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Judgement, Metric, most_tpmP_within
 
 # Of a larger group the first are named and the others counted.
@@ -59,7 +59,6 @@ class BoardView:
     rows: list[BoardRow]
     shows_durability: bool
     left: int = 0
-    confirmations: list[Confirming] = field(default_factory=list)
 
     @property
     def is_safe(self) -> bool:
@@ -121,27 +120,20 @@ def board_key(board: Board) -> str:
     return f"board-{board.device.pk}-{board.workload.pk}-{board.durability}"
 
 
-def told_devices(study: Study) -> set[int]:
+def told_devices(devices: Collection[Device]) -> set[int]:
     """Those that are named beside their figures: each of several, and an emulated one always."""
-    devices = list(study.devices.all())
     return {one.pk for one in devices if len(devices) > 1 or one.emulation_label}
 
 
-def board_views(
-    study: Study,
-    found: Sequence[Board],
-    candidates: Sequence[Candidate],
-    history: Iterable[RunLine] = (),
-    choice: BoardChoice | None = None,
-) -> list[BoardView]:
+def board_views(result: StudyResult, choice: BoardChoice) -> list[BoardView]:
     """The boards of one study; their titles say only what tells them apart."""
-    told = told_devices(study)
-    workloads = {board.workload.pk for board in found}
-    classes = {board.durability for board in found}
-    disturbed = _disturbed(history)
-    choice = choice or BoardChoice()
+    told = told_devices(result.devices.values())
+    workloads = {board.workload.pk for board in result.boards}
+    classes = {board.durability for board in result.boards}
+    disturbed = _disturbed(result.history)
+    candidates = list(result.candidates.values())
     views = []
-    for board in found:
+    for board in result.boards:
         words = [str(board.device)] if board.device.pk in told else []
         if len(workloads) > 1:
             words.append(f"{board.workload.connections} connections")
@@ -159,7 +151,6 @@ def board_views(
                 rows,
                 tells_class,
                 left=len(board.candidates) - len(rows),
-                confirmations=confirmations_of(board),
             )
         )
     return views

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Count, Max, Q, prefetch_related_objects
+from django.db.models import Count, Max, Q
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
@@ -17,10 +17,9 @@ from advisor.pages.study.extend import ExtendForm
 from advisor.pages.study.findings import findings_view
 from benchmarks.models import ACTIVE_RUN_STATES, RunState
 from tuning.models import Slot, Study, StudyState
-from tuning.results.boards import boards
-from tuning.results.data_quality import trust_of
 from tuning.results.evidence import traits_of
-from tuning.results.history import run_history, slots_of
+from tuning.results.history import read_log_tails
+from tuning.results.study_result import StudyResult
 from tuning.studies.progress import StudyProgress, study_progress
 
 # A figure or a bound: no reason to show a log.
@@ -52,37 +51,32 @@ def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
     }
 
 
-def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
+def study_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
-    choice = board_choice(request.GET)
-    slots = slots_of(study)
-    tells_device = bool(told_devices(study))
-    if tells_device:
-        # One query for the few devices; in a join each slot would bring its device's identity.
-        prefetch_related_objects(slots, "device")
-    history = run_history(slots)
-    ended = [slot for slot in slots if slot.run.is_finished]
+    study, choice = result.study, board_choice(request.GET)
+    ended = [slot for slot in result.slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
-    candidates = list(study.candidates.select_related("config", "merged_into"))
-    shown = candidate_views(candidates, traits_of(study.server))
-    found = boards(study)
-    views = board_views(study, found, candidates, history, choice)
-    advice = recommendation_views(study, found, request)
+    failed = [slot for slot in started if slot.run.state not in _TOLD_IN_THE_TABLE]
+    read_log_tails(slot.run for slot in failed)
+    shown = candidate_views(list(result.candidates.values()), traits_of(study.server))
+    views = board_views(result, choice)
     return {
         **live_context(study, choice),
         "boards": views,
-        "findings": findings_view(study, found),
+        "findings": findings_view(result),
         "verdicts": verdict_of_study(study, views),
-        "trust": trust_of(study),
-        "recommendations": advice,
-        "matrices": device_matrices(study, found, [view.recommendation for view in advice]),
+        "quality": result.data_quality,
+        "recommendations": recommendation_views(result, request),
+        "matrices": device_matrices(result),
         "candidates": shown,
-        "tells_device": tells_device,
+        "tells_device": bool(told_devices(result.devices.values())),
         "refused": [view for view in shown if view.candidate.refusal],
         "ended_runs": [
-            line for line in history if line.run.is_finished and not _never_started(line.slot)
+            line
+            for line in result.history
+            if line.run.is_finished and not _never_started(line.slot)
         ],
-        "failed_slots": [slot for slot in started if slot.run.state not in _TOLD_IN_THE_TABLE],
+        "failed_slots": failed,
         "never_started": len(ended) - len(started),
         "extend_form": ExtendForm(auto_id="extend_%s"),
     }

@@ -6,7 +6,7 @@ and the most that any two runs give, and no interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -17,6 +17,7 @@ from tuning.comparison.devices import device_names
 from tuning.models import DurabilityClass, Recommendation, Study
 from tuning.results.boards import Board
 from tuning.results.evidence import CONFIDENCE
+from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Interval, Ranked
 from tuning.statistics.ratios import Ratio, Spread, ratio, spread
 
@@ -56,29 +57,25 @@ class DeviceMatrix:
     summary: str
 
 
-Advised = Mapping[tuple[int, int, str], Recommendation]
-
-
-def device_matrices(
-    study: Study, found: Iterable[Board], recommendations: Iterable[Recommendation]
-) -> list[DeviceMatrix]:
+def device_matrices(result: StudyResult) -> list[DeviceMatrix]:
     """One for each workload and class of a study of several devices, from its start on."""
-    devices = list(study.devices.all())
+    devices = list(result.devices.values())
     if len(devices) < 2:
         return []
-    advised = {(one.device_id, one.workload_id, one.durability): one for one in recommendations}
-    at = {(one.device.pk, one.workload.pk, one.durability): one for one in found}
+    advised = {
+        (one.device, one.workload, str(one.durability)): one for one in result.recommendations
+    }
+    at = {board.place: board for board in result.boards}
     # Until the first board has begun nobody knows more than that the baseline is safe.
-    classes = sorted({durability for _, _, durability in at}) or [DurabilityClass.D0]
-    workloads = sorted(study.workloads.all(), key=lambda one: (one.connections, one.pk))
+    classes = sorted({board.durability for board in result.boards}) or [DurabilityClass.D0]
     names = device_names(devices)
     matrices = []
-    for workload in workloads:
+    for workload in result.workloads.values():
         for durability in classes:
             rows = []
             for device in devices:
-                place = device.pk, workload.pk, durability
-                rows.append(_row(study, device, at.get(place), advised.get(place)))
+                place = device, workload, str(durability)
+                rows.append(_row(result.study, device, at.get(place), advised.get(place)))
             rows = _compared(rows)
             matrices.append(DeviceMatrix(workload, durability, rows, _summary(rows, names)))
     return matrices

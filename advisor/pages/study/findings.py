@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from advisor.pages.study.boards import told_devices
 from benchmarks.models import Device
 from benchmarks.storage.kinds import DeviceKind
-from tuning.models import Study
 from tuning.results.boards import Board
-from tuning.results.findings import findings_of, template_of
+from tuning.results.study_result import StudyResult
 from tuning.study_templates import Claim
 from tuning.study_templates.evaluation import Finding, FindingKind
 
@@ -75,21 +74,21 @@ class FindingsView:
         return ", ".join(f"{kinds[one]} {one.label.lower()}" for one in FindingKind if kinds[one])
 
 
-def findings_view(study: Study, found: list[Board]) -> FindingsView | None:
-    """From the study's boards as they stand; None without claims."""
-    by_claim: dict[Claim, list[FindingView]] = {}
-    told = told_devices(study)
-    for one in findings_of(study, found):
-        view = FindingView(one, place_text(one, found, told), study.is_finished)
-        by_claim.setdefault(one.claim, []).append(view)
-    template = template_of(study)
-    if template is None or not by_claim:
+def findings_view(result: StudyResult) -> FindingsView | None:
+    """As the study's boards stand; None without claims."""
+    template, is_final = result.template, result.study.is_finished
+    if template is None or not template.claims:
         return None
+    by_claim: dict[Claim, list[FindingView]] = {}
+    told = told_devices(result.devices.values())
+    for one in result.findings:
+        view = FindingView(one, place_text(one, result.boards, told), is_final)
+        by_claim.setdefault(one.claim, []).append(view)
     claims = [
         ClaimView(number, claim, views)
         for number, (claim, views) in enumerate(by_claim.items(), start=1)
     ]
-    return FindingsView(template.repeats, claims, study.is_finished, _unknown(claims, found))
+    return FindingsView(template.repeats, claims, is_final, _unknown(claims, result.boards))
 
 
 def _unknown(claims: Sequence[ClaimView], found: Sequence[Board]) -> list[Device]:

@@ -23,9 +23,7 @@ from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.comparison.devices import device_names
 from tuning.errors import TuningError
 from tuning.models import Recommendation, Study
-from tuning.results.boards import boards
-from tuning.results.findings import findings_of
-from tuning.results.history import run_history, slots_of
+from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import cancel_study, extend_study
 
 STUDIES_PER_PAGE = 25
@@ -53,8 +51,8 @@ def study_list(request: HttpRequest) -> HttpResponse:
 
 def _answers(study: Study) -> list[tuple[Recommendation, str]]:
     """Each recommendation with the device it is for, "" where that needs no telling."""
-    told = told_devices(study)
-    names = device_names(study.devices.all())
+    devices = study.devices.all()
+    told, names = told_devices(devices), device_names(devices)
     return [
         (found, names[found.device_id] if found.device_id in told else "")
         for found in study.recommendations.all()
@@ -65,7 +63,7 @@ def _answers(study: Study) -> list[tuple[Recommendation, str]]:
 def study_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """One study: how far it is, its ranking, chart, recommendation and candidates."""
     study = study_for_page(pk)
-    return render(request, "studies/detail.html", study_context(study, request))
+    return render(request, "studies/detail.html", study_context(StudyResult(study), request))
 
 
 @require_GET
@@ -81,7 +79,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
         return HttpResponseClientRefresh()
     changed = request.GET.get("seen") != context["stamp"]
     if changed:
-        context = study_context(study, request)
+        context = study_context(StudyResult(study), request)
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
     if changed:
@@ -92,17 +90,15 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
     """The figures by board, and that of the findings; without a finished run there is none yet."""
-    study = get_object_or_404(Study, pk=pk)
+    result = StudyResult(get_object_or_404(Study, pk=pk))
     choice = board_choice(request.GET)
-    history = run_history(slots_of(study))
-    found = boards(study)
     figures = {}
-    for board in found:
+    for board in result.boards:
         key = board_key(board)
-        for name, figure in board_figures(board, history, choice.metric, choice.p95_ms).items():
+        charts = board_figures(board, result.history, choice.metric, choice.p95_ms)
+        for name, figure in charts.items():
             figures[f"{key}-{name}" if name else key] = figure
-    findings = findings_series(findings_of(study, found), found, study.devices.all())
-    if findings:
+    if findings := findings_series(result):
         figures["findings"] = findings_figure(findings)
     return JsonResponse(charts_payload(figures))
 
@@ -121,7 +117,7 @@ def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
         else:
             messages.info(request, "More blocks are queued; then it is concluded again.")
             return redirect("study-detail", pk=pk)
-    context = study_context(study, request) | {"extend_form": form}
+    context = study_context(StudyResult(study), request) | {"extend_form": form}
     return render(request, "studies/detail.html", context, status=400)
 
 

@@ -1,0 +1,140 @@
+"""A study's state as its rows say it now, for all that shows it, concludes it or exports it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
+from tuning.errors import UnknownTemplate
+from tuning.export import ExportFacts
+from tuning.models import Candidate, Recommendation, Slot, Study
+from tuning.results.boards import Board, boards_of
+from tuning.results.data_quality import DataQuality, data_quality
+from tuning.results.evidence import export_facts
+from tuning.results.findings import places_of
+from tuning.results.history import BULKY, RunLine, run_history
+from tuning.strategy.racing import conclusion_alpha
+from tuning.study_templates import StudyTemplate, load_template
+from tuning.study_templates.evaluation import Finding, evaluate_all
+
+
+class StudyResult:
+    """One study now: make one per request and hand it on.
+
+    Every part is read or computed when it is first asked for and then kept, so that nothing is
+    read, decoded or judged twice. The number of queries depends on which parts are asked for and
+    on how often a single run was measured again, never on how many slots, candidates, devices or
+    recommendations there are: rows point to the same objects (`slot.candidate` is one of
+    `candidates`). It does not see rows that are written later.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self._evidence: dict[int, ExportFacts] = {}
+
+    @cached_property
+    def devices(self) -> dict[int, Device]:
+        """By primary key, in the order they are measured."""
+        found = sorted(self.study.devices.all(), key=lambda one: one.pk)
+        return {device.pk: device for device in found}
+
+    @cached_property
+    def workloads(self) -> dict[int, Workload]:
+        """By primary key, fewest connections first."""
+        found = sorted(self.study.workloads.all(), key=lambda one: (one.connections, one.pk))
+        return {workload.pk: workload for workload in found}
+
+    @cached_property
+    def candidates(self) -> dict[int, Candidate]:
+        """By primary key, in their order, each with its config."""
+        found = {one.pk: one for one in self.study.candidates.select_related("config")}
+        for one in found.values():
+            if one.merged_into_id is not None:
+                one.merged_into = found[one.merged_into_id]
+        return found
+
+    @cached_property
+    def slots(self) -> list[Slot]:
+        """In their order, with their newest runs; of these without the BULKY columns."""
+        found = self.study.slots.select_related("run").defer(*(f"run__{name}" for name in BULKY))
+        slots = list(found)
+        for slot in slots:
+            slot.study = self.study
+            slot.candidate = self.candidates[slot.candidate_id]
+            slot.device = self.devices[slot.device_id]
+            slot.workload = self.workloads[slot.workload_id]
+        return slots
+
+    @cached_property
+    def history(self) -> list[RunLine]:
+        """Every run, those that were measured again included."""
+        return run_history(self.slots)
+
+    @cached_property
+    def boards(self) -> list[Board]:
+        """One per device, workload and durability class that has begun; each is judged once."""
+        eliminations = list(self.study.eliminations.all())
+        return boards_of(self.slots, eliminations, conclusion_alpha(self.study.conclusions))
+
+    def boards_at(self, device: Device, workload: Workload) -> list[Board]:
+        """The boards of one device and workload, safest class first."""
+        return [board for board in self.boards if board.place[:2] == (device, workload)]
+
+    @cached_property
+    def data_quality(self) -> DataQuality:
+        """How far the runs can be trusted."""
+        ended = self.study.slots.exclude(run__state__in=ACTIVE_RUN_STATES).order_by()
+        unwatched = ended.values_list("run__conditions__unwatched", flat=True).distinct()
+        return data_quality(self.history, {line for lines in unwatched for line in lines or ()})
+
+    @cached_property
+    def template(self) -> StudyTemplate | None:
+        """The template that the study was made from; None when its file is gone."""
+        try:
+            return load_template(self.study.template)
+        except UnknownTemplate:
+            return None
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """One or more per claim of the template, in its order."""
+        claims = self.template.claims if self.template else ()
+        if not claims:
+            return []
+        places = places_of(self.boards, self.candidates.values(), self.devices.values())
+        return evaluate_all(claims, places)
+
+    @cached_property
+    def recommendations(self) -> list[Recommendation]:
+        """By device, then by number of connections, then safest first."""
+        found = list(self.study.recommendations.all())
+        for one in found:
+            one.study = self.study
+            one.candidate = self.candidates[one.candidate_id]
+            one.device = self.devices[one.device_id]
+            one.workload = self.workloads[one.workload_id]
+        found.sort(key=lambda one: (one.device_id, one.workload.connections, one.durability))
+        return found
+
+    def evidence(self, recommendation: Recommendation) -> ExportFacts:
+        """What the files of one of the study's recommendations say of it."""
+        if recommendation.pk not in self._evidence:
+            place = recommendation.device, recommendation.workload, recommendation.durability
+            board = next(board for board in self.boards if board.place == place)
+            facts = export_facts(recommendation, board, self._variables)
+            self._evidence[recommendation.pk] = facts
+        return self._evidence[recommendation.pk]
+
+    @cached_property
+    def _variables(self) -> dict[int, Mapping[str, str]]:
+        """What an OK run of the baseline and of each recommended candidate read back."""
+        wanted = {one.candidate_id for one in self.recommendations}
+        ok = {
+            slot.candidate_id: slot.run_id
+            for slot in reversed(self.slots)
+            if slot.run.state == RunState.OK
+            and (slot.candidate.is_baseline or slot.candidate_id in wanted)
+        }
+        runs = dict(Run.objects.filter(pk__in=ok.values()).values_list("pk", "variables"))
+        return {candidate_id: runs[run_id] for candidate_id, run_id in ok.items()}
