@@ -5,6 +5,9 @@ Anything that is not a `BenchmarkError` is a bug and is reported as one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from benchmarks.outcomes import Outcome
 
 
@@ -12,14 +15,29 @@ class BenchmarkError(Exception):
     """An expected failure.
 
     `code` is a stable word for programs, `str(error)` one line for people, `log_tail` the lines
-    of a server's or driver's log that explain it (secrets already removed).
+    of a server's or driver's log that explain it (secrets already removed), `field` what it is
+    about of that which was asked for ("server", "devices[1].path"); "" where nothing of it is.
     """
 
     code = "benchmark_error"
 
-    def __init__(self, message: str, *, log_tail: str = "") -> None:
+    def __init__(self, message: str, *, log_tail: str = "", field: str = "") -> None:
         super().__init__(message)
         self.log_tail = log_tail
+        self.field = field
+
+
+@contextmanager
+def about(field: str) -> Iterator[None]:
+    """Name the field of the request that a BenchmarkError from within is about.
+
+    One that has a field already is about that part of it: "path" becomes "devices[1].path".
+    """
+    try:
+        yield
+    except BenchmarkError as error:
+        error.field = ".".join(filter(None, [field, error.field]))
+        raise
 
 
 class InvalidDataFile(BenchmarkError):

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 
 
 class TuningError(Exception):
-    """An expected failure: `code` is a stable word for programs, `str(error)` for people."""
+    """An expected failure: `code` is a stable word for programs, `str(error)` for people.
 
-    def __init__(self, code: str, message: str) -> None:
+    `field` is what it is about of that which was asked for, as in BenchmarkError.
+    """
+
+    def __init__(self, code: str, message: str, *, field: str = "") -> None:
         super().__init__(message)
         self.code = code
+        self.field = field
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class UnknownTemplate(TuningError):
     """There is no study template of that name."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("unknown_template", message)
+        super().__init__("unknown_template", message, field="template")
 
 
 class InvalidDataFile(TuningError):

@@ -51,5 +51,5 @@ class CheckConfigView(APIView):
                 connections=values.get("connections"),
             )
         except (TuningError, BenchmarkError) as error:
-            raise refusal(error) from error
+            raise refusal(error, {"server": "target"}) from error
         return Response(CheckedConfigSerializer(checked).data)

@@ -34,7 +34,7 @@ from advisor.api.serializers.probes import (
 )
 from advisor.api.views import UNAUTHORISED, Pages
 from benchmarks.emulation.shipped import shipped_profiles
-from benchmarks.errors import BenchmarkError, DeviceUnusable, EmulationUnavailable
+from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import NATIVE, correct_kind
 from benchmarks.models import Device, Probe
 from tuning.errors import TuningError
@@ -96,10 +96,6 @@ class DeviceListView(APIView):
         body.is_valid(raise_exception=True)
         try:
             device = register_device(body.device_request())
-        except DeviceUnusable as error:
-            raise refusal(error, body.details_of(str(error))) from error
-        except EmulationUnavailable as error:
-            raise refusal(error, {"emulate": [str(error)]}) from error
         except (TuningError, BenchmarkError) as error:
             raise refusal(error) from error
         location = request.build_absolute_uri(reverse("api-device-detail", args=[device.pk]))
@@ -138,7 +134,7 @@ class DeviceDetailView(APIView):
         try:
             correct_kind(device, body.device_kind())
         except BenchmarkError as error:
-            raise refusal(error, {"kind": [str(error)]}) from error
+            raise refusal(error) from error
         return Response(_document(device))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -40,8 +42,20 @@ def too_large() -> str:
     return f"The request is larger than {most} MiB."
 
 
-def refusal(error: TuningError | BenchmarkError, details: Any = None) -> ApiError:
-    """What a service refused, as an error of the request (400, or 409: ask later)."""
+def refusal(
+    error: TuningError | BenchmarkError, names: Mapping[str, str] | None = None
+) -> ApiError:
+    """What a service refused, as an error of the request (400, or 409: ask later).
+
+    `details` name its field as those of an invalid request do. `names`: what this request calls
+    a field where that is not the error's own word.
+    """
+    field = (names or {}).get(error.field, error.field)
+    details: Any = None
+    if field:
+        details = [str(error)]
+        for name in reversed(re.findall(r"\w+", field)):
+            details = {name: details}
     if isinstance(error, InvalidConfig):
         details = {
             "problems": [

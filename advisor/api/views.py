@@ -88,7 +88,8 @@ class StudyListView(APIView):
         try:
             study = create_study(body.study_request(), user=request.user)
         except (TuningError, BenchmarkError) as error:
-            raise refusal(error) from error
+            names = {} if body.validated_data.get("devices") else {"devices[0].path": "device"}
+            raise refusal(error, names) from error
         location = request.build_absolute_uri(reverse("api-study-detail", args=[study.pk]))
         return Response(_state(study.pk), status=201, headers={"Location": location})
 

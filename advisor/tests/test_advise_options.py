@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,39 @@ def test_a_kind_is_of_the_device_as_it_is(
 def test_profiles_and_kinds_are_those_there_are(option: list[str]) -> None:
     with pytest.raises(CommandError, match=option[0]):
         call_command("advise", *option)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("field", "option"),
+    [
+        ("devices[1].log_dir", " (--log-dir)"),
+        ("devices[0].path", " (--device)"),
+        ("devices", " (--device)"),
+        ("devices[0].memory_mb", " (--memory-limit)"),
+        ("budget_minutes", " (--budget)"),
+        ("warmup_s", " (--warmup)"),
+        ("translate_from", " (--translate-from)"),
+        ("", ""),
+    ],
+)
+def test_a_refusal_names_the_option_it_is_about(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], field: str, option: str
+) -> None:
+    def refuse(request: StudyRequest, *, wake: bool) -> None:
+        raise BadRequest("cannot be had", field=field)
+
+    monkeypatch.setattr(advise, "create_study", refuse)
+    with pytest.raises(SystemExit):
+        call_command("advise")
+    assert capsys.readouterr().err == f"bad_request: cannot be had{option}\n"
+
+
+def test_every_field_of_a_request_has_its_option() -> None:
+    parser = advise.Command().create_parser("manage.py", "advise")
+    options = {option for action in parser._actions for option in action.option_strings}
+    ours = {one.name for one in fields(StudyRequest)} | {one.name for one in fields(DeviceRequest)}
+    # Nothing can be wrong with a switch; the others have no option, or another word.
+    switches = {"races", "confirms", "keeps_duplicates"}
+    for name in ours - switches - {"name", "seed", "limits", "memory_bytes"} | {"memory_mb"}:
+        assert f"--{advise._OPTIONS.get(name, name).replace('_', '-')}" in options, name

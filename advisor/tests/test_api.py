@@ -18,7 +18,7 @@ from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.knob import Durability
 from tuning.errors import InvalidConfig, Problem
 from tuning.models import Recommendation, Study, StudyState
-from tuning.studies.request import StudyRequest
+from tuning.studies.request import BadRequest, StudyRequest
 
 pytestmark = pytest.mark.django_db
 
@@ -153,6 +153,28 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Service:
 
 def post(api: Client, body: Any) -> Any:
     return api.post(STUDIES, body, content_type="application/json")
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "details"),
+    [
+        ({}, "blocks", {"blocks": ["no"]}),
+        ({}, "", None),
+        ({}, "devices[0].path", {"device": ["no"]}),
+        ({"device": "/srv/x"}, "devices[0].path", {"device": ["no"]}),
+        (
+            {"devices": [{"path": "/srv/x"}, {"path": "/srv/y"}]},
+            "devices[1].log_dir",
+            {"devices": {"1": {"log_dir": ["no"]}}},
+        ),
+    ],
+)
+def test_a_refusal_names_its_field_as_an_invalid_request_does(
+    api: Client, service: Service, body: Any, field: str, details: Any
+) -> None:
+    service.refusal = BadRequest("no", field=field)
+    found = error(post(api, body), 400)
+    assert (found["code"], found.get("details")) == ("bad_request", details)
 
 
 def test_an_empty_body_asks_for_the_quick_study(api: Client, service: Service) -> None:

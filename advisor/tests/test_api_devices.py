@@ -384,6 +384,7 @@ def test_a_kept_device_that_is_not_here_any_more_is_refused(api: Client, service
         found = error(post(api, STUDIES, {"devices": [{"id": device.pk}]}), 400)
         assert found["code"] == "device_unusable"
         assert said in found["message"]
+        assert found["details"] == {"devices": {"0": {"id": [found["message"]]}}}
     assert service.request is None
 
 

@@ -214,7 +214,7 @@ def test_a_host_without_a_server_is_said_beside_the_choice(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none(named: object = None) -> ServerTraits:
-        raise NoServerFound("no mysqld on PATH")
+        raise NoServerFound("no mysqld on PATH", field="server")
 
     monkeypatch.setattr("tuning.studies.check.server_here", none)
     status, text = post(admin_client, target="")

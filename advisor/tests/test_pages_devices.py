@@ -211,9 +211,9 @@ def test_what_is_wrong_stands_beside_its_field(
 @pytest.mark.parametrize(
     ("error", "field"),
     [
-        (EmulationUnavailable("no cgroups here"), "emulate"),
-        (DeviceUnusable("/srv/x: not a directory"), "path"),
-        (DeviceUnusable("/srv/logs: not a directory"), "log_dir"),
+        (EmulationUnavailable("no cgroups here", field="emulate"), "emulate"),
+        (DeviceUnusable("/srv/logs: of the data", field="path"), "path"),
+        (DeviceUnusable("not a directory", field="log_dir"), "log_dir"),
     ],
 )
 def test_a_service_s_refusal_stands_beside_what_it_is_about(

@@ -192,10 +192,10 @@ def test_a_bad_value_is_said_beside_its_field(
 @pytest.mark.parametrize(
     ("refusal", "field"),
     [
-        (DeviceUnusable("/nowhere does not exist"), "path"),
-        (NotAServer("/bin/ls is not a mysqld"), "server"),
-        (NoDriver("sysbench is not installed"), "driver"),
-        (BadRequest("blocks must be between 1 and 1000"), "blocks"),
+        (DeviceUnusable("/nowhere does not exist", field="devices[0].path"), "path"),
+        (NotAServer("/bin/ls is not a mysqld", field="server"), "server"),
+        (NoDriver("sysbench is not installed", field="driver"), "driver"),
+        (BadRequest("so many blocks are not to be had", field="blocks"), "blocks"),
     ],
 )
 def test_what_the_service_refuses_is_said_beside_its_field(
@@ -207,11 +207,22 @@ def test_what_the_service_refuses_is_said_beside_its_field(
     assert str(refusal) in beside(text, field)
 
 
-def test_other_refusals_stand_above_the_form(admin_client: Client, service: Service) -> None:
-    service.refusal = TuningError("odd", "no field is to blame")
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        TuningError("odd", "no field is to blame"),
+        BadRequest("blocks is only the first word"),
+        BadRequest("this needs a config", field="configs"),  # no field of the form
+    ],
+)
+def test_other_refusals_stand_above_the_form(
+    admin_client: Client, service: Service, refusal: TuningError
+) -> None:
+    service.refusal = refusal
     status, text = post(admin_client)
     assert status == 400
-    assert "no field is to blame" in text
+    assert str(refusal) in text
+    assert "_error" not in text
 
 
 def test_refused_lines_of_a_config_are_listed_and_the_texts_kept(

@@ -325,22 +325,42 @@ def test_what_goes_with_a_directory_needs_one(
 @pytest.mark.parametrize(
     ("refusal", "fields", "field"),
     [
-        (DeviceUnusable("/srv/x: does not exist"), {"path": "/srv/x"}, "path"),
+        (DeviceUnusable("no", field="devices[0].path"), {"path": "/srv/x"}, "path"),
         (
-            DeviceUnusable("/srv/y: does not exist"),
+            DeviceUnusable("no", field="devices[0].log_dir"),
             {"path": "/srv/x", "log_dir": "/srv/y"},
             "log_dir",
         ),
-        (DeviceUnusable("/srv/a: 1 GiB free, 2 GiB needed"), {"devices": True}, "devices"),
-        (EmulationUnavailable("no cgroup"), {"emulate": ["hdd"]}, "emulate"),
-        (EmulationUnavailable("no cgroup"), {"memory_mb": "700"}, "memory_mb"),
-        (EmulationUnavailable("no cgroup"), {"devices": True}, "devices"),
-        (BadRequest("devices names the same device twice"), {"devices": True}, "devices"),
+        (DeviceUnusable("no", field="devices[0].path"), {"devices": True}, "devices"),
         (
-            BadRequest("template 'log-device' needs a directory for redo logs on a device"),
-            {},
-            "log_dir",
+            DeviceUnusable("no", field="devices[1].path"),
+            {"devices": True, "path": "/srv/x"},
+            "path",
         ),
+        # Each under both limits: the kept one twice, then the directory twice.
+        (
+            DeviceUnusable("no", field="devices[1].path"),
+            {"devices": True, "path": "/srv/x", "emulate": ["native", "hdd"]},
+            "devices",
+        ),
+        (
+            DeviceUnusable("no", field="devices[2].path"),
+            {"devices": True, "path": "/srv/x", "emulate": ["native", "hdd"]},
+            "path",
+        ),
+        (
+            EmulationUnavailable("no", field="devices[0].emulate"),
+            {"emulate": ["hdd"]},
+            "emulate",
+        ),
+        (
+            EmulationUnavailable("no", field="devices[0].memory_mb"),
+            {"memory_mb": "700"},
+            "memory_mb",
+        ),
+        (EmulationUnavailable("no", field="devices[0]"), {"devices": True}, "devices"),
+        (BadRequest("no", field="devices"), {"devices": True}, "devices"),
+        (BadRequest("no", field="devices[0].log_dir"), {}, "log_dir"),
     ],
 )
 def test_what_the_service_refuses_of_devices_is_said_beside_its_field(
@@ -348,7 +368,7 @@ def test_what_the_service_refuses_of_devices_is_said_beside_its_field(
 ) -> None:
     service.refusal = refusal
     if "devices" in fields:
-        fields = {"devices": [kept().pk]}
+        fields = fields | {"devices": [kept().pk]}
     status, text = post(admin_client, **fields)
     assert status == 400
     found = beside(text, field, group=field in ("devices", "emulate"))

@@ -15,7 +15,7 @@ from benchmarks.datafiles import faults
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.shipped import RealFigures, shipped_profiles
-from benchmarks.errors import DeviceUnusable, EmulationUnavailable
+from benchmarks.errors import DeviceUnusable, EmulationUnavailable, about
 from benchmarks.models import Device, Host, Probe, ProbeState
 from benchmarks.servers.privileges import check_reachable, give, server_user
 from benchmarks.storage.identify import (
@@ -72,21 +72,27 @@ def find_device(
     `memory_bytes` is the limit of an emulated device for which none is asked. Raises
     DeviceUnusable and EmulationUnavailable, with what stands in the way.
     """
-    path = _usable(request.path, default)
-    data = identify_device(path, kind=request.kind)
-    log = None
-    if request.log_dir is not None:
-        log_dir = _absolute(request.log_dir)
+    with about("path"):
+        path = _usable(request.path, default)
+        data = identify_device(path, kind=request.kind)
+    log = None if request.log_dir is None else _find_log(request.log_dir, data)
+    # The limits of a kept device are no field of their own.
+    with about("" if request.limits else "emulate" if request.emulate else "memory_mb"):
+        profile = _profile(request, data, memory_bytes)
+        paths = [found.path for found in (data, log) if found is not None]
+        if profile is not None and (missing := why_unavailable(profile, paths)):
+            raise EmulationUnavailable(missing)
+    return FoundDevice(data, log, profile, request.kind)
+
+
+def _find_log(named: Path, data: DeviceIdentity) -> DeviceIdentity:
+    with about("log_dir"):
+        log_dir = _absolute(named)
         check_usable(log_dir, 0)
         log = identify_device(log_dir)
         if log.path == data.path:
             raise DeviceUnusable(f"{log_dir}: is the data's directory; name another for the logs")
-    profile = _profile(request, data, memory_bytes)
-    if profile is not None:
-        paths = [found.path for found in (data, log) if found is not None]
-        if missing := why_unavailable(profile, paths):
-            raise EmulationUnavailable(missing)
-    return FoundDevice(data, log, profile, request.kind)
+    return log
 
 
 def device_row(host: Host, found: FoundDevice) -> Device:
@@ -156,7 +162,7 @@ def correct_kind(device: Device, kind: DeviceKind | None) -> None:
     Raises DeviceUnusable for a throttled device, which is what its limits make of it.
     """
     if device.is_throttled:
-        raise DeviceUnusable("an emulated device is of the kind that it stands for")
+        raise DeviceUnusable("an emulated device is of the kind that it stands for", field="kind")
     corrected = kind.value if kind else ""
     device.kind_correction = "" if corrected == device.discovered_kind else corrected
     device.kind = device.kind_correction or device.discovered_kind

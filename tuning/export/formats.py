@@ -77,7 +77,9 @@ def _rollback_sql(facts: ExportFacts, request: ExportRequest) -> str:
 def _diff(facts: ExportFacts, request: ExportRequest) -> str:
     if request.current is None:
         raise TuningError(
-            "current_config_needed", "a diff needs the my.cnf that the server has now"
+            "current_config_needed",
+            "a diff needs the my.cnf that the server has now",
+            field="current",
         )
     return render_diff(facts, request.current, acknowledged=request.acknowledged)
 
@@ -110,7 +112,9 @@ def export(facts: ExportFacts, request: ExportRequest) -> Exported:
     if wanted is None:
         known = ", ".join(FORMATS)
         raise TuningError(
-            "unknown_format", f"there is no format {request.format!r}; there are: {known}"
+            "unknown_format",
+            f"there is no format {request.format!r}; there are: {known}",
+            field="format",
         )
     if request.target is not None:
         facts = retarget(facts, request.target)

@@ -69,6 +69,7 @@ def require_acknowledged(facts: ExportFacts, acknowledged: Durability) -> None:
             "durability_not_acknowledged",
             f"{facts.candidate} is durability class {given}; exporting it must be acknowledged: "
             f"{costs}",
+            field="acknowledge",
         )
 
 

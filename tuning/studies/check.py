@@ -12,6 +12,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from benchmarks.errors import about
 from benchmarks.inventory.devices import NATIVE, DeviceRequest
 from benchmarks.servers.discovery import find_server
 from tuning.catalogue.knob import Durability
@@ -55,7 +56,8 @@ def server_here(named: Path | None = None) -> ServerTraits:
 
     Raises NoServerFound or NotAServer.
     """
-    return ServerTraits.of(find_server(named, settings.BROUGHT_SERVERS_DIR))
+    with about("server"):
+        return ServerTraits.of(find_server(named, settings.BROUGHT_SERVERS_DIR))
 
 
 def check_text(

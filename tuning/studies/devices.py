@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from benchmarks.datasets.rules import estimated_bytes
-from benchmarks.errors import DeviceUnusable
+from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.devices import DeviceRequest, FoundDevice, device_row, find_device
 from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour
@@ -31,16 +31,17 @@ def find_devices(
     Raises BadRequest for a device that is named twice, DeviceUnusable, EmulationUnavailable.
     """
     limit = usual_memory(warehouses, flavour)
-    found = [
-        find_device(request, default=settings.DEFAULT_DEVICE, memory_bytes=limit)
-        for request in requests or [DeviceRequest()]
-    ]
+    found = []
+    for place, request in enumerate(requests or [DeviceRequest()]):
+        with about(f"devices[{place}]"):
+            one = find_device(request, default=settings.DEFAULT_DEVICE, memory_bytes=limit)
+        found.append(one)
     places = [
         (one.data.path, one.log and one.log.path, one.emulation and one.emulation.label())
         for one in found
     ]
     if len(set(places)) < len(places):
-        raise BadRequest("devices names the same device twice")
+        raise BadRequest("devices names the same device twice", field="devices")
     return found
 
 

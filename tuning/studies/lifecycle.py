@@ -17,6 +17,7 @@ from django.utils import timezone
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
 from benchmarks.datasets.rules import estimated_directory_bytes
 from benchmarks.drivers.select import find_driver
+from benchmarks.errors import about
 from benchmarks.inventory.devices import FoundDevice, device_row, shares_disk
 from benchmarks.jobs import heartbeat
 from benchmarks.models import Host, Run, RunState
@@ -64,8 +65,10 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     """
     template = load_template(request.template)
     sizes = sizes_of(request, template, logical_cpus())
-    driver = find_driver(request.driver)
-    binary = find_server(request.server, settings.BROUGHT_SERVERS_DIR)
+    with about("driver"):
+        driver = find_driver(request.driver)
+    with about("server"):
+        binary = find_server(request.server, settings.BROUGHT_SERVERS_DIR)
     devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
     _check_log_device(template, devices)
     room = _check_room(binary, devices, sizes.warehouses)
@@ -123,7 +126,7 @@ def extend_study(study: Study, blocks: int) -> None:
     device_retired.
     """
     if not 1 <= blocks <= LARGEST["blocks"]:
-        raise BadRequest(f"blocks must be between 1 and {LARGEST['blocks']}")
+        raise BadRequest(f"blocks must be between 1 and {LARGEST['blocks']}", field="blocks")
     if gone := study.devices.exclude(retired_at=None).first():
         raise TuningError("device_retired", f"{gone}: there is another device in its place now")
     with transaction.atomic():
@@ -169,8 +172,12 @@ def _check_candidates(
         return
     reasons = [f"{plan.name}: {plan.left_out}" for plan in planned if plan.left_out]
     if reasons:
-        raise BadRequest(f"template {template!r} has nothing to compare here: {reasons[0]}")
-    raise BadRequest(f"template {template!r} needs a config of yours to compare with")
+        raise BadRequest(
+            f"template {template!r} has nothing to compare here: {reasons[0]}", field="template"
+        )
+    raise BadRequest(
+        f"template {template!r} needs a config of yours to compare with", field="configs"
+    )
 
 
 def _check_redo(
@@ -205,7 +212,8 @@ def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, arena
         needed = fits.least_blocks * (candidates + 2) * run_s + fits.pairs_s
         raise BadRequest(
             f"budget_minutes of {request.budget_minutes} holds {fits.blocks} blocks, and a study "
-            f"of this size needs {fits.least_blocks}: about {ceil(arenas * needed / 60)} minutes"
+            f"of this size needs {fits.least_blocks}: about {ceil(arenas * needed / 60)} minutes",
+            field="budget_minutes",
         )
 
 
@@ -213,21 +221,23 @@ def _check_log_device(template: StudyTemplate, devices: Sequence[FoundDevice]) -
     """Refuse a question about redo logs of their own device where they have none."""
     if not template.needs_log_device:
         return
-    for device in devices:
-        asks = f"template {template.name!r} needs a directory for redo logs on a device of its own"
+    asks = f"template {template.name!r} needs a directory for redo logs on a device of its own"
+    for place, device in enumerate(devices):
+        field = f"devices[{place}].log_dir"
         if device.log is None:
-            raise BadRequest(asks)
+            raise BadRequest(asks, field=field)
         if shares_disk(device):
-            disk = device.data.block_device
-            raise BadRequest(f"{asks}: {device.data.path} and {device.log.path} are on {disk}")
+            where = f"{device.data.path} and {device.log.path} are on {device.data.block_device}"
+            raise BadRequest(f"{asks}: {where}", field=field)
 
 
 def _check_room(binary: ServerBinary, devices: Sequence[FoundDevice], warehouses: int) -> int:
     """Bytes that are left beside all data on the fullest file system. Raises DeviceUnusable."""
     needed: Counter[int] = Counter()  # by file system: two directories may share one
-    for path in {device.data.path for device in devices}:
+    for path, place in {one.data.path: place for place, one in enumerate(devices)}.items():
         needed[path.stat().st_dev] += _needed_bytes(binary, path, warehouses)
-        check_usable(path, needed[path.stat().st_dev])
+        with about(f"devices[{place}].path"):
+            check_usable(path, needed[path.stat().st_dev])
     # A template may measure both: redo logs apart and beside the data.
     places = [found for device in devices for found in (device.data, device.log) if found]
     return min(found.free_bytes - needed[found.path.stat().st_dev] for found in places)

@@ -21,7 +21,9 @@ def start_probe(device: Device, seconds: float = USUAL_S, user: Any = None) -> P
     Raises BadRequest for a time out of range, TuningError: probe_running, device_retired.
     """
     if not SHORTEST_S <= seconds <= LONGEST_S:  # also of what is not a number
-        raise BadRequest(f"seconds must be between {SHORTEST_S:.0f} and {LONGEST_S:.0f}")
+        raise BadRequest(
+            f"seconds must be between {SHORTEST_S:.0f} and {LONGEST_S:.0f}", field="seconds"
+        )
     if device.retired_at is not None:
         raise TuningError("device_retired", f"{device}: there is another device in its place now")
     try:

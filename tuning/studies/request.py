@@ -27,8 +27,8 @@ SMALLEST = {"warmup_s": 0}
 class BadRequest(TuningError):
     """The request itself can't be meant: a size out of range, nothing to compare."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__("bad_request", message)
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__("bad_request", message, field=field)
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,13 @@ def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) 
         values = value if name == "connections" else [value]
         low = SMALLEST.get(name, 1)
         if not values or any(not low <= value <= largest for value in values):
-            raise BadRequest(f"{name} must be between {low} and {largest}")
+            raise BadRequest(f"{name} must be between {low} and {largest}", field=name)
     if request.budget_minutes is not None and not 1 <= request.budget_minutes <= MOST_MINUTES:
-        raise BadRequest(f"budget_minutes must be between 1 and {MOST_MINUTES}")
+        raise BadRequest(
+            f"budget_minutes must be between 1 and {MOST_MINUTES}", field="budget_minutes"
+        )
     if len(set(sizes.connections)) != len(sizes.connections):
-        raise BadRequest("connections names the same number twice")
+        raise BadRequest("connections names the same number twice", field="connections")
     return sizes
 
 
@@ -113,7 +115,7 @@ def origin_of(translate_from: str) -> Origin | None:
     try:
         return parse_traits(translate_from)
     except ValueError as error:
-        raise BadRequest(f"translate_from is {error}") from None
+        raise BadRequest(f"translate_from is {error}", field="translate_from") from None
 
 
 def _or(asked: int | None, otherwise: int) -> int:

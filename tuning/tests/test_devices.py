@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks.drivers.fake import FakeDriver
+from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, LoadFailed
 from benchmarks.inventory import devices as rows
@@ -305,13 +306,32 @@ def test_a_probe_of_another_disk_scales_nothing(find: Find, host: Host) -> None:
 def test_the_logs_directory_is_not_the_datas(find: Find, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     for same in (tmp_path, tmp_path / "link"):
-        with pytest.raises(DeviceUnusable, match="the data's directory"):
+        with pytest.raises(DeviceUnusable, match="the data's directory") as no:
             find(log_dir=same)
+        assert no.value.field == "log_dir"
 
 
 def test_tmpfs_cannot_be_throttled() -> None:
-    with pytest.raises(EmulationUnavailable, match="tmpfs"):
+    with pytest.raises(EmulationUnavailable, match="tmpfs") as no:
         find_device(DeviceRequest(Path("/dev/shm"), emulate="hdd"), default=Path("/"))
+    assert no.value.field == "emulate"
+
+
+def test_a_limit_that_no_server_can_have_is_about_the_limit(find: Find) -> None:
+    with pytest.raises(EmulationUnavailable) as no:
+        find(memory_bytes=1)
+    assert no.value.field == "memory_mb"
+
+
+def test_the_limits_of_a_kept_device_are_no_field_of_their_own(
+    find: Find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "why_unavailable", lambda *_: "no cgroup")
+    limits = EmulationProfile(name="hdd", kind="hdd", read_iops=200, write_iops=200)
+    kept = DeviceRequest(tmp_path, emulate="hdd", limits=limits)
+    with pytest.raises(EmulationUnavailable, match="no cgroup") as no:
+        find_devices([kept], 10, Flavour.MYSQL)
+    assert no.value.field == "devices[0]"
 
 
 def test_devices_of_a_study(find: Find, tmp_path: Path, settings: Any) -> None:

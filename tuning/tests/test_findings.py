@@ -84,8 +84,9 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
     data, logs = tmp_path / "data", tmp_path / "logs"
     data.mkdir()
     logs.mkdir()
-    with pytest.raises(BadRequest, match="'log-device' needs a directory for redo logs"):
+    with pytest.raises(BadRequest, match="'log-device' needs a directory for redo logs") as no:
         create_study(StudyRequest(template="log-device", devices=[DeviceRequest(data)]))
+    assert no.value.field == "devices[0].log_dir"
     one_disk = [DeviceRequest(data, log_dir=logs)]
     with pytest.raises(BadRequest, match=r"of its own: .*data and .*logs are on "):
         create_study(StudyRequest(template="log-device", devices=one_disk))

@@ -79,8 +79,9 @@ def test_a_probe_wakes_the_worker(device: Device, sent: list[tuple[str, int]]) -
 
 @pytest.mark.parametrize("seconds", [0, 29.9, 60.1, -1, float("nan"), float("inf")])
 def test_times_out_of_range_are_refused(device: Device, seconds: float) -> None:
-    with pytest.raises(BadRequest, match="between 30 and 60"):
+    with pytest.raises(BadRequest, match="between 30 and 60") as no:
         start_probe(device, seconds)
+    assert no.value.field == "seconds"
     assert not Probe.objects.exists()
 
 

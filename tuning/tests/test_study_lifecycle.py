@@ -18,7 +18,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchmarks.drivers.fake import FakeDriver
-from benchmarks.errors import RunFailed
+from benchmarks.errors import BenchmarkError, DeviceUnusable, RunFailed
+from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import heartbeat, runs
 from benchmarks.jobs.claims import claimant
 from benchmarks.jobs.runs import execute_run
@@ -31,7 +32,7 @@ from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
-from tuning.errors import InvalidConfig
+from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
 from tuning.results.exports import my_cnf_of
 from tuning.results.study_result import StudyResult
@@ -539,23 +540,42 @@ def test_studies_of_one_host_wait_their_turn(study: Study, sent: list[Any]) -> N
 
 
 @pytest.mark.parametrize(
-    ("request_", "error"),
+    ("request_", "error", "field"),
     [
-        (StudyRequest(template="compare"), BadRequest),
-        (StudyRequest(blocks=0), BadRequest),
-        (StudyRequest(connections=[]), BadRequest),
-        (StudyRequest(connections=[8, 8]), BadRequest),
-        (StudyRequest(measure_s=10**9), BadRequest),
-        (StudyRequest(configs=[("mine", b"[mysqld]\nnonesuch = 1\n")]), InvalidConfig),
-        (StudyRequest(configs=[MINE, MINE]), InvalidConfig),
-        (StudyRequest(configs=[("whitepaper-1", MINE[1])]), InvalidConfig),
+        (StudyRequest(template="nonesuch"), UnknownTemplate, "template"),
+        (StudyRequest(template="compare"), BadRequest, "configs"),
+        (StudyRequest(blocks=0), BadRequest, "blocks"),
+        (StudyRequest(connections=[]), BadRequest, "connections"),
+        (StudyRequest(connections=[8, 8]), BadRequest, "connections"),
+        (StudyRequest(measure_s=10**9), BadRequest, "measure_s"),
+        (StudyRequest(budget_minutes=0), BadRequest, "budget_minutes"),
+        (StudyRequest(translate_from="oracle 23"), BadRequest, "translate_from"),
+        (
+            StudyRequest(devices=[DeviceRequest(), DeviceRequest(Path("/nowhere"))]),
+            DeviceUnusable,
+            "devices[1].path",
+        ),
+        (
+            StudyRequest(devices=[DeviceRequest(log_dir=Path("/nowhere"))]),
+            DeviceUnusable,
+            "devices[0].log_dir",
+        ),
+        (StudyRequest(devices=[DeviceRequest(), DeviceRequest()]), BadRequest, "devices"),
+        (StudyRequest(configs=[("mine", b"[mysqld]\nnonesuch = 1\n")]), InvalidConfig, ""),
+        (StudyRequest(configs=[MINE, MINE]), InvalidConfig, ""),
+        (StudyRequest(configs=[("whitepaper-1", MINE[1])]), InvalidConfig, ""),
     ],
 )
-def test_a_refused_request_stores_nothing(
-    host_of_fakes: None, request_: StudyRequest, error: type[Exception]
+def test_a_refused_request_stores_nothing_and_names_the_field(
+    host_of_fakes: None,
+    request_: StudyRequest,
+    error: type[Exception],
+    field: str,
 ) -> None:
-    with pytest.raises(error):
+    with pytest.raises(error) as refused:
         create_study(request_)
+    assert isinstance(refused.value, BenchmarkError | TuningError)
+    assert refused.value.field == field
     assert not Study.objects.exists()
     assert not Run.objects.exists()
 

@@ -212,8 +212,11 @@ def test_a_budget_in_minutes_ends_the_blocks() -> None:
 
 
 def test_a_budget_too_small_for_a_verdict_is_refused_with_what_is_needed() -> None:
-    with pytest.raises(BadRequest, match=r"holds \d blocks, and .* needs 3: about \d+ minutes"):
+    with pytest.raises(
+        BadRequest, match=r"holds \d blocks, and .* needs 3: about \d+ minutes"
+    ) as no:
         started(budget_minutes=8)
+    assert no.value.field == "budget_minutes"
     assert not Study.objects.exists()
 
 

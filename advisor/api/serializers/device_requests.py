@@ -13,10 +13,10 @@ from advisor.pages.device.forms import (
     LEAST_MEMORY_MB,
     MOST_MEMORY_MB,
     OF_ITS_OWN_KIND,
-    is_about,
     is_throttling,
 )
 from benchmarks.emulation.shipped import shipped_profiles
+from benchmarks.errors import about
 from benchmarks.inventory.devices import NATIVE, DeviceRequest
 from benchmarks.models import Device
 from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
@@ -66,12 +66,6 @@ class DeviceRequestSerializer(StrictSerializer):
     def device_request(self) -> DeviceRequest:
         return device_request(self.validated_data)
 
-    def details_of(self, message: str) -> dict[str, list[str]]:
-        """The field that a refusal is about; the services name the directory first."""
-        log_dir = self.validated_data.get("log_dir")
-        named = bool(log_dir) and is_about(message, Path(log_dir))
-        return {"log_dir" if named else "path": [message]}
-
 
 class StudyDeviceSerializer(DeviceRequestSerializer):
     """A device of a study: what it is made of, or the `id` of one that is kept, by itself."""
@@ -116,7 +110,8 @@ class ProbeRequestSerializer(StrictSerializer):
 def device_request(values: dict[str, Any]) -> DeviceRequest:
     """What checked fields stand for. Raises DeviceUnusable for a kept device that is gone."""
     if device := values.get("device"):
-        return request_for(device)
+        with about("id"):
+            return request_for(device)
     path, log_dir, kind = values.get("path"), values.get("log_dir"), values.get("kind")
     memory_mb: int | None = values.get("memory_mb")
     return DeviceRequest(

@@ -19,6 +19,7 @@ from advisor.api.serializers.device_requests import StudyDeviceSerializer, devic
 from advisor.ids import MOST_ID
 from advisor.pages.new_study.config_texts import MOST_CONFIGS
 from advisor.pages.new_study.devices import MOST_DEVICES
+from benchmarks.errors import about
 from benchmarks.inventory.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
@@ -117,7 +118,10 @@ class StudyRequestSerializer(StrictSerializer):
         values["durability"] = Durability(values["durability"])
         values["server"] = Path(values["server"]) if values.get("server") else None
         device, devices = values.pop("device", None), values.pop("devices", None)
-        values["devices"] = [device_request(one) for one in devices or []]
+        values["devices"] = []
+        for place, one in enumerate(devices or []):
+            with about(f"devices[{place}]"):
+                values["devices"].append(device_request(one))
         if device:
             values["devices"] = [DeviceRequest(Path(device))]
         values["configs"] = [

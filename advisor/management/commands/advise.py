@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
@@ -34,6 +35,17 @@ from tuning.studies.devices import MB
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.request import BadRequest, StudyRequest, origin_of
 
+# What a field of the request is called here, where it is not called the same.
+_OPTIONS = {
+    "budget_minutes": "budget",
+    "configs": "config",
+    "devices": "device",
+    "kind": "device-kind",
+    "measure_s": "measure",
+    "memory_mb": "memory-limit",
+    "path": "device",
+    "warmup_s": "warmup",
+}
 # Those that need no more than the recommendation.
 _FORMATS = [name for name, form in FORMATS.items() if not form.needs_current]
 
@@ -239,10 +251,13 @@ def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
 
 
 def _one_line(error: Exception) -> str:
-    """The error's text; of a refused config every problem, not only the first."""
+    """The error's text, with the option it is about; of a refused config every problem."""
     if isinstance(error, InvalidConfig):
         return "; ".join(map(str, error.problems))
-    return str(error)
+    if not isinstance(error, BenchmarkError | TuningError) or not error.field:
+        return str(error)
+    *_, name = re.findall(r"[a-z_]+", error.field)
+    return f"{error} (--{_OPTIONS.get(name, name).replace('_', '-')})"
 
 
 def _numbers(text: str) -> list[int]:

@@ -41,7 +41,9 @@ def check_config(request: HttpRequest) -> HttpResponse:
     try:
         checked = _check(form, config)
     except (TuningError, BenchmarkError) as error:
-        form.add_error("target" if isinstance(error, BenchmarkError) else None, str(error))
+        # Without a target it is for the server of this host.
+        field = "target" if error.field == "server" else error.field
+        form.add_error(field if field in form.fields else None, str(error))
         return _page(request, form, config, status=400)
     if action != DOWNLOAD or not checked.cnf:
         return _page(request, form, config, checked=checked)

@@ -35,9 +35,6 @@ KINDS = [(kind.value, words) for kind, words in KIND_WORDS.items()]
 
 OF_ITS_OWN_KIND = "An emulated device is of the kind it stands for: leave this empty."
 
-# Which field a service's error belongs beside, by its code.
-_FIELD_OF_CODE = {"device_unusable": "path", "emulation_unavailable": "emulate"}
-
 
 class _PlainForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -114,11 +111,7 @@ class AddDeviceForm(_PlainForm):
 
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
-        field = _FIELD_OF_CODE.get(error.code)
-        log_dir = self.cleaned_data.get("log_dir")
-        if field == "path" and log_dir and is_about(str(error), log_dir):
-            field = "log_dir"
-        self.add_error(field, str(error))
+        self.add_error(error.field if error.field in self.fields else None, str(error))
 
 
 class KindForm(_PlainForm):
@@ -175,15 +168,6 @@ def directory(text: str) -> Path:
 def is_throttling(emulate: str | None) -> bool:
     """Whether a request's `emulate` makes a slower device of it, of a kind of its own."""
     return emulate not in (None, "", NATIVE)
-
-
-def is_about(message: str, named: Path) -> bool:
-    """Whether a service's error is about the directory: it begins with its absolute path."""
-    try:
-        meant = named.expanduser().absolute()
-    except RuntimeError:  # of a user there is not: the services leave it as it is
-        meant = named
-    return message.startswith(f"{meant}:")
 
 
 def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:

@@ -29,7 +29,6 @@ from tuning.errors import TuningError
 from tuning.results.known_devices import answers_for, known_devices
 from tuning.studies.devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
-from tuning.studies.request import BadRequest
 
 
 @require_http_methods(["GET", "POST"])
@@ -84,7 +83,7 @@ def device_kind(request: HttpRequest, pk: int) -> HttpResponse:
     if form.is_valid():
         try:
             correct_kind(device, form.cleaned_data["kind"])
-        except (TuningError, BenchmarkError) as error:
+        except BenchmarkError as error:
             form.add_error("kind", str(error))
         else:
             messages.success(request, f"The kind that counts is {device.kind}.")
@@ -101,12 +100,12 @@ def device_probe(request: HttpRequest, pk: int) -> HttpResponse:
     if form.is_valid():
         try:
             start_probe(device, form.cleaned_data["seconds"], user=cast(User, request.user))
-        except BadRequest as error:
-            form.add_error("seconds", str(error))
-        except TuningError as error:  # one is under way, or there is another device by now
-            messages.warning(request, f"No probe was begun: {error}.")
-            return redirect("device-detail", pk=pk)
-        else:
+        except TuningError as error:
+            if error.field:
+                form.add_error(error.field, str(error))
+            else:  # one is under way, or there is another device by now
+                messages.warning(request, f"No probe was begun: {error}.")
+        if not form.errors:
             return redirect("device-detail", pk=pk)
     context = _device_context(device, request) | {"probe_form": form}
     return render(request, "devices/detail.html", context, status=400)

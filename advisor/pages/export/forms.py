@@ -15,13 +15,6 @@ from tuning.errors import InvalidConfig, TuningError
 from tuning.export import FORMATS, ExportRequest
 from tuning.export.current import SOURCE
 
-# Which field an error of the export belongs beside, by its code.
-FIELD_OF_CODE = {
-    "durability_not_acknowledged": "acknowledge",
-    "current_config_needed": "current",
-    "unknown_format": "format",
-}
-
 
 class ExportForm(forms.Form):
     """`needed` is the class that has to be acknowledged first; D0 asks for nothing."""
@@ -79,7 +72,7 @@ class ExportForm(forms.Form):
         if not isinstance(error, InvalidConfig):
             unasked = error.code == "durability_not_acknowledged"
             text = "There is no file before this is accepted." if unasked else str(error)
-            self.add_error(FIELD_OF_CODE.get(error.code), text)
+            self.add_error(error.field or None, text)
             return
         for problem in error.problems:
             line = f"Line {problem.line}: " if problem.line else ""

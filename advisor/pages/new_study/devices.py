@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,13 @@ from advisor.pages.device.forms import (
     MOST_MEMORY_MB,
     OF_ITS_OWN_KIND,
     directory,
-    is_about,
     is_throttling,
     set_choices,
 )
 from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
-from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import NATIVE, DeviceRequest
 from benchmarks.models import Device
 from benchmarks.storage.kinds import DeviceKind
-from tuning.errors import TuningError
 from tuning.studies.devices import MB, request_for
 
 # Each costs a study of its own.
@@ -151,36 +149,36 @@ class StudyDevicesForm(forms.Form):
 
     def device_requests(self) -> list[DeviceRequest]:
         """What was asked for; empty for the host's usual device."""
-        requests: list[DeviceRequest] = []
-        for place in self._places():
-            if place.emulate:
-                requests.append(place)
-            else:
-                requests += [
-                    replace(
-                        place,
-                        emulate=name,
-                        memory_bytes=memory,
-                        kind=None if is_throttling(name) else place.kind,
-                    )
-                    for name, memory in self._limits()
-                ]
+        requests = [request for place in self._places() for request in self._under_limits(place)]
         return [] if requests == [DeviceRequest()] else requests
 
-    def field_of_refusal(self, error: TuningError | BenchmarkError) -> str | None:
-        """The field beside which a service's error on devices belongs; None for other errors."""
-        data, said = self.cleaned_data, str(error)
-        if error.code == "emulation_unavailable":
-            asked = (name for name in ("emulate", "memory_mb") if data.get(name))
-            return next(asked, "devices")
-        if error.code == "bad_request" and "redo logs" in said:
-            return "log_dir"
-        if error.code != "device_unusable":
+    def field_of_device(self, field: str) -> str | None:
+        """The form's field for that of a request, "devices[1].path"; None for other fields."""
+        found = re.fullmatch(r"devices\[(\d+)\]\.?(\w*)", field)
+        if found is None:
             return None
-        for name in ("log_dir", "path"):
-            if data.get(name) and is_about(said, data[name]):
-                return name
-        return "devices" if data.get("devices") else "path"
+        name = found[2] or "path"
+        if name in ("emulate", "memory_mb") and self.cleaned_data.get(name):
+            return name
+        is_kept = [
+            place < len(self.cleaned_data["devices"])
+            for place, one in enumerate(self._places())
+            for _ in self._under_limits(one)
+        ]
+        return "devices" if is_kept[int(found[1])] else name
+
+    def _under_limits(self, place: DeviceRequest) -> list[DeviceRequest]:
+        if place.emulate:
+            return [place]
+        return [
+            replace(
+                place,
+                emulate=name,
+                memory_bytes=memory,
+                kind=None if is_throttling(name) else place.kind,
+            )
+            for name, memory in self._limits()
+        ]
 
     def _places(self) -> list[DeviceRequest]:
         data = self.cleaned_data

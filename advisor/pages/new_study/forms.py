@@ -23,12 +23,6 @@ from tuning.study_templates import StudyTemplate
 DEFAULT_TEMPLATE = "quick"
 SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
-# Which field an error of the services belongs beside, by its code.
-FIELD_OF_CODE = {
-    "not_a_server": "server",
-    "no_server_found": "server",
-    "no_driver": "driver",
-}
 YES_NO = [("", "As the template has it"), ("yes", "Yes"), ("no", "No")]
 # The largest number of connections that a study may have.
 MOST_CONNECTIONS = LARGEST["connections"]
@@ -211,11 +205,8 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
 
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
-        field = FIELD_OF_CODE.get(error.code) or self.field_of_refusal(error)
-        first_word = str(error).split(" ", 1)[0]
-        if field is None and error.code == "bad_request" and first_word in self.fields:
-            field = first_word
-        self.add_error(field, str(error))
+        field = self.field_of_device(error.field) or error.field
+        self.add_error(field if field in self.fields else None, str(error))
 
 
 def _yes_no(text: str) -> bool | None:
