@@ -6,7 +6,7 @@ Such a class is a pydantic dataclass with `config=STRICT`. Its numbers and switc
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, TypeVar
@@ -31,7 +31,7 @@ from benchmarks.errors import InvalidDataFile
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
-Values = TypeVar("Values", list[str], tuple[str, ...], tuple[int, ...], tuple[float, ...])
+Values = TypeVar("Values", bound=Sequence[object])
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, str_strip_whitespace=True)
 

@@ -11,6 +11,8 @@ from tuning.catalogue.resources import HostResources
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?% of (data|memory)")
 _PER_CORE = re.compile(r"([0-9]+(?:\.[0-9]+)?) per core")
 
+_LIKE_A_SHARE = re.compile(r"%| of | per ")
+
 
 @dataclass(frozen=True)
 class Amount:
@@ -32,13 +34,17 @@ class Amount:
         return f"{max(int(amount * self.times), 1)}"
 
 
-def read_amount(value: str | int | bool) -> Amount:
-    """`6 % of data`, `50 % of memory`, `2 per core`, or a value as it is."""
+def read_amount(value: object) -> Amount:
+    """`6 % of data`, `50 % of memory`, `2 per core`, or a value as it is; raises ValueError."""
     if isinstance(value, bool):  # YAML's reading of a plain on or off
         return Amount("ON" if value else "OFF")
+    if not isinstance(value, str | int):
+        raise ValueError(f"a value is text, a whole number, on or off, not {value!r}")
     text = f"{value}".strip()
     if share := _SHARE.fullmatch(text):
         return Amount(text, Of(share[2]), float(share[1]) / 100)
     if per_core := _PER_CORE.fullmatch(text):
         return Amount(text, Of.CORES, float(per_core[1]))
+    if _LIKE_A_SHARE.search(text):
+        raise ValueError(f"{text!r} is none of `6 % of data`, `50 % of memory`, `2 per core`")
     return Amount(text)

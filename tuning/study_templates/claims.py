@@ -5,23 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Self
 
+from pydantic import AfterValidator, Field, StrictBool, StrictFloat, model_validator
+from pydantic.dataclasses import dataclass
+
+from benchmarks.datafiles import STRICT, Some, no_value_twice
+from benchmarks.storage.kinds import DeviceKind
 from tuning.statistics.data import Metric
 
+Candidate = Annotated[str, Field(min_length=1)]
+#: A part of 1.
+Share = Annotated[StrictFloat, Field(ge=0, lt=1)]
 # What a ratio, of the claim's first config to its second, would have to lie in: None is no bound.
 Range = tuple[float | None, float | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Faster:
     """`candidate` is better than `than` by more than the share `by` (0.05 is 5 %) of `metric`."""
 
-    candidate: str
-    than: str
-    by: float = 0.0
+    candidate: Candidate
+    than: Candidate
+    by: Share = 0.0
     metric: Metric = Metric.TPMP
 
     @property
@@ -34,12 +40,12 @@ class Faster:
         return _better(1 + self.by, self.metric)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Best:
     """`candidate` is better than each of `among` (empty: than all others)."""
 
-    candidate: str
-    among: tuple[str, ...] = ()
+    candidate: Candidate
+    among: Some[Candidate] = ()
     metric: Metric = Metric.TPMP
 
     @property
@@ -52,13 +58,13 @@ class Best:
         return _better(1.0, self.metric)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class NoDifference:
     """`candidate` and `other` differ by less than the share `within` of `metric`."""
 
-    candidate: str
-    other: str
-    within: float = 0.05
+    candidate: Candidate
+    other: Candidate
+    within: Share = 0.05
     metric: Metric = Metric.TPMP
 
     @property
@@ -71,15 +77,15 @@ class NoDifference:
         return 1 / (1 + self.within), 1 + self.within
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Knee:
     """More connections stop paying: the most that were measured complete less than the share
     `within` more than at most the share `before` of them do.
     """
 
-    candidate: str
-    before: float = 0.5
-    within: float = 0.05
+    candidate: Candidate
+    before: Share = 0.5
+    within: Share = 0.05
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,7 +104,7 @@ class Knee:
 Statement = Faster | Best | NoDifference | Knee
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Claim:
     """A finding of a source: its words, where they stand, the figures it gives ("": none).
 
@@ -106,40 +112,32 @@ class Claim:
     is about seek times, of which an emulated device tells nothing.
     """
 
-    says: str
-    source: str
-    published: str
-    statement: Statement
-    devices: tuple[str, ...] = ()
-    needs_seeks: bool = False
+    says: Annotated[str, Field(min_length=10)]
+    source: Annotated[str, Field(min_length=10)]
+    published: Annotated[str, Field(min_length=5)] = ""
+    faster: Faster | None = None
+    best: Best | None = None
+    no_difference: NoDifference | None = None
+    knee: Knee | None = None
+    devices: Annotated[Some[DeviceKind], AfterValidator(no_value_twice)] = ()
+    needs_seeks: StrictBool = False
 
+    @model_validator(mode="after")
+    def _states_one_thing(self) -> Self:
+        if len(self._stated) != 1:
+            raise ValueError("states one of faster, best, no_difference and knee")
+        return self
 
-def read_claim(content: Mapping[str, Any]) -> Claim:
-    """A claim as the schema of templates allows it."""
-    return Claim(
-        says=content["says"].strip(),
-        source=content["source"].strip(),
-        published=content.get("published", "").strip(),
-        statement=_statement(content),
-        devices=tuple(content.get("devices", ())),
-        needs_seeks=content.get("needs_seeks", False),
-    )
+    @property
+    def statement(self) -> Statement:
+        """The one that it states."""
+        return self._stated[0]
+
+    @property
+    def _stated(self) -> list[Statement]:
+        stated = (self.faster, self.best, self.no_difference, self.knee)
+        return [one for one in stated if one is not None]
 
 
 def _better(ratio: float, metric: Metric) -> Range:
     return (ratio, None) if metric.more_is_better else (None, 1 / ratio)
-
-
-def _statement(content: Mapping[str, Any]) -> Statement:
-    if "faster" in content:
-        return Faster(**_with_metric(content["faster"]))
-    if "best" in content:
-        found = _with_metric(content["best"])
-        return Best(**(found | {"among": tuple(found.get("among", ()))}))
-    if "no_difference" in content:
-        return NoDifference(**_with_metric(content["no_difference"]))
-    return Knee(**content["knee"])
-
-
-def _with_metric(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {**content, "metric": Metric(content.get("metric", Metric.TPMP))}

@@ -1,25 +1,35 @@
-"""Reads study templates, each checked against the schema beside it."""
+"""Study templates, as their files have them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Self
 
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainValidator,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass
+
+from benchmarks.datafiles import STRICT, Count, Frozen, Named, no_value_twice, read_data_file
+from tuning.catalogue.facts import Name
 from tuning.catalogue.knob import Durability
-from tuning.datafiles import read_data_file
-from tuning.errors import InvalidDataFile, UnknownTemplate
+from tuning.catalogue.loader import load_catalogue
+from tuning.errors import UnknownTemplate
 from tuning.study_templates.amounts import Amount, read_amount
-from tuning.study_templates.claims import Claim, read_claim
+from tuning.study_templates.claims import Candidate, Claim
 
 HERE = Path(__file__).resolve().parent
-SCHEMA_FILE = HERE / "template.schema.json"
+VariantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class TemplateVariant:
     """A candidate that a template makes itself: the preset `base` with other values for `knobs`.
 
@@ -27,14 +37,30 @@ class TemplateVariant:
     redo log stays beside the data although the device has a directory of its own for it.
     """
 
-    name: str
-    title: str
-    base: str
-    knobs: Mapping[str, Amount]
-    logs_with_data: bool = False
+    name: VariantName
+    title: Annotated[str, Field(min_length=3, max_length=100)]
+    base: Candidate = "server-default"
+    knobs: Annotated[
+        Frozen[Name, Annotated[Amount, PlainValidator(read_amount)]], Field(min_length=1)
+    ] = Field(default_factory=dict)
+    logs_with_data: StrictBool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _says_something(cls, content: object) -> object:
+        if isinstance(content, dict) and not content.keys() & {"knobs", "logs_with_data"}:
+            raise ValueError("says neither `knobs` nor `logs_with_data`: it would be its base")
+        return content
+
+    @model_validator(mode="after")
+    def _sets_knobs(self) -> Self:
+        knobs = load_catalogue().knobs
+        if unknown := [name for name in self.knobs if name not in knobs or knobs[name].set_by]:
+            raise ValueError(f"{', '.join(unknown)}: there is no such knob in the catalogue")
+        return self
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class StudyTemplate:
     """What a study of this kind measures; times in seconds, `baseline` is one of its candidates.
 
@@ -47,23 +73,56 @@ class StudyTemplate:
     """
 
     name: str
-    title: str
-    warehouses: int
-    connections: tuple[int, ...]
-    warmup_s: int
-    measure_s: int
-    blocks: int
-    presets: tuple[str, ...]
-    baseline: str
-    races: bool = True
-    confirms: bool = True
-    copies_of_baseline: int = 0
-    connections_per_core: tuple[float, ...] = ()
-    variants: Mapping[str, TemplateVariant] = field(default_factory=dict)
+    title: Annotated[str, Field(min_length=3, max_length=200)]
+    warehouses: Count
+    warmup_s: Annotated[StrictInt, Field(ge=0)]
+    measure_s: Count
+    blocks: Count
+    baseline: Candidate
+    presets: Annotated[tuple[Candidate, ...], AfterValidator(no_value_twice)] = ()
+    variants: Named[str, TemplateVariant] = Field(default_factory=dict)
+    connections: Annotated[tuple[Count, ...], AfterValidator(no_value_twice)] = ()
+    connections_per_core: Annotated[
+        tuple[Annotated[StrictFloat, Field(gt=0)], ...], AfterValidator(no_value_twice)
+    ] = ()
+    races: StrictBool = True
+    confirms: StrictBool = True
+    copies_of_baseline: Annotated[StrictInt, Field(ge=0, le=20)] = 0
     durability: Durability = Durability.D0
-    needs_log_device: bool = False
-    repeats: str = ""
+    needs_log_device: StrictBool = False
+    repeats: Annotated[str, Field(min_length=10)] = ""
     claims: tuple[Claim, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _per_core(cls, content: object) -> object:
+        """A file has both kinds of numbers as `connections`: [8, 16] or {per_core: [1, 2]}."""
+        if not isinstance(content, dict):
+            return content
+        if "connections_per_core" in content:
+            raise ValueError("write connections: {per_core: [...]}")
+        match content.get("connections"):
+            case {"per_core": numbers, **others} if not others:
+                return content | {"connections": (), "connections_per_core": numbers}
+        return content
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        """Every name that is used is that of one candidate; logs are placed where they can be."""
+        if bool(self.connections) == bool(self.connections_per_core):
+            raise ValueError("connections: numbers, or {per_core: numbers}")
+        if twice := sorted(set(self.presets) & set(self.variants)):
+            raise ValueError(f"{', '.join(twice)} is a preset and a variant")
+        if self.baseline not in self.candidates:
+            raise ValueError("the baseline is not among the presets and variants")
+        named = {name for claim in self.claims for name in claim.statement.names}
+        if unknown := sorted(named - set(self.candidates)):
+            raise ValueError(f"a claim is about {', '.join(unknown)}, which is no candidate")
+        # Without a log directory such a variant is its base under another name.
+        with_data = [one.name for one in self.variants.values() if one.logs_with_data]
+        if with_data and not self.needs_log_device:
+            raise ValueError(f"needs_log_device is missing, and {', '.join(with_data)} needs one")
+        return self
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -91,72 +150,4 @@ def load_template(name: str) -> StudyTemplate:
     if name not in template_names():
         known = ", ".join(template_names())
         raise UnknownTemplate(f"there is no study template {name!r}; there are: {known}")
-    return read_template(HERE / f"{name}.yaml")
-
-
-def read_template(path: Path) -> StudyTemplate:
-    """The template in a file; raises InvalidDataFile."""
-    content = read_data_file(path, SCHEMA_FILE)
-    connections = content["connections"]
-    per_core = connections["per_core"] if isinstance(connections, dict) else ()
-    template = StudyTemplate(
-        name=path.stem,
-        title=content["title"],
-        warehouses=content["warehouses"],
-        connections=() if per_core else tuple(connections),
-        connections_per_core=tuple(map(float, per_core)),
-        warmup_s=content["warmup_s"],
-        measure_s=content["measure_s"],
-        blocks=content["blocks"],
-        presets=tuple(content.get("presets", ())),
-        variants=_variants(content.get("variants", {})),
-        baseline=content["baseline"],
-        races=content.get("races", True),
-        confirms=content.get("confirms", True),
-        copies_of_baseline=content.get("copies_of_baseline", 0),
-        durability=Durability(content.get("durability", Durability.D0)),
-        needs_log_device=content.get("needs_log_device", False),
-        repeats=content.get("repeats", "").strip(),
-        claims=tuple(map(read_claim, content.get("claims", ()))),
-    )
-    _check_names(template, path.name)
-    _check_logs(template, path.name)
-    return template
-
-
-def _variants(content: Mapping[str, Any]) -> Mapping[str, TemplateVariant]:
-    return MappingProxyType(
-        {
-            name: TemplateVariant(
-                name=name,
-                title=part["title"],
-                base=part.get("base", "server-default"),
-                knobs=MappingProxyType(
-                    {knob: read_amount(value) for knob, value in part.get("knobs", {}).items()}
-                ),
-                logs_with_data=part.get("logs_with_data", False),
-            )
-            for name, part in content.items()
-        }
-    )
-
-
-def _check_names(template: StudyTemplate, source: str) -> None:
-    """What a schema cannot see: every name that is used is that of one candidate."""
-    if twice := sorted(set(template.presets) & set(template.variants)):
-        raise InvalidDataFile(f"{source}: {', '.join(twice)} is a preset and a variant")
-    if template.baseline not in template.candidates:
-        raise InvalidDataFile(f"{source}: the baseline is not among the presets and variants")
-    for claim in template.claims:
-        if unknown := sorted(set(claim.statement.names) - set(template.candidates)):
-            raise InvalidDataFile(
-                f"{source}: a claim is about {', '.join(unknown)}, which is no candidate"
-            )
-
-
-def _check_logs(template: StudyTemplate, source: str) -> None:
-    """Without a log directory such a variant is its base under another name."""
-    with_data = [one.name for one in template.variants.values() if one.logs_with_data]
-    if with_data and not template.needs_log_device:
-        names = ", ".join(with_data)
-        raise InvalidDataFile(f"{source}: needs_log_device is missing, and {names} needs one")
+    return read_data_file(HERE / f"{name}.yaml", StudyTemplate, is_named=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from pydantic import TypeAdapter
 
 from tuning.statistics.analysis import analyse
 from tuning.statistics.data import Metric, Observation
@@ -16,7 +17,6 @@ from tuning.study_templates.claims import (
     Knee,
     NoDifference,
     Statement,
-    read_claim,
 )
 from tuning.study_templates.evaluation import Finding, FindingKind, Place, evaluate
 
@@ -55,7 +55,14 @@ def place(
 
 
 def claim(statement: Statement, devices: tuple[str, ...] = ()) -> Claim:
-    return Claim("A says so.", "A paper, Figure 1", "+55 %", statement, devices)
+    kind = {Faster: "faster", Best: "best", NoDifference: "no_difference", Knee: "knee"}
+    content = {
+        "says": "A says so.",
+        "source": "A paper, Figure 1",
+        "published": "+55 %",
+        kind[type(statement)]: statement,
+    }
+    return TypeAdapter(Claim).validate_python(content | ({"devices": devices} if devices else {}))
 
 
 def only(statement: Statement, where: Place) -> Finding:
@@ -229,16 +236,17 @@ def test_a_candidate_that_was_measured_under_another_name() -> None:
 
 
 def test_claims_are_read_with_their_defaults() -> None:
-    words = {"says": "It is so.", "source": "A paper"}
-    assert read_claim({**words, "faster": {"candidate": "a", "than": "b"}}) == Claim(
-        "It is so.", "A paper", "", Faster("a", "b", 0.0, Metric.TPMP)
-    )
-    best = read_claim(
-        {**words, "devices": ["hdd"], "best": {"candidate": "a", "metric": "p95_ms"}}
-    )
+    def read(**content: object) -> Claim:
+        words = {"says": "It is so, again.", "source": "A paper, once"}
+        return TypeAdapter(Claim).validate_python({**words, **content})
+
+    faster = read(faster={"candidate": "a", "than": "b"})
+    assert faster.statement == Faster("a", "b", 0.0, Metric.TPMP)
+    assert (faster.published, faster.devices, faster.needs_seeks) == ("", (), False)
+    best = read(devices=["hdd"], best={"candidate": "a", "metric": "p95_ms"})
     assert best.devices == ("hdd",)
-    assert best.statement == Best("a", (), Metric.P95)
-    assert read_claim({**words, "knee": {"candidate": "a"}}).statement == Knee("a", 0.5, 0.05)
+    assert best.statement == Best("a", metric=Metric.P95)
+    assert read(knee={"candidate": "a"}).statement == Knee("a", 0.5, 0.05)
 
 
 def test_the_difference_to_the_baseline_is_the_one_of_the_ranking() -> None:

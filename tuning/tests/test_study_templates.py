@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.datafiles import read_data_file
+from benchmarks.errors import InvalidDataFile
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_candidates
-from tuning.errors import InvalidDataFile, UnknownTemplate
-from tuning.study_templates import load_template, template_names
-from tuning.study_templates.loader import HERE, read_template
+from tuning.errors import UnknownTemplate
+from tuning.study_templates import StudyTemplate, load_template, template_names
+from tuning.study_templates.loader import HERE
 
 
 def test_quick_is_what_the_docs_say() -> None:
@@ -58,11 +60,36 @@ def test_an_unknown_name_is_refused_with_those_there_are(name: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("blocks: 3", "blocks: 0", "blocks: 0 is less than the minimum"),
-        ("warmup_s: 5", "warmup: 5", "warmup"),
+        ("blocks: 3", "blocks: 0", "blocks: .* greater than or equal to 1, not 0"),
+        ("blocks: 3", "blocks: 2.5", "blocks: Input should be a valid integer, not 2.5"),
+        ("blocks: 3", "blocks: 3\nblocks: 4", r"line \d+: the key blocks stands here twice"),
+        ("blocks: 3\n", "", "blocks: has to be given"),
+        ("blocks: 3", "blocks: 3\nname: other", "mine has its name already"),
+        ("warehouses: 10", "warehouses: 0", "warehouses: Input"),
+        ("warehouses: 10", "warehouses: ten", "warehouses: Input"),
+        ("warmup_s: 5", "warmup: 5", "warmup_s: has to be given; warmup: is not known here"),
+        ("warmup_s: 5", "warmup_s: -1", "warmup_s: Input"),
+        ("measure_s: 12", "measure_s: 0", "measure_s: Input"),
+        ("measure_s: 12", "measure_s: 12 s", "measure_s: Input should be a valid integer"),
         ("baseline: server-default", "baseline: other", "not among the presets"),
-        ("connections: [8]", "connections: [8, 8]", "connections"),
-        ("title:", "title: [", "mine.yaml"),
+        ("baseline: server-default", "baseline: ''", "baseline: String"),
+        ("connections: [8]", "connections: [8, 8]", "connections: 8 stands here twice"),
+        ("connections: [8]", "connections: []", "connections: numbers, or"),
+        ("connections: [8]", "connections: [0]", "connections/0: Input"),
+        ("connections: [8]", "connections: 8", "connections: Input"),
+        ("connections: [8]", "connections: {per_core: []}", "connections: numbers, or"),
+        ("connections: [8]", "connections: {per_core: [0]}", "connections_per_core/0: Input"),
+        ("connections: [8]", "connections: {per_core: [1, 1]}", "stands here twice"),
+        ("connections: [8]", "connections: {per_cpu: [1]}", "connections: Input"),
+        ("connections: [8]", "connections_per_core: [1]", "write connections: {per_core:"),
+        ("title: Quick comparison with", "title: [", r"line \d"),
+        ("blocks: 3", "blocks: 3\nraces: 1", "races: Input should be a valid boolean"),
+        ("blocks: 3", "blocks: 3\nconfirms: maybe", "confirms: Input"),
+        ("blocks: 3", "blocks: 3\ncopies_of_baseline: 21", "copies_of_baseline: .* to 20"),
+        ("blocks: 3", "blocks: 3\nneeds_log_device: 'on'", "needs_log_device: Input"),
+        ("blocks: 3", "blocks: 3\nclaims: [words]", "claims/0: has to be a mapping"),
+        ("  - whitepaper-1\n", "  - whitepaper-2\n", "presets: whitepaper-2 stands here twice"),
+        ("  - whitepaper-1\n", "  - 1\n", "presets/1: Input should be a valid string"),
     ],
 )
 def test_a_broken_template_is_refused(old: str, new: str, reason: str, tmp_path: Path) -> None:
@@ -70,5 +97,53 @@ def test_a_broken_template_is_refused(old: str, new: str, reason: str, tmp_path:
     assert old in text
     broken = tmp_path / "mine.yaml"
     broken.write_text(text.replace(old, new))
-    with pytest.raises(InvalidDataFile, match=reason):
-        read_template(broken)
+    with pytest.raises(InvalidDataFile, match=rf"^mine\.yaml: .*{reason}"):
+        read_data_file(broken, StudyTemplate, is_named=True)
+
+
+CLAIM = "{says: It is faster., source: Somebody said so, faster: {candidate: a, than: b}}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("says: It is faster., ", "", "claims/0/says: has to be given"),
+        ("It is faster.", "Yes.", "claims/0/says: String"),
+        ("Somebody said so", "Me", "claims/0/source: String"),
+        ("source", "sauce", "claims/0/source: has to be given; claims/0/sauce: is not known"),
+        ("faster: {", "quicker: {", "claims/0/quicker: is not known here"),
+        ("faster: {candidate: a, than: b}", "devices: [hdd]", "claims/0: states one of faster"),
+        ("faster:", "knee: {candidate: a}, faster:", "claims/0: states one of faster"),
+        ("than: b", "then: b", "claims/0/faster/than: has to be given"),
+        ("than: b", "than: c", "a claim is about c, which is no candidate"),
+        ("than: b", "than: ''", "claims/0/faster/than: String"),
+        ("than: b", "than: b, by: 5", "claims/0/faster/by: .* less than 1, not 5"),
+        ("than: b", "than: b, by: 5 %", "claims/0/faster/by: Input should be a valid number"),
+        ("than: b", "than: b, by: -0.1", "claims/0/faster/by: .* or equal to 0"),
+        ("than: b", "than: b, metric: qps", "claims/0/faster/metric: Input"),
+        ("says", "devices: [floppy], says", "claims/0/devices/0: Input"),
+        ("says", "devices: [], says", "claims/0/devices: .* at least 1"),
+        ("says", "devices: [hdd, hdd], says", "claims/0/devices: hdd stands here twice"),
+        ("says", "needs_seeks: 1, says", "claims/0/needs_seeks: Input"),
+        ("says", "published: +5, says", "claims/0/published: Input"),
+        ("faster: {candidate: a, than: b}", "best: {candidate: a, among: []}", "among: .* 1 item"),
+        ("faster: {candidate: a, than: b}", "best: {among: [b]}", "best/candidate: has to be"),
+        ("faster: {candidate: a, than: b}", "knee: {candidate: a, after: 0.5}", "knee/after: is"),
+        ("faster: {candidate: a, than: b}", "knee: {candidate: a, before: 1}", "knee/before: .*1"),
+        (
+            "faster: {candidate: a, than: b}",
+            "no_difference: {candidate: a, than: b}",
+            "no_difference/other: has to be given; .*/than: is not known here",
+        ),
+    ],
+)
+def test_a_broken_claim_is_refused(old: str, new: str, reason: str, tmp_path: Path) -> None:
+    study = "title: Mine\nwarehouses: 1\nconnections: [1]\nwarmup_s: 0\nmeasure_s: 1\nblocks: 1\n"
+    path = tmp_path / "mine.yaml"
+    head = f"{study}baseline: a\npresets: [a, b]\nclaims:\n  - "
+    path.write_text(head + CLAIM)
+    assert read_data_file(path, StudyTemplate, is_named=True).claims[0].statement.names
+    assert old in CLAIM
+    path.write_text(head + CLAIM.replace(old, new))
+    with pytest.raises(InvalidDataFile, match=rf"^mine\.yaml: .*{reason}"):
+        read_data_file(path, StudyTemplate, is_named=True)

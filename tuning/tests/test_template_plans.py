@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.datafiles import read_data_file
+from benchmarks.errors import InvalidDataFile
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
@@ -16,11 +18,11 @@ from tuning.configs.effective.durability import durability_of
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
-from tuning.errors import InvalidConfig, InvalidDataFile
+from tuning.errors import InvalidConfig
 from tuning.studies.forecast import template_seconds
 from tuning.study_templates import load_template, template_names
 from tuning.study_templates.amounts import read_amount
-from tuning.study_templates.loader import StudyTemplate, read_template
+from tuning.study_templates.loader import StudyTemplate
 
 MIB = 1024**2
 RESOURCES = HostResources(memory_bytes=8 << 30, logical_cpus=2, data_bytes=1000 * MIB)
@@ -93,7 +95,7 @@ def template_with(tmp_path: Path, text: str) -> StudyTemplate:
         "title: Mine\nwarehouses: 1\nconnections: [1]\nwarmup_s: 0\nmeasure_s: 1\nblocks: 1\n"
         + text
     )
-    return read_template(path)
+    return read_data_file(path, StudyTemplate, is_named=True)
 
 
 VARIANTS = """
@@ -220,17 +222,17 @@ def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(path.read_text().replace("[1]", "{per_core: [0.1, 0.25, 1, 1.2]}"))
     assert template.connections_on(4) == (1,)
-    assert read_template(path).connections_on(1) == (1,)
-    assert read_template(path).connections_on(10) == (1, 2, 10, 12)
+    assert read_data_file(path, StudyTemplate, is_named=True).connections_on(1) == (1,)
+    assert read_data_file(path, StudyTemplate, is_named=True).connections_on(10) == (1, 2, 10, 12)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
         ("baseline: small", "baseline: tiny", "not among the presets and variants"),
-        ("small:", "Sma ll:", "does not match"),
-        ("title: Six per cent, ", "", "'title' is a required property"),
-        ("knobs: {innodb_doublewrite", "knob: {innodb_doublewrite", "knob"),
+        ("small:", "Sma ll:", "variants/Sma ll/name: String should match"),
+        ("title: Six per cent, ", "", "variants/small/title: has to be given"),
+        ("knobs: {innodb_doublewrite", "knob: {innodb_doublewrite", "says neither `knobs` nor"),
         ("\nvariants", "\npresets: [small]\nvariants", "small is a preset and a variant"),
         (
             "\nvariants",
@@ -266,11 +268,16 @@ def test_a_broken_template_is_refused(old: str, new: str, reason: str, tmp_path:
         (200, "200"),
         (True, "ON"),
         (False, "OFF"),
-        ("6 % of nothing", "6 % of nothing"),  # for the gate to refuse
     ],
 )
 def test_amounts(value: str | int | bool, figure: str) -> None:
     assert read_amount(value).figure(RESOURCES) == figure
+
+
+@pytest.mark.parametrize("value", ["6 % of nothing", "6%", "2 per CPU", "a few of them", 1.5, []])
+def test_what_is_no_amount_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match=r"is none of|a value is text"):
+        read_amount(value)
 
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "templates.md").read_text()
@@ -291,7 +298,7 @@ def test_the_example_on_the_page_is_a_template(tmp_path: Path) -> None:
     [example] = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     path = tmp_path / "mine.yaml"
     path.write_text(example)
-    assert [one.name for one in plan(read_template(path))] == [
+    assert [one.name for one in plan(read_data_file(path, StudyTemplate, is_named=True))] == [
         "server-default",
         "large-pool",
         "large-log",
