@@ -9,37 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.flavours import RULES, instance_rules
+from benchmarks.servers.flavours import instance_rules
+from benchmarks.servers.forbidden import is_forbidden
+from benchmarks.servers.option_file import MAX_LINE_BYTES, option_line
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
-_PREFIXES = ("loose_", "skip_", "enable_", "disable_", "maximum_")
 _PLUGIN_FOLDERS = ("lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/plugin")
 _ON_OFF = {"on": True, "1": True, "true": True, "off": False, "0": False, "false": False}
-
-# Options that decide where the server lives, who may reach it or what code it runs. None is a
-# knob; one in a candidate's set means that a gate above us is broken.
-_PLACES = (
-    "basedir", "datadir", "socket", "port", "pid_file", "tmpdir", "log_error", "init_file",
-    "plugin_dir", "lc_messages_dir", "character_sets_dir", "innodb_log_group_home_dir",
-    "log_bin_basename", "log_bin_index", "chroot",
-)  # fmt: skip
-_REACH = (
-    "networking", "grant_tables", "mysqlx_port", "mysqlx_socket", "admin_address", "admin_port",
-    "require_secure_transport", "auto_generate_certs", "user",
-)  # fmt: skip
-_CODE = (
-    "plugin_load", "plugin_load_add", "early_plugin_load", "init_connect", "bootstrap",
-    "initialize", "initialize_insecure", "daemonize", "defaults_file", "defaults_extra_file",
-    "defaults_group_suffix", "innodb_fast_shutdown",
-)  # fmt: skip
-RESERVED = frozenset(
-    [
-        *_PLACES,
-        *_REACH,
-        *_CODE,
-        *(rule.option.removeprefix("loose_").removeprefix("skip_") for rule in RULES),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -104,8 +80,8 @@ def render_config(
 def config_text(ours: list[tuple[str, str | None]], knobs: list[tuple[str, str | None]]) -> str:
     """An option file; the later line wins, so `knobs` must have passed `check_options`."""
     lines = ["# Written for one run; changes are lost.", "[mysqld]"]
-    lines += [_line(name, value) for name, value in ours]
-    lines += ["# The candidate's settings.", *(_line(name, value) for name, value in knobs)]
+    lines += [option_line(name, value) for name, value in ours]
+    lines += ["# The candidate's settings.", *(option_line(name, value) for name, value in knobs)]
     return "\n".join(lines) + "\n"
 
 
@@ -143,18 +119,26 @@ def share_folders(binary: ServerBinary) -> list[Path]:
 
 
 def check_options(options: Mapping[str, str | None]) -> list[tuple[str, str | None]]:
-    """Normalised (name, value) pairs; ValueError for a name or value that has no place here."""
+    """Normalised (name, value) pairs; ValueError for a name or value that has no place here.
+
+    The last guard before a file that a server reads: one that is reached means that a gate above
+    is broken.
+    """
     checked: list[tuple[str, str | None]] = []
     for given, value in options.items():
         name = given.strip().lower().replace("-", "_")
         if not _NAME.fullmatch(name):
             raise ValueError(f"{given!r} is not an option name")
-        _refuse_reserved(name)
         if name in ("log_bin", "skip_log_bin"):
             checked.append(_binary_log(name, value))
-        else:
-            checked.append((name, value))
-        _line(*checked[-1])
+            continue
+        if is_forbidden(name):
+            raise ValueError(f"the option {name} belongs to the instance and cannot be set")
+        if value is not None and any(ord(char) < 32 for char in value):
+            raise ValueError(f"the value of {name} holds a control character")
+        if len(option_line(name, value).encode()) > MAX_LINE_BYTES:
+            raise ValueError(f"the line of {name} is longer than {MAX_LINE_BYTES} bytes")
+        checked.append((name, value))
     return checked
 
 
@@ -166,17 +150,6 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def _refuse_reserved(name: str) -> None:
-    base = name
-    while stripped := next((p for p in _PREFIXES if base.startswith(p)), None):
-        base = base.removeprefix(stripped)
-    if base == "log_bin":
-        return
-    # Servers take any unambiguous beginning of a name: `datad` is datadir too.
-    if base == "" or any(reserved.startswith(base) for reserved in RESERVED):
-        raise ValueError(f"the option {name} belongs to the instance and cannot be set")
-
-
 def _binary_log(name: str, value: str | None) -> tuple[str, str | None]:
     """log_bin as the variable it is read back as (ON/OFF).
 
@@ -186,16 +159,3 @@ def _binary_log(name: str, value: str | None) -> tuple[str, str | None]:
     if wanted is None:
         raise ValueError(f"{name} takes ON or OFF here, not {value!r}")
     return ("log_bin", "binlog") if wanted == (name == "log_bin") else ("skip_log_bin", None)
-
-
-def _line(name: str, value: str | None) -> str:
-    if value is None:
-        return name
-    if any(ord(char) < 32 for char in value):
-        raise ValueError(f"the value of {name} holds a control character")
-    text = value.replace("\\", "\\\\")
-    if "#" in text or text != text.strip() or text[:1] in ("'", '"'):
-        if '"' in text:
-            raise ValueError(f"the value of {name} cannot be quoted in an option file")
-        text = f'"{text}"'
-    return f"{name} = {text}".rstrip()

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.servers.accounts import Account, account_sql
 from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.option_file import option_line
 from benchmarks.servers.options import InstancePaths, render_config, write_private
 
 PATHS = InstancePaths(Path("/d/data"), Path("/d/run"), Path("/d/run/mysqld.sock"))
@@ -160,6 +161,12 @@ def test_candidates_come_through_normalised() -> None:
         "mysqlx",
         "user",
         "loose_",
+        "innodb_directories",
+        "general_log_fil",
+        "skip-keyring_file_data",
+        "any_plugin",
+        "loose_wsrep_provider",
+        "enable_component_x",
     ],
 )
 def test_a_candidate_cannot_reach_for_what_is_ours(name: str) -> None:
@@ -175,12 +182,28 @@ def test_a_candidate_cannot_reach_for_what_is_ours(name: str) -> None:
         ("x]\n[client", "1"),
         ("sort_buffer_size", "1\ndatadir=/"),
         ("sort_buffer_size", "1\x00"),
-        ("report_host", 'a "#" b'),
+        ("sort_buffer_size", "1" + " " * 4096 + "datadir=/"),  # read in pieces of 4 KiB
     ],
 )
 def test_names_and_values_cannot_break_out_of_their_line(name: str, value: str) -> None:
-    with pytest.raises(ValueError, match=r"not an option name|control character|be quoted"):
+    with pytest.raises(ValueError, match=r"not an option name|control character|longer than 4095"):
         rendered(options={name: value})
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ("200M", "report_host = 200M"),
+        ("a b", 'report_host = "a b"'),
+        ("C:\\x", 'report_host = "C:\\\\x"'),
+        ('a "#" b', 'report_host = "a \\"#\\" b"'),
+        ("", 'report_host = ""'),
+    ],
+)
+def test_a_value_is_quoted_where_the_server_would_misread_it(value: str, line: str) -> None:
+    assert option_line("report_host", value) == line
+    text = render_config(MYSQL, PATHS, port=1, options={"report_host": value}, fast_shutdown=True)
+    assert text.splitlines()[-1] == line
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from benchmarks.servers.option_file import option_line, option_value
 from tuning.catalogue.knob import Durability
 from tuning.configs.effective.durability import losses
 from tuning.configs.effective.readback import effective_values
 from tuning.configs.files.cnf import without_comment
-from tuning.configs.knobs import render_line, render_value
 from tuning.export.comments import CNF, comment, item
 from tuning.export.current import CurrentLine, all_lines, current_lines
 from tuning.export.facts import ExportFacts
@@ -89,7 +89,7 @@ def _patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) ->
             said = comment(f"{was} {_about(line, facts)}")
             edits.changed[place] = [*said, _rewritten(lines[place], found, line)]
         elif found is None and line.written:
-            edits.added += [*comment(_about(line, facts)), render_line(line.name, line.value)]
+            edits.added += [*comment(_about(line, facts)), option_line(line.name, line.value)]
     out = merge(facts, had).out
     for found in all_lines(current, facts.server):
         if found.knob.name in out:
@@ -138,7 +138,7 @@ def _rewritten(old: str, found: CurrentLine, line: Line) -> str:
     whole = old.rstrip("\r\n")
     body, _ = without_comment(whole)
     rest = whole[len(body) :]
-    value = render_value(line.value)
+    value = option_value(line.value)
     tail = body[len(body.rstrip()) :] + rest
     if found.setting.name != line.name or found.setting.value is None:
         indent = body[: len(body) - len(body.lstrip())]

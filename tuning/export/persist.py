@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from benchmarks.servers.option_file import option_line
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.knobs import render_line
 from tuning.export.assignments import (
     RESIZES,
     Assignment,
@@ -107,7 +107,7 @@ def _not_now(
         warning = ""
         if line is not None and line.durability > Durability.D0:
             warning = f". WARNING: {cost_of(line)}"
-        text += item(f"{render_line(one.knob.name, one.value)}: {one.why}{warning}", mark=SQL)
+        text += item(f"{option_line(one.knob.name, one.value)}: {one.why}{warning}", mark=SQL)
     later = [one for one in assignments if one.how is How.RESTART]
     if persists(facts.server) and later:
         said = (

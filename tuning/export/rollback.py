@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from benchmarks.servers.option_file import option_line
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.durability import losses
-from tuning.configs.knobs import render_line
 from tuning.export.assignments import (
     RESIZES,
     Assignment,
@@ -64,7 +64,7 @@ def render_rollback_cnf(
     for name, value in old.items():
         text += ["", *comment(unsafe.get(name, ""))]
         if value is not None or name in had:
-            text.append(render_line(name, value))
+            text.append(option_line(name, value))
         else:
             shown = default_of(name, facts)
             seen = f"; {facts.baseline} had {shown} where it was measured" if shown else ""

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.option_file import option_line
+from benchmarks.servers.options import InstancePaths, render_config
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.files.cnf import (
     CnfFile,
@@ -17,10 +19,10 @@ from tuning.configs.files.cnf import (
     older_group,
     parse_cnf,
     read_cnf,
+    scan_cnf,
     server_group,
 )
 from tuning.configs.gate.check import import_cnf
-from tuning.configs.knobs import render_line
 from tuning.errors import InvalidConfig, Problem
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
@@ -196,8 +198,35 @@ VALUES = st.none() | st.text(
 
 @given(st.lists(st.tuples(NAMES, VALUES), max_size=12))
 def test_parse_render_parse(settings: list[tuple[str, str | None]]) -> None:
-    text = "[mysqld]\n" + "\n".join(render_line(name, value) for name, value in settings)
+    text = "[mysqld]\n" + "\n".join(option_line(name, value) for name, value in settings)
     assert pairs(text) == settings
+
+
+#: What a row could hold if every check before it had failed.
+ODD = st.text(st.sampled_from("ab=#;'\"\\![]\n\r\t\x00 \x85\u2028é"), max_size=12)
+PATHS = InstancePaths(Path("/d/data"), Path("/d/run"), Path("/d/run/mysqld.sock"))
+
+
+@given(st.dictionaries(NAMES | ODD, VALUES | ODD, max_size=4))
+def test_no_text_in_a_row_becomes_another_line_of_a_servers_file(
+    options: dict[str, str | None],
+) -> None:
+    binary = ServerBinary(Path("/no/mysqld"), Flavour.MYSQL, (9, 7, 4), "9.7.4", "0" * 64, None)
+    ours = render_config(binary, PATHS, port=1, options={}, fast_shutdown=True)
+    try:
+        text = render_config(binary, PATHS, port=1, options=options, fast_shutdown=True)
+    except ValueError:
+        return
+    file = scan_cnf(text.encode(), "my.cnf", lambda group: group == "mysqld")
+    assert (file.problems, file.skipped) == ((), ())
+    given = [
+        (name.strip().lower().replace("-", "_").removeprefix("loose_"), value)
+        for name, value in options.items()
+    ]
+    read = [(setting.name, setting.value) for setting in file.settings]
+    own = len(pairs(ours, MYSQL))
+    if not {"log_bin", "skip_log_bin"} & {name for name, _ in given}:
+        assert read[own - ("local_infile" in dict(given)) :] == given
 
 
 @given(st.binary(max_size=300))
@@ -209,7 +238,7 @@ def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
             assert refused.problems  # noqa: PT017 - either way is fine, a crash is not
         else:
             rendered = "[mysqld]\n" + "\n".join(
-                render_line(s.name, s.value) for s in file.settings
+                option_line(s.name, s.value) for s in file.settings
             )
             again = parse_cnf(rendered.encode(), "again").settings
             assert [(s.name, s.value) for s in again] == [(s.name, s.value) for s in file.settings]

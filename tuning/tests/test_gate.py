@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.servers.binary import Flavour
+from benchmarks.servers.forbidden import is_forbidden
 from tuning.catalogue.knob import Durability, Kind
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
@@ -343,6 +344,11 @@ def valid_knobs(draw: st.DrawFn) -> tuple[ServerTraits, dict[str, str]]:
             high = min(int(limits.high), 2**63 - 1)
             knobs[knob.name] = str(draw(st.integers(int(limits.low), high)))
     return target, knobs
+
+
+def test_the_last_guard_lets_through_what_is_tuned_and_nothing_that_the_advisor_places() -> None:
+    for knob in load_catalogue().knobs.values():
+        assert is_forbidden(knob.name) == (knob.set_by is not None), knob.name
 
 
 @given(valid_knobs())

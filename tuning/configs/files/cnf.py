@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.servers.option_file import MAX_LINE_BYTES
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.values import printable
 from tuning.errors import InvalidConfig, Problem
 
 #: The largest my.cnf that is read, wherever it comes from: a file, a form, the API.
 MOST_CONFIG_BYTES = 256 * 1024
-MAX_LINE_BYTES = 4095
 _MAX_SHOWN = 60
 _BLANKS = " \t\r\f\v"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from benchmarks.servers.forbidden import Why
 from tuning.catalogue.knob import Kind, Knob, SetBy
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.files.cnf import Setting
-from tuning.configs.files.refusals import PATH, STUDY, gone_since, other_name, refusal
+from tuning.configs.files.refusals import STUDY, gone_since, other_name, refusal
 
 _SWITCH = re.compile(r"(skip|disable|enable)_(.+)")
 #: To look for a similar name takes milliseconds, and a file may have 60,000 wrong ones.
@@ -83,7 +84,7 @@ class Reader:
         if knob is None:
             return self._unknown(setting)
         if knob.set_by is not None:
-            raise _Refused(PATH if knob.set_by is SetBy.ADVISOR else STUDY)
+            raise _Refused(Why.PATH if knob.set_by is SetBy.ADVISOR else STUDY)
         if setting.loose and not knob.exists_in(self._target) and not self._translates:
             detail = f"{self._target} does not have it and ignores it because of its loose_ prefix"
             return Read(setting, knob, text, dropped=detail)

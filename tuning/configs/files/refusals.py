@@ -7,49 +7,22 @@ from __future__ import annotations
 
 import re
 
+from benchmarks.servers.forbidden import Why, why_forbidden
 from tuning.catalogue.target import ServerTraits
 
-_OWN = "the advisor sets this itself for every run; delete this line"
-PATH = "names a file or directory, and the advisor places files itself; delete this line"
-_CODE = "loads or runs code, which no config may do; delete this line"
 STUDY = "binary logging is chosen for the whole study, not by one config; delete this line"
-_ACCESS = "decides who may reach the server, and the advisor sets that itself; delete this line"
 _REPLICA = "belongs to replication or clustering, which is not measured; delete this line"
 _PREFIX = "sets a limit, not a value; set the knob itself"
 
-# fmt: off
-_NAMES = {
-    _OWN: """
-        admin_address admin_port basedir bind_address character_sets_dir datadir
-        innodb_fast_shutdown lc_messages_dir local_infile log_error mysqlx mysqlx_bind_address
-        mysqlx_port mysqlx_socket name_resolve networking open_files_limit persisted_globals_load
-        pid_file port secure_file_priv server_id socket ssl tls_version tmpdir user
-    """,
-    PATH: """
-        aria_log_dir_path chroot general_log_file innodb_data_file_path innodb_data_home_dir
-        innodb_directories innodb_redo_log_archive_dirs innodb_tmpdir keyring_file_data log
-        log_slow_queries relay_log relay_log_index slow_query_log_file
-    """,
-    _CODE: """
-        allow_suspicious_udfs audit_log component early_plugin_load init_connect init_file
-        init_replica init_slave plugin_dir plugin_load plugin_load_add
-    """,
-    STUDY: "log_bin_basename log_bin_index",
-    _ACCESS: """
-        authentication_policy auto_generate_certs default_authentication_plugin grant_tables
-        mysql_native_password old_passwords require_secure_transport
-    """,
-    _REPLICA: "log_replica_updates log_slave_updates report_host",
+_REASONS: dict[str, str] = {
+    "local_infile": Why.OWN,  # the loader of our own sets it
+    "log_bin_basename": STUDY,
+    "log_bin_index": STUDY,
+    "log_replica_updates": _REPLICA,
+    "log_slave_updates": _REPLICA,
+    "report_host": _REPLICA,
 }
-_PATTERNS = (
-    (_CODE, r"(early_)?plugin_.*|.*_plugin|wsrep_.*|component_.*|init_(file|connect).*"),
-    (_ACCESS, r"ssl_.*|tls_.*|admin_.*|caching_sha2_.*|sha256_.*"),
-    (_REPLICA, r"(slave|replica|replicate|master|source|group_replication|relay|rpl)_.*"),
-    (PATH, r".*_(file|path|dir|dirs|directory|filename|basename)"),
-    (_PREFIX, r"maximum_.*"),
-)
-# fmt: on
-_REASONS = {name: reason for reason, names in _NAMES.items() for name in names.split()}
+_OF_REPLICAS = re.compile(r"(slave|replica(te)?|master|source|group_replication|relay|rpl)_.*")
 _RENAMED = {"tx_isolation": "transaction_isolation", "table_cache": "table_open_cache"}
 # Variables of older servers that are in no catalogue: nothing is lost where they are left out.
 # Source: MySQL Reference Manuals 5.7 to 8.4, "Server System Variables" and the release notes.
@@ -86,10 +59,7 @@ def refusal(name: str) -> str | None:
     if name in _RENAMED:
         return f"is called {_RENAMED[name]} in an option file"
     bare = re.sub(r"^(skip|disable|enable)_", "", name)
-    for candidate in (name, bare):
-        if candidate in _REASONS:
-            return _REASONS[candidate]
-    for reason, pattern in _PATTERNS:
-        if re.fullmatch(pattern, name) or re.fullmatch(pattern, bare):
-            return reason
-    return None
+    reason = _REASONS.get(bare) or why_forbidden(bare)
+    if reason in (None, Why.PATH) and _OF_REPLICAS.fullmatch(bare):
+        return _REPLICA
+    return reason or (_PREFIX if bare.startswith("maximum_") else None)

@@ -1,0 +1,78 @@
+"""Options that no config may set, and why: where the server lives, who reaches it, what it runs.
+
+The gate refuses them with these words; `benchmarks.servers.options` refuses them once more for
+whatever comes to it by another way.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from benchmarks.servers.flavours import RULES
+
+
+class Why(StrEnum):
+    """The reason, as a sentence to follow the option's name."""
+
+    OWN = "the advisor sets this itself for every run; delete this line"
+    PATH = "names a file or directory, and the advisor places files itself; delete this line"
+    CODE = "loads or runs code, which no config may do; delete this line"
+    ACCESS = "decides who may reach the server, and the advisor sets that itself; delete this line"
+
+
+# fmt: off
+_NAMES = {
+    Why.OWN: """
+        admin_address admin_port basedir character_sets_dir datadir innodb_fast_shutdown
+        lc_messages_dir log_error mysqlx_bind_address mysqlx_port mysqlx_socket networking
+        open_files_limit pid_file port socket tmpdir user
+    """,
+    Why.PATH: """
+        aria_log_dir_path chroot general_log_file innodb_data_file_path innodb_data_home_dir
+        innodb_directories innodb_log_group_home_dir innodb_redo_log_archive_dirs innodb_tmpdir
+        keyring_file_data log log_bin_basename log_bin_index log_slow_queries relay_log
+        relay_log_index slow_query_log_file
+    """,
+    Why.CODE: """
+        allow_suspicious_udfs audit_log bootstrap component daemonize defaults_extra_file
+        defaults_file defaults_group_suffix early_plugin_load init_connect init_file init_replica
+        init_slave initialize initialize_insecure plugin_dir plugin_load plugin_load_add
+    """,
+    Why.ACCESS: """
+        authentication_policy auto_generate_certs default_authentication_plugin grant_tables
+        mysql_native_password old_passwords require_secure_transport
+    """,
+}
+_PATTERNS = (
+    (Why.CODE, r"(early_)?plugin_.*|.*_plugin|wsrep_.*|component_.*|init_(file|connect).*"),
+    (Why.ACCESS, r"ssl_.*|tls_.*|admin_.*|caching_sha2_.*|sha256_.*"),
+    (Why.PATH, r".*_(file|path|dir|dirs|directory|filename|basename)"),
+)
+# fmt: on
+_REASONS = {name: why for why, names in _NAMES.items() for name in names.split()} | {
+    rule.option.removeprefix("loose_").removeprefix("skip_"): Why.OWN for rule in RULES
+}
+_PREFIXES = ("loose_", "skip_", "enable_", "disable_", "maximum_")
+
+
+def why_forbidden(name: str) -> Why | None:
+    """Why no config may set the option of that name; `name` has underscores and no prefix."""
+    if name in _REASONS:
+        return _REASONS[name]
+    return next((why for why, pattern in _PATTERNS if re.fullmatch(pattern, name)), None)
+
+
+def is_forbidden(name: str) -> bool:
+    """Whether a server could take the name for an option that no config may set.
+
+    Servers look through prefixes and take any unambiguous beginning of a name: `datad` is datadir.
+    """
+    base = name
+    while prefix := next((one for one in _PREFIXES if base.startswith(one)), None):
+        base = base.removeprefix(prefix)
+    return (
+        base == ""
+        or why_forbidden(base) is not None
+        or any(full.startswith(base) for full in _REASONS)
+    )
