@@ -113,6 +113,24 @@ def test_what_the_server_makes_of_a_config_is_kept(
     assert checks[2]["seconds"] == 1.5
 
 
+def test_values_and_rules_are_asked_when_the_study_is_made_and_never_again(
+    new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = new_study(("odd", b"[mysqld]\ninnodb_buffer_pool_size = 200M\n"))
+    for made in study.candidates.all():
+        assert [(c["stage"], c["passed"]) for c in made.checks] == [
+            ("values", True),
+            ("rules", True),
+        ]
+    before = candidate(study, "odd").checks
+    assert any("effective 256M" in note["detail"] for note in before[0]["notes"])
+    monkeypatch.setattr("tuning.configs.gate.check.import_settings", None)
+    prepared(study, monkeypatch, server())
+    after = candidate(study, "odd").checks
+    assert after[:2] == before
+    assert [check["stage"] for check in after[2:]] == ["server", "read_back"]
+
+
 def test_a_refused_candidate_costs_no_run_and_the_others_go_on(
     new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.presets.loader import load_preset
-from tuning.configs.presets.scale import Scaled, round_pool, scale
-from tuning.configs.translation.outcome import ANY_VERSION
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.variables import INSTANCES, POOL
+from tuning.configs.presets.loader import load_preset, preset_names
+from tuning.configs.presets.scale import Scaled, scale, unrounded_pool
+from tuning.configs.translation.outcome import ANY_VERSION, RELEASES
 from tuning.configs.translation.translate import translate_knobs
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
@@ -37,6 +40,10 @@ def scaled(
         target,
         resources,
     )
+
+
+def round_pool(wanted: int, target: ServerTraits, instances: int) -> int:
+    return unrounded_pool(wanted, Expected({INSTANCES: f"{instances}"}, target))
 
 
 def pool(preset: str, data_bytes: int, target: ServerTraits = MYSQL) -> int:
@@ -97,6 +104,16 @@ def test_mysql_has_nothing_left_to_round(wanted: int, instances: int) -> None:
         assert abs(size - wanted) <= 64 * MIB
     if wanted >= GIB:
         assert abs(size - wanted) <= max(64 * MIB, instances * 64 * MIB)
+
+
+@pytest.mark.parametrize("target", RELEASES, ids=str)
+@pytest.mark.parametrize("memory", [5 * GIB, 515 * GIB])
+def test_no_server_rounds_the_pool_of_a_preset(target: ServerTraits, memory: int) -> None:
+    for preset in preset_names():
+        knobs = scaled(preset, 57 * GIB + 1, target, memory=memory).knobs
+        if POOL in knobs:
+            expected = Expected(knobs, target, HostFacts(logical_cpus=8))
+            assert (preset, knobs[POOL]) == (preset, f"{expected.pool()}")
 
 
 @pytest.mark.parametrize(

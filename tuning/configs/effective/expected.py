@@ -29,6 +29,7 @@ from tuning.configs.values import fixed_default
 
 MIB = 1024**2
 GIB = 1024**3
+DEFAULT_CHUNK = 128 * MIB
 _ONE_INSTANCE_BELOW = GIB
 _MARIADB_FIXED_CHUNKS = (10, 8, 0)  # from then on they depend on the pool
 _MARIADB_WITHOUT_CHUNKS = (10, 11, 12)
@@ -126,7 +127,7 @@ class Expected:
     def _rounded(self, asked: int) -> int:
         if self.target.mariadb:
             if self.target.version < _MARIADB_FIXED_CHUNKS and asked > 128 * MIB:
-                unit = self.whole(CHUNK) or 128 * MIB
+                unit = self.whole(CHUNK) or DEFAULT_CHUNK
                 return -(-asked // unit) * unit
             if self.target.version < _MARIADB_WITHOUT_CHUNKS:
                 return asked

@@ -6,24 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tuning.catalogue.knob import Of
-from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.variables import CAPACITY
+from tuning.configs.effective.expected import DEFAULT_CHUNK, GIB, MIB, Expected
+from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.variables import CAPACITY, CHUNK, CLEANERS, INSTANCES, POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import Preset
 from tuning.configs.presets.scaling import Scaling
 from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import paper_number, readable
 
-MIB = 1024**2
-CHUNK = 128 * MIB  # innodb_buffer_pool_chunk_size, which no preset sets
-ONE_INSTANCE_BELOW = 1024 * MIB
 # InnoDB starts with 5 MiB, but gives up when locks fill much of a pool that is about as small.
 SMALLEST_POOL = 16 * MIB
-_POOL = "innodb_buffer_pool_size"
-_INSTANCES = "innodb_buffer_pool_instances"
-_CLEANERS = "innodb_page_cleaners"
 
 
 @dataclass(frozen=True)
@@ -43,6 +38,7 @@ def scale(
     (`Preset.for_server`). Sizes are such that the server has nothing left to round.
     """
     found = dict(knobs)
+    host = HostFacts(logical_cpus=resources.logical_cpus)
     notes: list[Note] = list(preset.adaptations)
     for name, rule in preset.scaling.items():
         if rule.of is None:
@@ -55,12 +51,12 @@ def scale(
             notes.append(_size_redo(found, wanted, target, resources))
         elif name in found:
             value = wanted
-            if name == _POOL:
-                value = round_pool(wanted, target, int(found.get(_INSTANCES, "1")))
+            if name == POOL:
+                value = unrounded_pool(wanted, Expected(found, target, host))
             found[name] = f"{value}"
             notes.append(Note(name, Action.ADJUSTED, _said(rule, preset, value, resources)))
-    if not target.mariadb and _POOL in found:
-        notes += _fit_instances(found)
+    if not target.mariadb and POOL in found:
+        notes += _fit_instances(found, Expected(found, target, host))
     return Scaled(found, tuple(notes))
 
 
@@ -77,49 +73,42 @@ def _size_redo(
     return Note(last, Action.ADJUSTED, detail)
 
 
-def round_pool(wanted: int, target: ServerTraits, instances: int) -> int:
-    """The size in bytes nearest to `wanted` that the target does not round itself."""
+def unrounded_pool(wanted: int, expected: Expected) -> int:
+    """The size in bytes nearest to `wanted` that the server takes as it is, beside these knobs."""
+
+    def is_kept(size: int) -> bool:
+        knobs = {**expected.knobs, POOL: f"{size}"}
+        return Expected(knobs, expected.target, expected.host).pool() == size
+
     size = max(wanted, SMALLEST_POOL)
-    if target.mariadb:
-        # From 10.8 on the chunk follows the pool; before, it is fixed unless the pool is smaller.
-        return _nearest(size, CHUNK if _has_fixed_chunk(target) and size > CHUNK else MIB)
-    fits = [fit for fit in _around(size, CHUNK) if instances == 1 or fit < ONE_INSTANCE_BELOW]
-    if size <= CHUNK:  # a pool below one chunk is one chunk, in whole MiB
-        fits.append(_nearest(size, MIB))
-    if instances > 1:
-        # From 1 GiB on the pool is split; where a part is below a chunk, the part is the chunk.
-        whole = instances * CHUNK
-        split = [fit for fit in _around(size, instances * MIB) if fit <= whole]
-        fits += [fit for fit in (*split, *_around(size, whole)) if fit >= ONE_INSTANCE_BELOW]
-    return min(fits, key=lambda fit: abs(fit - size))
-
-
-def _has_fixed_chunk(target: ServerTraits) -> bool:
-    return load_catalogue().knobs["innodb_buffer_pool_chunk_size"].default(target) == f"{CHUNK}"
-
-
-def _around(size: int, unit: int) -> list[int]:
-    """The multiples of `unit` next to `size`, also seen from the limit of one instance."""
-    near = (size, min(size, ONE_INSTANCE_BELOW - 1), max(size, ONE_INSTANCE_BELOW))
-    found = [value // unit * unit for value in near] + [-(-value // unit) * unit for value in near]
-    return [value for value in found if value]
+    chunk = expected.whole(CHUNK) or DEFAULT_CHUNK
+    near: set[int] = set()
+    # Also seen from the limit of one instance, where the steps change.
+    for value in (size, min(size, GIB - 1), max(size, GIB)):
+        parts = expected.instances(value) or 1
+        for step in (parts * MIB, parts * chunk):
+            near |= {value // step * step, -(-value // step) * step}
+    return min(filter(is_kept, sorted(near - {0})), key=lambda fit: abs(fit - size))
 
 
 def _nearest(size: int, unit: int) -> int:
     return (size + unit // 2) // unit * unit
 
 
-def _fit_instances(knobs: dict[str, str]) -> list[Note]:
+def _fit_instances(knobs: dict[str, str], expected: Expected) -> list[Note]:
     """Below 1 GiB the server uses one instance, and never more cleaners than instances."""
     notes: list[Note] = []
-    if int(knobs[_POOL]) < ONE_INSTANCE_BELOW and int(knobs.get(_INSTANCES, "1")) > 1:
-        detail = f"{knobs[_INSTANCES]} become 1: the server uses one below 1 GiB of buffer pool"
-        notes.append(Note(_INSTANCES, Action.ADJUSTED, detail))
-        knobs[_INSTANCES] = "1"
-    if _INSTANCES in knobs and int(knobs.get(_CLEANERS, "1")) > int(knobs[_INSTANCES]):
-        detail = f"{knobs[_CLEANERS]} become {knobs[_INSTANCES]}: at most one per pool instance"
-        notes.append(Note(_CLEANERS, Action.ADJUSTED, detail))
-        knobs[_CLEANERS] = knobs[_INSTANCES]
+    asked, instances = knobs.get(INSTANCES), expected.instances(int(knobs[POOL]))
+    if asked is None or instances is None:
+        return notes
+    if int(asked) > instances:
+        knobs[INSTANCES] = f"{instances}"
+        detail = f"{asked} become 1: the server uses one below 1 GiB of buffer pool"
+        notes.append(Note(INSTANCES, Action.ADJUSTED, detail))
+    if int(knobs.get(CLEANERS, "1")) > instances:
+        detail = f"{knobs[CLEANERS]} become {instances}: at most one per pool instance"
+        notes.append(Note(CLEANERS, Action.ADJUSTED, detail))
+        knobs[CLEANERS] = f"{instances}"
     return notes
 
 
