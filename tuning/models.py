@@ -120,7 +120,7 @@ class Candidate(models.Model):
         help_text="a file's import: [{line, name, given, action, became, detail}]",
     )
     checks = models.JSONField(
-        default=list, blank=True, help_text="the gate's stages: tuning.studies.trials"
+        default=list, blank=True, help_text="the gate's stages: tuning.configs.gate.stages"
     )
     refusal = models.TextField(
         blank=True, help_text="why the server does not take it; then it is not measured"
