@@ -1,17 +1,25 @@
 # make run     set up, start everything on http://127.0.0.1:8000, measure the disk below
 # make test    set up, lint, types and every test, the ones on real servers included
+# make test-fast   the tests that need no server and no browser, in a minute
 # make setup   what both call first; see scripts/setup
 # make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
 
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/bring-server scripts/common.bash .ci/run
+# Processes that run tests: most of the time one of them waits for a server. More only where there
+# are more than two processors: the tests start servers and drivers that want one, too.
+WORKERS ?= 3
+TOGETHER = --dist loadgroup --no-loadscope-reorder -n
+
+# Tests start the advisor's commands many times, which must not compile all of it each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .NOTPARALLEL:
-.PHONY: help run setup test setup-tests check lint type migrations pytest bench-statistics \
-    format lock clean
+.PHONY: help run setup test setup-tests test-fast check lint type migrations pytest \
+    bench-statistics format lock clean
 
 help:
-	@sed -n '1,4s/^# //p' Makefile
+	@sed -n '1,5s/^# //p' Makefile
 
 run: setup
 	@$(PYTHON_BIN)/python manage.py serve
@@ -23,6 +31,10 @@ test: setup-tests check pytest
 
 setup-tests:
 	@scripts/setup --tests
+
+test-fast:
+	$(PYTHON_BIN)/pytest $(TOGETHER) 2 --no-migrations \
+	    -m "not server and not browser and not slow and not alone"
 
 check: lint type migrations
 
@@ -40,8 +52,10 @@ type:
 migrations:
 	$(PYTHON_BIN)/python manage.py makemigrations --check --dry-run
 
+# What measures this host itself has it for itself, afterwards.
 pytest:
-	$(PYTHON_BIN)/pytest
+	$(PYTHON_BIN)/pytest $(TOGETHER) $(WORKERS) -m "not alone" --cov --cov-report= --cov-fail-under=0
+	$(PYTHON_BIN)/pytest -m alone --cov --cov-append
 
 # The promises of docs/statistics.md on simulated studies; fails when one is not kept.
 bench-statistics:
@@ -62,5 +76,5 @@ lock:
 
 # What tools leave behind. Measurements, servers and datasets lie in var/ and stay.
 clean:
-	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -path ./.venv -prune -o -path ./var -prune -o -name __pycache__ -print0 | xargs -0 rm -rf

@@ -1,4 +1,8 @@
-"""Fixtures for tests that need a real server. An absent server is an error, never a skip."""
+"""Fixtures for tests that need a real server. An absent server is an error, never a skip.
+
+Tests run in several processes (docs/testing.md): what takes long to make is made once, in
+`shared_tmp`, and never changed; all else is a process's own, the advisor's home included.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,12 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import hypothesis
 import pytest
+from django.conf import settings
+from filelock import FileLock
 
 from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.servers.datadir import create_data_dir
@@ -17,6 +25,43 @@ _BROUGHT = Path(__file__).resolve().parent / "var" / "servers"
 # More servers for the tests on `any_server`: paths of programs, separated as in PATH. None here
 # by default: other versions are to be had from their makers and from other distributions.
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
+
+_SHARED = pytest.StashKey[Path]()
+# The same examples in every run, however slow the host is at the moment.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Make what the processes of this run share; they are told where it is."""
+    given = getattr(config, "workerinput", None)
+    path = Path(given["shared"]) if given else _make_scratch()
+    config.stash[_SHARED] = path
+    if not given:
+        config.add_cleanup(lambda: shutil.rmtree(path, ignore_errors=True))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Called by pytest-xdist for each process that it starts."""
+    node.workerinput["shared"] = str(node.config.stash[_SHARED])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A module's tests on one server stay in one process; those that wait longest begin."""
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            parameters = getattr(item, "callspec", None)
+            server = parameters.params.get("any_server", "") if parameters else ""
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}{server}"))
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    names = ("slow", "server", "browser")
+    return next((n for n, name in enumerate(names) if item.get_closest_marker(name)), len(names))
 
 
 def _server(path: Path, variable: str) -> ServerBinary:
@@ -29,12 +74,39 @@ def _brought(variable: str, name: str) -> ServerBinary:
     return _server(Path(os.environ.get(variable) or (_BROUGHT / name).resolve()), variable)
 
 
-def _scratch() -> Iterator[Path]:
+def _make_scratch() -> Path:
     """A directory that mysqld's user can enter, which pytest's own tmp_path (0700) is not."""
     path = Path(tempfile.mkdtemp(prefix="advt-"))
     path.chmod(0o755)
+    return path
+
+
+def _scratch() -> Iterator[Path]:
+    path = _make_scratch()
     yield path
     shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def shared_tmp(pytestconfig: pytest.Config) -> Path:
+    """A directory that all processes of this run share. What lies in it is made once under a
+    lock, and read or copied from then on.
+    """
+    return pytestconfig.stash[_SHARED]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(server_session_tmp: Path) -> Iterator[None]:
+    """Locks, registry and logs of this process of the test run, not those of the checkout."""
+    home = server_session_tmp / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "HOME", home)
+        patch.setattr(settings, "DEFAULT_DEVICE", home / "device")
+        for name in ("RUN", "LOG"):
+            patch.setattr(settings, f"{name}_DIR", home / name.lower())
+            (home / name.lower()).mkdir(parents=True)
+        patch.setattr(settings, "INSTANCE_REGISTRY", home / "run" / "instances")
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -83,16 +155,15 @@ def registry(server_tmp: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def pristine_data_dir(server_session_tmp: Path) -> Callable[[ServerBinary], Path]:
+def pristine_data_dir(shared_tmp: Path) -> Callable[[ServerBinary], Path]:
     """Makes (once per server) an empty data directory; never start a server on it, copy it."""
-    made: dict[str, Path] = {}
 
     def make(binary: ServerBinary) -> Path:
-        if binary.digest not in made:
-            path = server_session_tmp / f"pristine-{binary.digest[:12]}"
-            create_data_dir(binary, path)
-            made[binary.digest] = path
-        return made[binary.digest]
+        path = shared_tmp / f"pristine-{binary.digest[:12]}"
+        with FileLock(f"{path}.lock"):
+            if not path.exists():
+                create_data_dir(binary, path)
+        return path
 
     return make
 

@@ -9,20 +9,28 @@ from pytest_django import Settings
 
 from advisor.tests.harness import Home
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.storage.layout import FOLDER
 
 
 @pytest.fixture(autouse=True)
-def fast_passwords(settings: Settings) -> None:
-    """The slow hash that protects real passwords would be a third of the pages' test time."""
+def quick_requests(settings: Settings) -> None:
+    """What would be half of the pages' test time: the slow hash that protects real passwords,
+    and the list of all static files that each client would make.
+    """
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture(scope="session")
-def shared_device() -> Iterator[Path]:
-    """A device whose datasets all tests of the session share."""
+def shared_device(shared_tmp: Path) -> Iterator[Path]:
+    """A device of this process; the datasets on it are those of all processes of the test run."""
+    datasets = shared_tmp / "studies" / "datasets"
+    datasets.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="adv-device-") as folder:
         path = Path(folder)
         path.chmod(0o755)
+        (path / FOLDER).mkdir()
+        (path / FOLDER / "datasets").symlink_to(datasets)
         yield path
 
 

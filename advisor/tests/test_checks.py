@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import yaml
+from django.conf import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOKS = ROOT / ".pre-commit-config.yaml"
@@ -47,3 +49,13 @@ def test_make_test_and_so_continuous_integration_runs_the_same_checks() -> None:
     assert any("ruff check" in line for line in checks)
     assert set(checks) <= set(planned("test"))
     assert (ROOT / ".ci" / "run").read_text().endswith("\nexec make test\n")
+
+
+def test_make_test_leaves_no_test_out() -> None:
+    runs = [shlex.split(line) for line in planned("pytest")]
+    assert [words[words.index("-m") + 1] for words in runs] == ["not alone", "alone"]
+
+
+def test_tests_keep_out_of_the_home_of_the_checkout() -> None:
+    places = [settings.HOME, settings.RUN_DIR, settings.LOG_DIR, settings.INSTANCE_REGISTRY]
+    assert not any(place.is_relative_to(ROOT) for place in [*places, settings.DEFAULT_DEVICE])

@@ -106,6 +106,7 @@ def test_cancelling_and_the_deadline_have_their_own_outcomes(tmp_path: Path) -> 
     assert timed_out.value.outcome is Outcome.TIMED_OUT
 
 
+@pytest.mark.alone
 def test_whether_to_stop_is_asked_a_few_times_a_second_however_much_is_said(
     tmp_path: Path,
 ) -> None:
@@ -121,6 +122,7 @@ def test_whether_to_stop_is_asked_a_few_times_a_second_however_much_is_said(
     assert 2 <= len(asked) <= 6
 
 
+@pytest.mark.alone
 def test_an_awaited_instant_is_met_to_some_milliseconds(tmp_path: Path) -> None:
     with shell("sleep 60", tmp_path) as child:
         at = time.monotonic() + 0.33

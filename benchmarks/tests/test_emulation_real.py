@@ -30,6 +30,8 @@ from benchmarks.servers.process import process_id
 from benchmarks.servers.registry import reap
 from benchmarks.servers.running import running_server
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).resolve().parents[2]
 FreshDataDir = Callable[[ServerBinary], Path]
 

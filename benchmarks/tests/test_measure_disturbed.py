@@ -26,7 +26,7 @@ from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.disturbance import Kind, Limits
 from benchmarks.tests.conftest import GOLDEN_WAREHOUSES, NOTHING
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.alone]
 
 ROOT = Path(__file__).resolve().parents[2]
 STOPPED_S = 3.0

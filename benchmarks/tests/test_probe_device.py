@@ -36,6 +36,8 @@ from benchmarks.servers.confinement import NOT_ENTERED
 from benchmarks.storage.identify import DeviceIdentity, DeviceKind, identify_device
 from benchmarks.storage.layout import FOLDER
 
+pytestmark = pytest.mark.slow
+
 if shutil.which("fio") is None:  # an error, not a skip, as with an absent server
     raise RuntimeError("fio is not installed: run `make setup`")
 

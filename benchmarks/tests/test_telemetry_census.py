@@ -231,6 +231,7 @@ class Host:
         return Snapshot(t, t, 0.0, 0.0, 0.0, t)
 
 
+@pytest.mark.alone
 def test_the_sampler_counts_between_its_marks_and_not_before(processes: Processes) -> None:
     counter = Counter(proc_root=processes.root, roots=frozenset({WORKER}))
     taker = CensusTaker(counter, period_s=0.05)

@@ -11,6 +11,9 @@ import pytest
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.snapshot import Snapshot
 
+# Its seconds are real ones.
+pytestmark = pytest.mark.alone
+
 PERIOD = 0.1
 
 

@@ -41,13 +41,11 @@ Try = Callable[..., Trial]
 
 
 @pytest.fixture(scope="session")
-def made(server_session_tmp: Path) -> Callable[[ServerBinary], Path]:
+def made(shared_tmp: Path) -> Callable[[ServerBinary], Path]:
     """An empty data directory for each server, made once."""
 
     def make(binary: ServerBinary) -> Path:
-        return ensure_pristine(
-            binary, server_session_tmp / "device", server_session_tmp / "registry"
-        )
+        return ensure_pristine(binary, shared_tmp / "device", shared_tmp / "registry")
 
     return make
 

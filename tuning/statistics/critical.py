@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 # Interpolated in 1/df, in which the quantiles are nearly straight.
 _DFS = np.array([1.0, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 12, 20, 40, 1e4])
 _CORRELATIONS = np.array([0.0, 0.2, 1 / 3, 0.5, 0.8])
+# Nodes and weights of what the differences share, a standard normal.
+_SHARED, _SHARED_WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+_SHARED_WEIGHTS /= _SHARED_WEIGHTS.sum()
 # Beyond this many degrees of freedom the variance counts as known.
 _NEARLY_NORMAL = 500.0
 
@@ -82,12 +85,11 @@ def _pairs_table(count: int, alpha: float) -> Floats:
 
 def _inside(count: int, df: float, correlation: float, critical: float) -> float:
     """P(|t_i| <= critical for all i); independent, given the scale and what they share."""
-    shared, weight = np.polynomial.hermite_e.hermegauss(41)
     scale, scale_weight = _scales(df)
     limit = (critical * scale)[:, None]
-    pulled, own = np.sqrt(correlation) * shared, np.sqrt(1 - correlation)
+    pulled, own = np.sqrt(correlation) * _SHARED, np.sqrt(1 - correlation)
     each = special.ndtr((limit - pulled) / own) - special.ndtr((-limit - pulled) / own)
-    return float(scale_weight @ each**count @ (weight / weight.sum()))
+    return float(scale_weight @ each**count @ _SHARED_WEIGHTS)
 
 
 def _range(count: int, df: float, critical: float) -> float:
@@ -100,6 +102,7 @@ def _range(count: int, df: float, critical: float) -> float:
     return float(scale_weight @ (count * others * density).sum(axis=1) * (grid[1] - grid[0]))
 
 
+@lru_cache(maxsize=len(_DFS))
 def _scales(df: float) -> tuple[Floats, Floats]:
     """Nodes and weights of the root of chi-squared / df."""
     if df >= _NEARLY_NORMAL:

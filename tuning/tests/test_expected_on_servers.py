@@ -56,9 +56,9 @@ class Server:
 
 
 @pytest.fixture
-def server(any_server: ServerBinary, server_session_tmp: Path) -> Server:
-    device = server_session_tmp / "device"
-    pristine = ensure_pristine(any_server, device, server_session_tmp / "registry")
+def server(any_server: ServerBinary, shared_tmp: Path, server_session_tmp: Path) -> Server:
+    device = shared_tmp / "device"
+    pristine = ensure_pristine(any_server, device, shared_tmp / "registry")
     return Server(any_server, pristine, server_session_tmp)
 
 

@@ -281,7 +281,7 @@ def test_preparing_again_tries_again_and_changes_nothing(
 @pytest.mark.server
 def test_the_gate_on_a_real_server(
     any_server: ServerBinary,
-    server_session_tmp: Path,
+    shared_tmp: Path,
     server_tmp: Path,
     settings: Any,
     new_study: Callable[..., Study],
@@ -294,8 +294,8 @@ def test_the_gate_on_a_real_server(
     settings.RUN_DIR = server_tmp
     settings.DEFAULT_DEVICE = server_tmp / "device"
     settings.INSTANCE_REGISTRY = server_tmp / "registry"
-    # The empty data directory that other trial starts of this session need, too.
-    shared = server_session_tmp / "device" / "datasets"
+    # The empty data directory that other trial starts of this test run need, too.
+    shared = shared_tmp / "device" / "datasets"
     shared.mkdir(parents=True, exist_ok=True)
     ours = settings.DEFAULT_DEVICE / FOLDER
     ours.mkdir(parents=True)
