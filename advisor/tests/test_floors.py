@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,10 +40,24 @@ def lint_imports(directory: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def contracts() -> list[dict[str, Any]]:
+    return list(tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"])
+
+
 def cores_in_contract() -> set[str]:
-    settings = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]
-    [cores] = [c["source_modules"] for c in settings["contracts"] if c["id"] == "plain-cores"]
+    [cores] = [c["source_modules"] for c in contracts() if c["id"] == "plain-cores"]
     return set(cores)
+
+
+def layers_in_contracts() -> set[str]:
+    """Modules that must be there, or the contracts that arrange them are broken."""
+    return {
+        f"{container}.{name.strip()}"
+        for contract in contracts()
+        for container in contract.get("containers", [])
+        for layer in contract["layers"]
+        for name in layer.split("|")
+    }
 
 
 def test_nobody_imports_upwards_and_cores_are_plain() -> None:
@@ -65,11 +80,12 @@ def test_no_core_module_is_missing_from_the_contract() -> None:
 @pytest.fixture
 def made_up_house(tmp_path: Path) -> Path:
     """The three packages with an empty file for every module that the contracts name."""
-    parts = {name.replace(".", "/") for name in cores_in_contract()}
-    for path in parts | {"advisor/pages", "benchmarks/models"}:
-        module = tmp_path / f"{path}.py"
-        module.parent.mkdir(exist_ok=True)
-        (module.parent / "__init__.py").touch()
+    names = cores_in_contract() | layers_in_contracts() | {"advisor.pages", "benchmarks.models"}
+    packages = {name.rpartition(".")[0] for name in names}
+    for name in names | packages:
+        path = tmp_path / name.replace(".", "/")
+        module = path / "__init__.py" if name in packages else path.with_suffix(".py")
+        module.parent.mkdir(parents=True, exist_ok=True)
         module.touch()
     (tmp_path / "tuning").mkdir(exist_ok=True)
     (tmp_path / "tuning" / "__init__.py").touch()
