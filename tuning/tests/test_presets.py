@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.datafiles import read_data_file
+from benchmarks.errors import InvalidDataFile
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.knob import Of
+from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.presets.loader import load_preset, preset_names, read_preset
-from tuning.errors import InvalidDataFile, UnknownPreset
+from tuning.configs.presets.loader import Preset, load_preset, preset_names
+from tuning.errors import UnknownPreset
 
 # Tables 6, 7 and 8 of the whitepaper, knob by knob.
 PUBLISHED = Path(__file__).parent / "data" / "whitepaper_configs.csv"
@@ -72,8 +75,7 @@ def test_every_preset_loads_and_says_where_it_is_from(name: str) -> None:
     assert preset.name == name
     assert preset.title
     assert preset.source
-    assert preset.remarks.keys() <= preset.knobs.keys()
-    assert all(rule.of or rule.why for rule in preset.scaling.values())
+    assert list(preset.scaling) == list(preset.knobs)
 
 
 @pytest.mark.parametrize("figure", [200, 2000, 10000])
@@ -107,11 +109,21 @@ def test_dedicated_server_is_the_servers_own_switch_where_there_is_one(
 GOOD = """
 title: "A preset"
 source: "somebody said so"
-data_size: 10G
+data_bytes: 10G
 knobs: {sync_binlog: "1", innodb_buffer_pool_size: "1G"}
 scaling:
   - {with: data, knobs: [innodb_buffer_pool_size]}
   - {with: nothing, knobs: [sync_binlog], why: "a switch, more or less"}
+"""
+
+
+STEPS = "with: cores, steps: [{below: '4', take: 1G}, {times: 512M}], "
+VARIANT = """
+variants:
+  - lacks: innodb_dedicated_server
+    because: {sync_binlog: "no such thing there"}
+    knobs: {sync_binlog: "0"}
+    scaling: [{with: nothing, knobs: [sync_binlog], why: "a switch, more or less"}]
 """
 
 
@@ -120,24 +132,80 @@ scaling:
     [
         ("knobs: [sync_binlog]", "knobs: [sync_binlog, back_log]", "differ in back_log"),
         ("  - {with: data, knobs: [innodb_buffer_pool_size]}\n", "", "differ in innodb_buffer_p"),
-        ("[innodb_buffer_pool_size]", "[innodb_buffer_pool_size, sync_binlog]", "twice"),
-        (', why: "a switch, more or less"', "", "'why' is a required property"),
-        ("with: data", "with: moon", "'moon'"),
-        ("with: data", "with: memory", "'steps' is a required property"),
-        ("data_size: 10G", "", "has no data_size"),
-        ("with: data, ", 'with: cores, steps: [{below: "4", take: 1G}], ', "the last step"),
+        ("[innodb_buffer_pool_size]", "[innodb_buffer_pool_size, sync_binlog]", "sync_binlog twi"),
+        ("knobs: [sync_binlog]", "knobs: [sync_binlog, sync_binlog]", "sync_binlog twice"),
+        ("knobs: [sync_binlog]", "knobs: []", "a rule of scaling has `knobs`"),
+        ("  - {with: data", "  - word\n  - {with: data", "a rule of scaling has `knobs`"),
+        (', why: "a switch, more or less"', "", "sync_binlog: with nothing: `why` has to be"),
+        ("a switch, more or less", "a switch", "scaling/sync_binlog/why: String"),
+        ("with: data", "with: moon", "scaling/innodb_buffer_pool_size/with: Input .*'moon'"),
+        ("with: data, ", "", "scaling/innodb_buffer_pool_size/with: has to be given"),
+        ("with: data", "with: memory", "with memory: `steps` have to be given"),
+        ("with: data", "with: cores", "with cores: `steps` have to be given"),
+        ("with: data", "with: data, steps: [{times: 2}]", "grows with the data has no steps"),
+        ("with: nothing", "with: nothing, steps: [{times: 2}]", "with nothing: there are no"),
+        ("with: data", "with: data, most: 1 GB", "most: not a size: '1 GB'"),
+        ("with: data", "with: data, least: 1G", "least: is not known here"),
+        ("data_bytes: 10G", "", "grows with the data, but data_bytes is missing"),
+        ("data_bytes: 10G", "data_bytes: 10", "data_bytes: Input .* 1048576, not 10"),
+        ("data_bytes: 10G", "data_bytes: 10X", "data_bytes: not a size: '10X'"),
+        ("data_bytes: 10G", "data_bytes: 10.5", "data_bytes: Input should be a valid integer"),
+        ("with: data, ", "with: cores, steps: [{below: '4', take: 1G}], ", "the last step"),
+        ("with: data, ", "with: cores, steps: [{times: 2}, {take: 1G}], ", "the last step"),
+        ("with: data, ", STEPS.replace("take", "give"), "steps/0/give: is not known"),
+        ("with: data, ", STEPS.replace("'4'", "four"), "steps/0/below: not a size"),
+        ("with: data, ", STEPS.replace("take: 1G", "take: 1G, times: 2"), "either `take` or"),
+        ("with: data, ", STEPS.replace("times: 512M", "times: 0"), "times: .* greater than 0"),
+        ("with: data, ", STEPS.replace("times: 512M", ""), "steps/1: either `take` or `times`"),
+        ("with: data, ", "with: cores, steps: [], ", "steps: .* at least 1"),
+        ("title: ", "titel: ", "title: has to be given; titel: is not known here"),
+        ("A preset", "A", "title: String"),
+        ("somebody said so", "me", "source: String"),
+        ("knobs: {sync_binlog: ", "knobs: {Sync-Binlog: ", r"knobs/Sync-Binlog.*: String"),
+        ('sync_binlog: "1"', "sync_binlog: 1", "knobs/sync_binlog: Input should be a valid str"),
+        ('sync_binlog: "1"', 'sync_binlog: "1", sync_binlog: "0"', "sync_binlog stands here twi"),
+        ("title", "name: x\ntitle", "mine has its name already"),
+        ("title", "adaptations: [{}]\ntitle", "adaptations/0: Input"),
+        ("title", "remarks: {sync_binlog: hm}\ntitle", "remarks/sync_binlog: String"),
+        ("title", "remarks: {back_log: a lot of it}\ntitle", "remarks on back_log, which is"),
+        ("title", "written_for: oracle 5.7\ntitle", "written_for: not a server: 'oracle 5.7'"),
+        ("title", "written_for: mysql 4.1\ntitle", "written_for: not a version that is known"),
+        ("lacks: innodb_dedicated_server", "series: '8.0.30'", "series: '8.0.30' is more than"),
+        ("lacks: innodb_dedicated_server", "series: 8.0", "series: not a release: 8.0"),
+        ("lacks: innodb_dedicated_server", "lacks: dedicated", "lacks dedicated, which is not"),
+        ("lacks: innodb_dedicated_server\n    ", "", "variants/0: either `lacks` or `series`"),
+        ("lacks", "series: '8.0'\n    lacks", "variants/0: either `lacks` or `series`"),
+        ("no such thing there", "gone", "because/sync_binlog: String"),
+        ('{sync_binlog: "no such thing there"}', "{}", "because: .* at least 1"),
+        ('knobs: {sync_binlog: "0"}', 'knobs: {back_log: "0"}', "variants/0/scaling: .* differ"),
     ],
 )
-def test_a_preset_has_to_say_how_each_value_scales(
+def test_a_preset_is_refused_with_the_place_where_it_is_broken(
     old: str, new: str, complaint: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text(GOOD)
-    assert read_preset(path).scaling["sync_binlog"].why == "a switch, more or less"
-    assert old in GOOD
-    path.write_text(GOOD.replace(old, new))
-    with pytest.raises(InvalidDataFile, match=complaint):
-        read_preset(path)
+    whole = GOOD + VARIANT
+    path.write_text(whole)
+    good = read_data_file(path, Preset, is_named=True)
+    assert good.scaling["sync_binlog"].why == "a switch, more or less"
+    assert old in whole
+    path.write_text(whole.replace(old, new))
+    with pytest.raises(InvalidDataFile, match=rf"^mine\.yaml: .*{complaint}"):
+        read_data_file(path, Preset, is_named=True)
+
+
+def test_sizes_and_steps_are_read_as_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD.replace("with: data, ", STEPS))
+    preset = read_data_file(path, Preset, is_named=True)
+    rule = preset.scaling["innodb_buffer_pool_size"]
+    assert (preset.name, preset.data_bytes, rule.of) == ("mine", 10 << 30, Of.CORES)
+    assert [(s.below, s.take, s.times) for s in rule.steps] == [
+        (4, 1 << 30, None),
+        (None, None, float(512 << 20)),
+    ]
+    host = HostResources(memory_bytes=8 << 30, logical_cpus=8, data_bytes=1 << 30)
+    assert rule.figure(1 << 30, preset.data_bytes, host) == 4 << 30
 
 
 @pytest.mark.parametrize(

@@ -6,34 +6,54 @@ becomes of them on a server at hand is for `tuning.configs.translation.translate
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Self
 
-from benchmarks.servers.binary import Flavour
+from pydantic import Field, InstanceOf, PlainValidator, model_validator
+from pydantic.dataclasses import dataclass
+
+from benchmarks.datafiles import STRICT, Frozen, read_data_file
+from tuning.catalogue.facts import Name
+from tuning.catalogue.knob import Of
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.target import ServerTraits, parse_version
+from tuning.catalogue.target import ServerTraits, parse_traits, read_release
 from tuning.configs.notes import Action, Note
-from tuning.configs.presets.scaling import Scaling, read_scaling
-from tuning.configs.values import paper_number
-from tuning.datafiles import read_data_file
+from tuning.configs.presets.scaling import Rules, Size
 from tuning.errors import UnknownPreset
 
 FOLDER = Path(__file__).resolve().parent / "preset_files"
-SCHEMA_FILE = FOLDER / "preset.schema.json"
 
 
-@dataclass(frozen=True)
+def _server(written: object) -> ServerTraits:
+    return written if isinstance(written, ServerTraits) else parse_traits(f"{written}")
+
+
+def _series(written: object) -> tuple[int, int]:
+    major, minor, patch = read_release(written)
+    if patch or f"{written}".count(".") > 1:
+        raise ValueError(f"{written!r} is more than a series: write 8.0")
+    return major, minor
+
+
+@dataclass(frozen=True, config=STRICT)
 class Variant:
     """What a preset is on servers without the knob `lacks`, or of one `series` (8, 0)."""
 
-    knobs: Mapping[str, str]
-    scaling: Mapping[str, Scaling]
-    because: Mapping[str, str]
-    lacks: str | None = None
-    series: tuple[int, int] | None = None
+    knobs: Frozen[Name, str]
+    scaling: Rules
+    because: Annotated[Frozen[Name, Annotated[str, Field(min_length=10)]], Field(min_length=1)]
+    lacks: Name | None = None
+    series: Annotated[tuple[int, int], PlainValidator(_series)] | None = None
+
+    @model_validator(mode="after")
+    def _is_for_some(self) -> Self:
+        if (self.lacks is None) == (self.series is None):
+            raise ValueError("either `lacks` or `series`")
+        if self.lacks and self.lacks not in load_catalogue().knobs:
+            raise ValueError(f"lacks {self.lacks}, which is not in the catalogue")
+        return self
 
     def is_for(self, target: ServerTraits) -> bool:
         """Whether the target is such a server."""
@@ -42,7 +62,7 @@ class Variant:
         return not target.mariadb and target.series == self.series
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Preset:
     """A published config. `knobs` in the source's own words, "" where it left one empty.
 
@@ -52,15 +72,27 @@ class Preset:
     """
 
     name: str
-    title: str
-    source: str
-    knobs: Mapping[str, str]
-    written_for: ServerTraits | None = None
-    data_bytes: int | None = None
-    scaling: Mapping[str, Scaling] = field(default_factory=dict)
-    remarks: Mapping[str, str] = field(default_factory=dict)
+    title: Annotated[str, Field(min_length=3, max_length=100)]
+    source: Annotated[str, Field(min_length=10)]
+    knobs: Frozen[Name, str]
+    written_for: Annotated[ServerTraits, PlainValidator(_server)] | None = None
+    # No less than a MiB: "50" is a slip for "50G".
+    data_bytes: Annotated[Size, Field(ge=1024**2)] | None = None
+    scaling: Rules = Field(default_factory=dict, validate_default=True)
+    remarks: Frozen[Name, Annotated[str, Field(min_length=5)]] = Field(default_factory=dict)
     variants: tuple[Variant, ...] = ()
-    adaptations: tuple[Note, ...] = ()
+    adaptations: tuple[InstanceOf[Note], ...] = ()
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        scalings = [self.scaling, *(variant.scaling for variant in self.variants)]
+        rules = [rule for scaling in scalings for rule in scaling.values()]
+        shares = [rule.knob for rule in rules if rule.of is Of.DATA and not rule.steps]
+        if shares and self.data_bytes is None:
+            raise ValueError(f"{shares[0]} grows with the data, but data_bytes is missing")
+        if unknown := sorted(self.remarks.keys() - self.knobs.keys()):
+            raise ValueError(f"remarks on {', '.join(unknown)}, which is not among the knobs")
+        return self
 
     def for_server(self, target: ServerTraits) -> Preset:
         """The preset as it is meant for the target: itself, or the first variant that fits."""
@@ -73,8 +105,7 @@ class Preset:
                     remarks={},
                     variants=(),
                     adaptations=tuple(
-                        Note(name, Action.ADJUSTED, why.strip())
-                        for name, why in variant.because.items()
+                        Note(name, Action.ADJUSTED, why) for name, why in variant.because.items()
                     ),
                 )
         return self
@@ -85,44 +116,11 @@ def preset_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
+@cache
 def load_preset(name: str) -> Preset:
     """The preset of that name; raises UnknownPreset naming those there are."""
     # Looked up in the list, so that a name from the API never becomes a path.
     if name not in preset_names():
         known = ", ".join(preset_names())
         raise UnknownPreset(f"there is no preset {name!r}; there are: {known}")
-    return read_preset(FOLDER / f"{name}.yaml")
-
-
-def read_preset(path: Path) -> Preset:
-    """The preset in a file; raises InvalidDataFile naming what is wrong with it."""
-    content = read_data_file(path, SCHEMA_FILE)
-    origin = content.get("written_for")
-    data_bytes = paper_number(content["data_size"]) if "data_size" in content else None
-
-    def scaling(part: Mapping[str, Any]) -> Mapping[str, Scaling]:
-        entries = part.get("scaling", ())
-        found = read_scaling(entries, part["knobs"], data_bytes, path.name)
-        return MappingProxyType(dict(found))
-
-    return Preset(
-        name=path.stem,
-        title=content["title"],
-        source=content["source"].strip(),
-        knobs=MappingProxyType(dict(content["knobs"])),
-        written_for=origin
-        and ServerTraits(Flavour(origin["flavour"]), parse_version(origin["version"])),
-        data_bytes=data_bytes,
-        scaling=scaling(content),
-        remarks=MappingProxyType(dict(content.get("remarks", {}))),
-        variants=tuple(
-            Variant(
-                knobs=MappingProxyType(dict(part["knobs"])),
-                scaling=scaling(part),
-                because=MappingProxyType(dict(part["because"])),
-                lacks=part.get("lacks"),
-                series=parse_version(part["series"])[:2] if "series" in part else None,
-            )
-            for part in content.get("variants", ())
-        ),
-    )
+    return read_data_file(FOLDER / f"{name}.yaml", Preset, is_named=True)

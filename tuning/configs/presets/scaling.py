@@ -2,40 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Mapping
+from typing import Annotated, Self
 
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StrictFloat,
+    StrictInt,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass
+
+from benchmarks.datafiles import STRICT, Frozen, Some
+from tuning.catalogue.facts import Name
 from tuning.catalogue.knob import Of
 from tuning.catalogue.resources import HostResources
 from tuning.configs.values import paper_number
-from tuning.errors import InvalidDataFile
 
 
-@dataclass(frozen=True)
+def _read_size(written: object) -> object:
+    """Bytes of "1G"; what is no text is left as it is."""
+    if not isinstance(written, str):
+        return written
+    if not re.fullmatch(r"[0-9]+[KMGT]?", written):
+        raise ValueError(f"not a size: {written!r}; write 512M or 1G")
+    return paper_number(written)
+
+
+#: Bytes (or a number), in files with the suffix that it has there: "1G".
+Size = Annotated[StrictInt, BeforeValidator(_read_size)]
+
+
+@dataclass(frozen=True, config=STRICT)
 class Step:
     """What holds where there is less than `below` (None: any) of a resource.
 
     Either `take`, a value, or `times`, a factor of the resource (bytes per CPU, say).
     """
 
-    below: int | None = None
-    take: int | None = None
-    times: float | None = None
+    below: Size | None = None
+    take: Size | None = None
+    times: Annotated[StrictFloat, Field(gt=0), BeforeValidator(_read_size)] | None = None
+
+    @model_validator(mode="after")
+    def _takes_or_multiplies(self) -> Self:
+        if (self.take is None) == (self.times is None):
+            raise ValueError("either `take` or `times`")
+        return self
 
 
-@dataclass(frozen=True)
+def _of(written: object) -> object:
+    return None if written == "nothing" else written
+
+
+@dataclass(frozen=True, config=STRICT)
 class Scaling:
     """One knob's rule. Without `of` it stays as it is, and `why` says for what reason.
 
     `of` the data without steps: the share of the data that the preset was written for.
     """
 
-    knob: str
-    of: Of | None
-    why: str = ""
-    steps: tuple[Step, ...] = ()
-    most: int | None = None
+    knob: Name
+    of: Annotated[Of | None, BeforeValidator(_of), Field(validation_alias="with")]
+    why: Annotated[str, Field(min_length=10)] = ""
+    steps: Some[Step] = ()
+    most: Size | None = None
+
+    @model_validator(mode="after")
+    def _can_be_worked_out(self) -> Self:
+        if self.of is None and not self.why:
+            raise ValueError("with nothing: `why` has to be given")
+        if self.of is None and self.steps:
+            raise ValueError("with nothing: there are no steps")
+        if self.of in (Of.MEMORY, Of.CORES) and not self.steps:
+            raise ValueError(f"with {self.of}: `steps` have to be given")
+        has_no_limit = [step.below is None for step in self.steps]
+        if any(has_no_limit[:-1]) or not all(has_no_limit[-1:]):
+            raise ValueError("the last step, and no other, holds without limit")
+        return self
 
     def figure(
         self, published: int, written_for_bytes: int | None, resources: HostResources
@@ -55,38 +103,31 @@ class Scaling:
         return value if self.most is None else min(value, self.most)
 
 
-def read_scaling(
-    entries: Iterable[Mapping[str, Any]],
-    knobs: Mapping[str, str],
-    data_bytes: int | None,
-    source: str,
-) -> Mapping[str, Scaling]:
-    """The rules of a preset file by knob, in its own order of knobs.
-
-    Raises InvalidDataFile unless each knob has exactly one, and each rule can be worked out.
-    """
-    found: dict[str, Scaling] = {}
-    for entry in entries:
-        of = None if entry["with"] == "nothing" else Of(entry["with"])
-        steps = tuple(_step(step) for step in entry.get("steps", ()))
-        if of is Of.DATA and not data_bytes:
-            raise InvalidDataFile(f"{source}: scales with the data, but has no data_size")
-        if steps and ([s.below is None for s in steps] != [False] * (len(steps) - 1) + [True]):
-            raise InvalidDataFile(f"{source}: the last step, and no other, holds without limit")
-        most = paper_number(entry["most"]) if "most" in entry else None
-        for name in entry["knobs"]:
-            if name in found:
-                raise InvalidDataFile(f"{source}: scaling names {name} twice")
-            found[name] = Scaling(name, of, entry.get("why", "").strip(), steps, most)
-    if differing := sorted(found.keys() ^ knobs.keys()):
-        raise InvalidDataFile(f"{source}: scaling and knobs differ in {', '.join(differing)}")
-    return {name: found[name] for name in knobs}
+def _by_knob(written: object) -> object:
+    """The rules of a file, each for several `knobs`, by knob."""
+    if not isinstance(written, list):
+        return written
+    found: dict[str, object] = {}
+    for rule in written:
+        match rule:
+            case {"with": "data", "steps": _}:
+                raise ValueError("what grows with the data has no steps")
+            case {"knobs": [_, *_] as knobs, **rest}:
+                if twice := [name for name in knobs if name in found or knobs.count(name) > 1]:
+                    raise ValueError(f"scaling names {twice[0]} twice")
+                found |= {name: {**rest, "knob": name} for name in knobs}
+            case _:
+                raise ValueError("a rule of scaling has `knobs` and what they grow `with`")
+    return found
 
 
-def _step(step: Mapping[str, Any]) -> Step:
-    times = step.get("times")
-    return Step(
-        below=paper_number(step["below"]) if "below" in step else None,
-        take=paper_number(step["take"]) if "take" in step else None,
-        times=float(paper_number(times)) if isinstance(times, str) else times,
-    )
+def _of_each_knob(rules: Mapping[str, Scaling], info: ValidationInfo) -> Mapping[str, Scaling]:
+    """In the order of the knobs; raises ValueError unless each has exactly one."""
+    knobs: Mapping[str, str] = info.data.get("knobs", rules)
+    if differing := sorted(rules.keys() ^ knobs.keys()):
+        raise ValueError(f"scaling and knobs differ in {', '.join(differing)}")
+    return {name: rules[name] for name in knobs}
+
+
+#: Of each knob of a class that has them as `knobs`, in their order.
+Rules = Annotated[Frozen[Name, Scaling], BeforeValidator(_by_knob), AfterValidator(_of_each_knob)]
