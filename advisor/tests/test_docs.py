@@ -12,7 +12,10 @@ from django.conf import settings
 from django.core.management import get_commands, load_command_class
 
 ROOT = Path(settings.BASE_DIR)
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 CODE = [*(ROOT / name for name in ("advisor/settings.py", "benchmarks/drivers/tpcc_mysql.py"))]
 CODE.append(ROOT / "benchmarks/servers/privileges.py")
 CODE.append(ROOT / "benchmarks/emulation/hierarchies.py")
@@ -79,3 +82,28 @@ def test_nobody_else_reads_the_environment() -> None:
     known = {path.relative_to(ROOT).as_posix() for path in CODE}
     # discovery.py looks along PATH, as a shell does.
     assert readers == known - {"advisor/settings.py"} | {"benchmarks/servers/discovery.py"}
+
+
+def links() -> list[tuple[str, str]]:
+    """(document, target) of every relative link, and of every path of the code in backquotes."""
+    found = []
+    for path in DOCUMENTS:
+        text = re.sub(r"```.*?```", "", path.read_text(), flags=re.S)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            if "://" not in target:
+                found.append((path.relative_to(ROOT).as_posix(), target))
+        for target in re.findall(r"`((?:advisor|tuning|benchmarks|scripts|docs)/[\w./-]*)`", text):
+            found.append((path.relative_to(ROOT).as_posix(), f"/{target}"))
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize(("document", "target"), links())
+def test_what_a_document_points_to_is_there(document: str, target: str) -> None:
+    base = ROOT if target.startswith("/") else (ROOT / document).parent
+    assert (base / target.lstrip("/")).exists()
+
+
+def test_the_index_leads_to_every_document() -> None:
+    page = (ROOT / "docs" / "index.md").read_text()
+    there = {path.name for path in (ROOT / "docs").iterdir()} - {"index.md"}
+    assert {Path(name).name for name in re.findall(r"\]\(([\w-]+\.\w+)\)", page)} == there
