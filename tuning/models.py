@@ -27,6 +27,7 @@ class StudyState(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
 
 
+# Those of a study that has not ended. It may be paused in each of them (`Study.is_paused`).
 ACTIVE_STUDY_STATES = (StudyState.QUEUED, StudyState.PREPARING, StudyState.RUNNING)
 
 
@@ -56,6 +57,14 @@ class Study(JobRow):
     )
     conclusions = models.PositiveSmallIntegerField(
         default=1, help_text="how often it is concluded: once more with every extension"
+    )
+    paused_at = models.DateTimeField(null=True, blank=True)
+    paused_by = models.CharField(max_length=150, blank=True)
+    pause_reason = models.CharField(max_length=200, blank=True)
+    resumed_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="when it was last resumed or extended: then it waits for what is under way",
     )
     extended_by = models.PositiveIntegerField(
         default=0, help_text="blocks that its last extension asks for on every device and workload"
@@ -97,6 +106,16 @@ class Study(JobRow):
     @property
     def is_finished(self) -> bool:
         return self.state not in ACTIVE_STUDY_STATES
+
+    @property
+    def is_paused(self) -> bool:
+        """Nothing of it begins; what was under way when it was paused may still be."""
+        return self.paused_at is not None and not self.is_finished
+
+    @property
+    def shown_state(self) -> str:
+        """Its state in a word for people: where it is paused, that is the news."""
+        return "Paused" if self.is_paused else str(StudyState(self.state).label)
 
 
 class Candidate(models.Model):

@@ -23,6 +23,9 @@ urlpatterns = [
     path("studies/<id:pk>/results/", views.ResultsView.as_view(), name="api-results"),
     path("studies/<id:pk>/runs/", views.RunListView.as_view(), name="api-runs"),
     path("studies/<id:pk>/extend/", views.ExtendView.as_view(), name="api-extend"),
+    path("studies/<id:pk>/pause/", views.PauseView.as_view(), name="api-pause"),
+    path("studies/<id:pk>/resume/", views.ResumeView.as_view(), name="api-resume"),
+    path("studies/<id:pk>/cancel/", views.CancelView.as_view(), name="api-cancel"),
     path(
         "studies/<id:pk>/recommendation/",
         recommendation_views.RecommendationView.as_view(),

@@ -7,7 +7,12 @@ from typing import Any
 from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_view,
+)
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,7 +23,11 @@ from advisor.api.parsers import JSONParser
 from advisor.api.results import ranking_of, results_document, run_documents
 from advisor.api.serializers.common import ErrorSerializer
 from advisor.api.serializers.rankings import RankingRowSerializer
-from advisor.api.serializers.requests import ExtendRequestSerializer, StudyRequestSerializer
+from advisor.api.serializers.requests import (
+    ExtendRequestSerializer,
+    PauseRequestSerializer,
+    StudyRequestSerializer,
+)
 from advisor.api.serializers.results import ResultsSerializer, RunSerializer
 from advisor.api.serializers.studies import (
     StudyPageSerializer,
@@ -29,7 +38,8 @@ from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
-from tuning.studies.lifecycle import create_study, extend_study
+from tuning.studies.lifecycle import cancel_study, create_study, extend_study
+from tuning.studies.pausing import pause_study, resume_study
 
 UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
 NOT_FOUND = OpenApiResponse(ErrorSerializer, description="There is no such study.")
@@ -134,31 +144,78 @@ class RunListView(APIView):
         return Response(run_documents(StudyResult(get_object_or_404(studies(), pk=pk))))
 
 
-class ExtendView(APIView):
+class _LifeCycleView(APIView):
+    """A word to a study; the answer is what it is afterwards."""
+
     parser_classes = [JSONParser]
 
-    @extend_schema(
-        operation_id="extend_study",
-        summary="Measure more blocks of a finished study and conclude it again",
-        request=ExtendRequestSerializer,
-        responses={
-            200: StudyStateSerializer,
-            400: OpenApiResponse(
-                ErrorSerializer, description="`invalid_request`, `not_finished`, `nothing_left`."
-            ),
-            401: UNAUTHORISED,
-            404: NOT_FOUND,
-        },
-    )
     def post(self, request: Request, pk: int) -> Response:
         study = get_object_or_404(studies(), pk=pk)
-        body = ExtendRequestSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
         try:
-            extend_study(study, body.validated_data["blocks"])
+            self.tell(study, request)
         except TuningError as error:
             raise refusal(error) from error
         return Response(_state(pk))
+
+    def tell(self, study: Study, request: Request) -> None:
+        raise NotImplementedError
+
+
+def _told(operation: str, summary: str, codes: str, body: Any = None) -> Any:
+    responses = {
+        200: StudyStateSerializer,
+        400: OpenApiResponse(ErrorSerializer, description=codes),
+        401: UNAUTHORISED,
+        404: NOT_FOUND,
+    }
+    return extend_schema_view(
+        post=extend_schema(
+            operation_id=operation, summary=summary, request=body, responses=responses
+        )
+    )
+
+
+@_told(
+    "extend_study",
+    "Measure more blocks of a finished study and conclude it again",
+    "`invalid_request`, `not_finished`, `nothing_left`.",
+    ExtendRequestSerializer,
+)
+class ExtendView(_LifeCycleView):
+    def tell(self, study: Study, request: Request) -> None:
+        body = ExtendRequestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        extend_study(study, body.validated_data["blocks"])
+
+
+@_told(
+    "pause_study",
+    "Begin nothing more of it after the run at hand; the host goes on with its next study",
+    "`invalid_request`, `already_paused`, `already_ended`, `being_cancelled`.",
+    PauseRequestSerializer,
+)
+class PauseView(_LifeCycleView):
+    def tell(self, study: Study, request: Request) -> None:
+        body = PauseRequestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        by = request.user.get_username()
+        pause_study(study, by=by, reason=body.validated_data["reason"])
+
+
+@_told(
+    "resume_study",
+    "Let a paused study go on, behind the one that is under way",
+    "`not_paused`, `already_ended`.",
+)
+class ResumeView(_LifeCycleView):
+    def tell(self, study: Study, request: Request) -> None:
+        resume_study(study)
+
+
+@_told("cancel_study", "End it within seconds; what was measured is kept", "`already_ended`.")
+class CancelView(_LifeCycleView):
+    def tell(self, study: Study, request: Request) -> None:
+        cancel_study(study)
 
 
 class NothingHereView(APIView):

@@ -20,6 +20,8 @@ urlpatterns = [
     path("studies/<id:pk>/live/", studies.study_live, name="study-live"),
     path("studies/<id:pk>/charts.json", studies.study_charts, name="study-charts"),
     path("studies/<id:pk>/cancel/", studies.study_cancel, name="study-cancel"),
+    path("studies/<id:pk>/pause/", studies.study_pause, name="study-pause"),
+    path("studies/<id:pk>/resume/", studies.study_resume, name="study-resume"),
     path("studies/<id:pk>/extend/", studies.study_extend, name="study-extend"),
     path(
         "studies/<id:pk>/recommendations/<id:recommendation>/my.cnf",

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from tuning.models import Study
+from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 
 POLL_SECONDS = 0.5
@@ -17,8 +18,13 @@ POLL_SECONDS = 0.5
 LOG_SECONDS = 15.0
 
 
-def follow(study: Study, console: Console, check: Callable[[], None]) -> Study:
-    """Show progress until the study ends; `check` is called at each look (watch the processes)."""
+def follow(
+    study: Study, console: Console, check: Callable[[], None], *, until_paused: bool = False
+) -> Study:
+    """Show progress until the study ends; `check` is called at each look (watch the processes).
+
+    A pause is told and waited for, or ends it too.
+    """
     with Progress(
         TextColumn("[bold]{task.description}"),
         BarColumn(),
@@ -29,6 +35,7 @@ def follow(study: Study, console: Console, check: Callable[[], None]) -> Study:
     ) as bar:
         task = bar.add_task("starting", total=1.0, eta="")
         logged = 0.0
+        was_paused = False
         while True:
             check()
             study.refresh_from_db()
@@ -36,7 +43,10 @@ def follow(study: Study, console: Console, check: Callable[[], None]) -> Study:
             bar.update(
                 task, completed=state.fraction, description=_lines(state), eta=_eta(study, state)
             )
-            if study.is_finished:
+            if study.is_paused != was_paused:
+                was_paused = study.is_paused
+                console.print(_told_pause(study), markup=False, soft_wrap=True)
+            if study.is_finished or (until_paused and was_paused):
                 return study
             if not console.is_terminal and time.monotonic() - logged > LOG_SECONDS:
                 where = f", on {state.device}" if state.device else ""
@@ -47,6 +57,17 @@ def follow(study: Study, console: Console, check: Callable[[], None]) -> Study:
                 )
                 logged = time.monotonic()
             time.sleep(POLL_SECONDS)
+
+
+def _told_pause(study: Study) -> str:
+    if study.is_finished:
+        return f"Study {study.pk} has ended."
+    if not study.is_paused:
+        return f"Study {study.pk} was resumed."
+    return (
+        f"Study {study.pk} is {pause_text(study)}. It goes on when it is resumed: on its page, "
+        f"through the API or with `manage.py study resume {study.pk}`."
+    )
 
 
 def _lines(state: StudyProgress) -> str:

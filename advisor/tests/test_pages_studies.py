@@ -256,7 +256,7 @@ def test_cancelling_asks_the_study_to_stop(
 def test_cancelling_what_has_ended_changes_nothing(admin_client: Client) -> None:
     study = factories.measured_study(blocks=1)
     answer = admin_client.post(reverse("study-cancel", args=[study.pk]), follow=True)
-    assert "had already ended" in answer.content.decode()
+    assert "Nothing was cancelled: the study has ended." in answer.content.decode()
     study.refresh_from_db()
     assert study.state == StudyState.FINISHED
 

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
+
+from django.db.models import Exists, OuterRef, Q
 
 from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
+from tuning.models import Study
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.preparation import PreparationKind
 
-KINDS: tuple[JobKind[Any], ...] = (PreparationKind(), RunKind(cutting=cut_rule_of), ProbeKind())
+
+class StudyRunKind(RunKind):
+    """Runs of studies: also with a message already sent, none begins while its study is paused."""
+
+    waiting: ClassVar[Q] = RunKind.waiting & ~Q(
+        Exists(Study.objects.filter(slots__run=OuterRef("pk"), paused_at__isnull=False))
+    )
+
+
+KINDS: tuple[JobKind[Any], ...] = (
+    PreparationKind(),
+    StudyRunKind(cutting=cut_rule_of),
+    ProbeKind(),
+)

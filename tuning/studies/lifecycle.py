@@ -137,6 +137,7 @@ def extend_study(study: Study, blocks: int) -> None:
             extended_by=blocks,
             extended_after=study.slots.aggregate(last=Max("order"))["last"] or 0,
             conclusions=F("conclusions") + 1,
+            resumed_at=timezone.now(),
         )
         if not again:
             raise TuningError("not_finished", "only a finished study can be extended")
@@ -150,10 +151,15 @@ def extend_study(study: Study, blocks: int) -> None:
 
 
 def cancel_study(study: Study) -> None:
-    """Ask the study to end: what runs now stops within seconds, what is queued never starts."""
-    Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
-        stop_request=heartbeat.CANCELLED
+    """Ask the study to end: what runs now stops within seconds, what is queued never starts.
+
+    Raises TuningError, already_ended.
+    """
+    is_active = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
+        stop_request=heartbeat.CANCELLED, paused_at=None
     )
+    if not is_active:
+        raise TuningError("already_ended", "the study has ended")
     # The queued ones first: what is claimed a moment before is running when we come to those.
     Run.objects.filter(slot__study=study, state=RunState.QUEUED).update(
         state=RunState.CANCELLED, finished_at=timezone.now(), reason="cancelled by the user"

@@ -31,7 +31,7 @@ class PreparationKind(JobKind[Study]):
 
     name = "preparation"
     task = "tuning.prepare"
-    waiting: ClassVar[Q] = Q(state=StudyState.PREPARING, claimed_by="")
+    waiting: ClassVar[Q] = Q(state=StudyState.PREPARING, claimed_by="", paused_at=None)
     running: ClassVar[Q] = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
     ours: ClassVar[Q] = running
 

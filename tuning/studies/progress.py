@@ -9,6 +9,7 @@ from django.utils import timezone
 from benchmarks.models import RunState
 from tuning.models import BULKY_OF_A_RUN, Slot, SlotPurpose, Study, StudyState
 from tuning.studies.forecast import expected_s, forecast
+from tuning.studies.pausing import is_under_way, pause_text
 
 # Loading counts as this share of the bar until the first runs are done.
 LOADING_SHARE = 0.15
@@ -51,6 +52,16 @@ def study_progress(study: Study) -> StudyProgress:
             runs_done=len(done),
             runs_total=len(slots),
         )
+    progress = _unfinished(study, slots, done)
+    if not study.is_paused:
+        return progress
+    text = pause_text(study)
+    if is_under_way(study):
+        text = f"{progress.text}; {text}"
+    return replace(progress, text=text, eta_s=None)
+
+
+def _unfinished(study: Study, slots: list[Slot], done: list[Slot]) -> StudyProgress:
     ahead = forecast(study, slots)
     counted = StudyProgress(
         fraction=0.0,

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from celery import current_app
 from django.db import Error, transaction
+from django.db.models import Case, Exists, OuterRef, Q, When
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -34,7 +36,9 @@ PROBE = ProbeKind.task
 
 @dataclass(frozen=True)
 class _Turn:
-    """What came of a look at a study: whether it has ended, and the job to wake its host for."""
+    """What came of a look at a study: whether it has ended or is paused, and the job to wake its
+    host for.
+    """
 
     ended: bool = False
     task: str = ""
@@ -42,12 +46,12 @@ class _Turn:
 
 
 def advance_host(host_id: int) -> None:
-    """Take the next step of the host's oldest unfinished study; the others wait their turn.
+    """Take the next step of the host's next study; the others wait their turn.
 
     A probe goes before a study that has not begun, and waits for one that has: what it does to a
     device's caches would be seen in the next run.
     """
-    while study := _oldest_active(host_id):
+    while study := _next_study(host_id):
         if study.state == StudyState.QUEUED and _send_probe(host_id):
             return
         turn = _take_turn(study)
@@ -70,11 +74,29 @@ def _send_probe(host_id: int) -> bool:
     return True
 
 
-def _oldest_active(host_id: int) -> Study | None:
+def _next_study(host_id: int) -> Study | None:
+    """The one under way, else the oldest that waits. A paused one only until what it has under
+    way is done. One that was resumed or extended goes on behind those that are under way, so that
+    no block of theirs is torn apart. What was cancelled is closed first of all.
+    """
+    running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
+    is_loading = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
     return (
         Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
+        .filter(Q(paused_at=None) | is_loading | Exists(running))
         .select_related("host")
-        .order_by("id")
+        .order_by(
+            Case(
+                When(stop_request=heartbeat.CANCELLED, then=0),
+                When(state=StudyState.QUEUED, then=2),
+                default=1,
+            ),
+            Case(
+                When(state=StudyState.QUEUED, then="created_at"),
+                default=Coalesce("resumed_at", "started_at", "created_at"),
+            ),
+            "id",
+        )
         .first()
     )
 
@@ -105,6 +127,8 @@ def _decide(study: Study) -> _Turn:
         return _Turn()
     if study.stop_request == heartbeat.CANCELLED:
         return _Turn(end_study(study, StudyState.CANCELLED, "cancelled", "cancelled by the user"))
+    if study.is_paused:
+        return _Turn(ended=True)
     if study.state == StudyState.QUEUED:
         Study.objects.filter(pk=study.pk).update(
             state=StudyState.PREPARING, started_at=timezone.now()

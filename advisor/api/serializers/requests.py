@@ -26,6 +26,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import LONGEST_NAME
 from tuning.configs.files.cnf import MOST_CONFIG_BYTES
 from tuning.export import ExportRequest
+from tuning.studies.pausing import MAX_PAUSE_REASON
 from tuning.studies.request import LARGEST, MOST_MINUTES, StudyRequest
 
 
@@ -134,6 +135,14 @@ class ExtendRequestSerializer(StrictSerializer):
     """Asks for more blocks of a study that has ended."""
 
     blocks = serializers.IntegerField(min_value=1, max_value=LARGEST["blocks"])
+
+
+class PauseRequestSerializer(StrictSerializer):
+    """Asks for a pause of a study that has not ended."""
+
+    reason = serializers.CharField(
+        max_length=MAX_PAUSE_REASON, required=False, default="", allow_blank=True
+    )
 
 
 class CheckRequestSerializer(StrictSerializer):

@@ -27,11 +27,24 @@ class WorkloadSerializer(serializers.Serializer[Any]):
     measure_s = serializers.IntegerField()
 
 
+class PauseSerializer(serializers.Serializer[Any]):
+    since = TimeField(source="paused_at")
+    by = serializers.CharField(source="paused_by", help_text="Empty: not known.")
+    reason = serializers.CharField(source="pause_reason", help_text="Empty: none was given.")
+
+    def get_attribute(self, instance: Study) -> Study | None:
+        return instance if instance.is_paused else None
+
+
 class StudySerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     name = serializers.CharField()
     template = serializers.CharField()
     state = serializers.ChoiceField(choices=StudyState.values)
+    paused = PauseSerializer(
+        allow_null=True,
+        help_text="Null: it is not. What was under way when it was paused ends first.",
+    )
     reason_code = serializers.CharField(help_text="Why it failed, for programs; else empty.")
     reason = serializers.CharField(help_text="Why it failed, for people; else empty.")
     host = serializers.CharField(source="host.name")

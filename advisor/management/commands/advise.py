@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from argparse import ArgumentTypeError
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -221,7 +222,8 @@ def _run(options: dict[str, Any], console: Console) -> Study:
     finally:
         if not study.is_finished:
             # Interrupted or failed on the way: nothing of it may start again later by itself.
-            cancel_study(study)
+            with suppress(TuningError):  # it may have ended this moment
+                cancel_study(study)
     if study.state != StudyState.FINISHED:
         tail = f"\n{study.log_tail}" if study.log_tail else ""
         raise StudyFailed(study.reason_code or study.state, f"{study.reason}{tail}")

@@ -51,13 +51,14 @@ def _serve(console: Console, processes: Supervisor) -> None:
     if not Study.objects.exists():
         console.print("There is no study yet: starting the study template 'quick'.")
         create_study(StudyRequest())
-    shown: set[int] = set()
     while True:
         processes.check()
-        study = Study.objects.filter(state__in=ACTIVE_STUDY_STATES).order_by("id").first()
-        if study is not None and study.pk not in shown:
-            shown.add(study.pk)
-            _show(follow(study, console, processes.check), console, url)
+        waiting = Study.objects.filter(state__in=ACTIVE_STUDY_STATES, paused_at=None)
+        study = waiting.order_by("id").first()
+        if study is not None:
+            follow(study, console, processes.check, until_paused=True)
+            if study.is_finished:
+                _show(study, console, url)
         time.sleep(WATCH_SECONDS)
 
 

@@ -126,7 +126,7 @@ def waits_for(probe: Probe) -> dict[str, Any]:
     """
     host = probe.device.host_id
     study = (
-        Study.objects.filter(host=host, state__in=ACTIVE_STUDY_STATES)
+        Study.objects.filter(host=host, state__in=ACTIVE_STUDY_STATES, paused_at=None)
         .exclude(state=StudyState.QUEUED)
         .first()
     )

@@ -16,10 +16,11 @@ from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.extend import ExtendForm
 from advisor.pages.study.findings import findings_view
 from benchmarks.models import ACTIVE_RUN_STATES, RunState
-from tuning.models import Slot, Study, StudyState
+from tuning.models import Slot, Study
 from tuning.results.evidence import traits_of
 from tuning.results.history import read_log_tails
 from tuning.results.study_result import StudyResult
+from tuning.studies.pausing import is_under_way, pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 
 # A figure or a bound: no reason to show a log.
@@ -47,6 +48,8 @@ def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
         "places": result_places(study),
         "choice": choice,
         "took_s": _took_s(study),
+        "pause": pause_text(study),
+        "is_under_way": not study.is_finished and is_under_way(study),
         "announcement": _announcement(study, progress),
     }
 
@@ -88,7 +91,8 @@ def results_stamp(study: Study) -> str:
         newest=Max("run_id"),
         ended=Count("pk", filter=~Q(run__state__in=ACTIVE_RUN_STATES)),
     )
-    return f"{study.state}.{runs['newest']}.{runs['ended']}.{study.recommendations.count()}"
+    state = "paused" if study.is_paused else study.state
+    return f"{state}.{runs['newest']}.{runs['ended']}.{study.recommendations.count()}"
 
 
 def result_places(study: Study) -> int:
@@ -108,7 +112,7 @@ def _took_s(study: Study) -> float | None:
 
 
 def _announcement(study: Study, progress: StudyProgress) -> str:
-    label = StudyState(study.state).label
+    label = study.shown_state
     if study.is_finished:
         return f"Study {label.lower()}."
     if not progress.candidate:

@@ -25,6 +25,7 @@ from tuning.errors import TuningError
 from tuning.models import Recommendation, Study
 from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import cancel_study, extend_study
+from tuning.studies.pausing import pause_study, resume_study
 
 STUDIES_PER_PAGE = 25
 
@@ -124,9 +125,37 @@ def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     study = get_object_or_404(Study, pk=pk)
-    if study.is_finished:
-        messages.warning(request, "This study had already ended; nothing was cancelled.")
-    else:
+    try:
         cancel_study(study)
+    except TuningError as error:
+        messages.warning(request, f"Nothing was cancelled: {error}.")
+    else:
         messages.info(request, "Cancelling: the run at hand stops within seconds.")
+    return redirect("study-detail", pk=pk)
+
+
+@require_POST
+def study_pause(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(Study, pk=pk)
+    try:
+        by = request.user.get_username()
+        pause_study(study, by=by, reason=request.POST.get("reason", "").strip())
+    except TuningError as error:
+        messages.warning(request, f"Nothing was paused: {error}.")
+    else:
+        messages.info(
+            request, "Paused: what is under way is brought to its end, and nothing more begins."
+        )
+    return redirect("study-detail", pk=pk)
+
+
+@require_POST
+def study_resume(request: HttpRequest, pk: int) -> HttpResponse:
+    study = get_object_or_404(Study, pk=pk)
+    try:
+        resume_study(study)
+    except TuningError as error:
+        messages.warning(request, f"Nothing was resumed: {error}.")
+    else:
+        messages.info(request, "Resumed: it goes on when its host has nothing else under way.")
     return redirect("study-detail", pk=pk)

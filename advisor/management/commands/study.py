@@ -1,0 +1,64 @@
+"""`manage.py study`: pause, resume, cancel or extend a study, with or without the web server."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandParser
+
+from tuning.errors import TuningError
+from tuning.models import Study
+from tuning.studies.lifecycle import cancel_study, extend_study
+from tuning.studies.pausing import MAX_PAUSE_REASON, pause_study, resume_study
+from tuning.studies.request import BadRequest
+
+
+class Command(BaseCommand):
+    help = "Pause, resume, cancel or extend a study. Ends with 1 where that cannot be done."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        pause = actions.add_parser("pause", help="begin nothing more of it after the run at hand")
+        pause.add_argument("--reason", default="", help="why, shown to whoever looks at the study")
+        actions.add_parser("resume", help="let it go on")
+        actions.add_parser("cancel", help="end it within seconds; what was measured is kept")
+        extend = actions.add_parser("extend", help="measure more blocks of a finished study")
+        extend.add_argument("--blocks", type=int, required=True, metavar="N")
+        for action in actions.choices.values():
+            action.add_argument("id", type=int, metavar="ID", help="the study's number")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        pk = options["id"]
+        try:
+            call_command("migrate", verbosity=0)
+            study = Study.objects.filter(pk=pk).first()
+            if study is None:
+                raise TuningError("not_found", f"there is no study {pk}")
+            self.stdout.write(f"Study {pk} {_tell(study, options)}.")
+        except TuningError as error:
+            self.stderr.write(f"{error.code}: {error}")
+            sys.exit(2 if isinstance(error, BadRequest) else 1)
+
+
+def _tell(study: Study, options: dict[str, Any]) -> str:
+    """Do it; what has become of the study, in words."""
+    match options["action"]:
+        case "pause":
+            if len(options["reason"]) > MAX_PAUSE_REASON:
+                raise BadRequest(f"--reason has more than {MAX_PAUSE_REASON} characters")
+            by = f"{getpass.getuser()} on the command line"
+            pause_study(study, by=by, reason=options["reason"])
+            return "is paused; what is under way is brought to its end"
+        case "resume":
+            resume_study(study)
+            return "goes on when its host has nothing else under way"
+        case "cancel":
+            cancel_study(study)
+            return "is being cancelled; what was measured is kept"
+        case _:
+            extend_study(study, options["blocks"])
+            return f"measures up to {options['blocks']} more blocks, then it is concluded again"

@@ -1,0 +1,259 @@
+"""Pause, resume, cancel and extend: on the page, through the API and on the command line."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from rich.console import Console
+
+from advisor.management.commands import serve
+from advisor.terminal import follow as terminal
+from advisor.tests import factories
+from advisor.tests.test_pages_studies import running_study
+from benchmarks.models import RunState
+from tuning.models import Study, StudyState
+from tuning.studies.pausing import pause_study, resume_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whatever Redis this machine runs hears nothing of a test's study.
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+
+
+def again(study: Study) -> Study:
+    return Study.objects.get(pk=study.pk)
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+def page_of(client: Client, study: Study) -> str:
+    return client.get(reverse("study-detail", args=[study.pk])).content.decode()
+
+
+def test_a_running_study_is_paused_and_resumed_on_its_page(admin_client: Client) -> None:
+    study = running_study()
+    text = page_of(admin_client, study)
+    assert "Pause study" in text
+    assert "Resume study" not in text
+    address = reverse("study-pause", args=[study.pk])
+    answer = admin_client.post(address, {"reason": "<b>backup</b>"}, follow=True)
+    text = answer.content.decode()
+    assert "what is under way is brought to its end" in text
+    assert "Paused since" in text
+    assert "by admin: &lt;b&gt;backup&lt;/b&gt;. What is under way is brought to its end." in text
+    assert "Resume study" in text
+    assert "Pause study" not in text
+    assert "Cancel study" in text
+    assert ">Paused</span>" in admin_client.get(reverse("study-list")).content.decode()
+    answer = admin_client.post(reverse("study-resume", args=[study.pk]), follow=True)
+    text = answer.content.decode()
+    assert "it goes on when its host has nothing else under way" in text
+    assert "Pause study" in text
+    assert not again(study).is_paused
+
+
+def test_the_live_part_brings_the_other_button_with_it(admin_client: Client) -> None:
+    study = running_study()
+    seen = admin_client.get(reverse("study-detail", args=[study.pk])).context["stamp"]
+    pause_study(study, by="ann")
+    live = reverse("study-live", args=[study.pk])
+    text = admin_client.get(live, {"seen": seen}).content.decode()
+    assert "Resume study" in text
+    assert "Waits to be resumed" in text
+
+
+def test_the_page_says_what_it_could_not_do(admin_client: Client) -> None:
+    study = factories.measured_study(blocks=1)
+    for name, done in (("study-pause", "paused"), ("study-resume", "resumed")):
+        answer = admin_client.post(reverse(name, args=[study.pk]), follow=True)
+        assert f"Nothing was {done}: the study has ended." in answer.content.decode()
+        assert admin_client.get(reverse(name, args=[study.pk])).status_code == 405
+    assert "Pause study" not in page_of(admin_client, study)
+
+
+@pytest.mark.parametrize("name", ["study-pause", "study-resume"])
+def test_nobody_pauses_without_an_account_or_a_token_of_the_form(name: str) -> None:
+    study = running_study()
+    address = reverse(name, args=[study.pk])
+    assert Client().post(address).status_code == 302
+    client = Client(enforce_csrf_checks=True)
+
+    client.force_login(User.objects.create_user("eve"))
+    assert client.post(address).status_code == 403
+    assert not again(study).is_paused
+
+
+# --- the API -------------------------------------------------------------------------------------
+
+
+def post(client: Client, study: Study, action: str, body: Any = None) -> tuple[int, Any]:
+    answer = client.post(
+        f"/api/v1/studies/{study.pk}/{action}/",
+        json.dumps(body or {}),
+        content_type="application/json",
+    )
+    return answer.status_code, answer.json()
+
+
+def test_the_api_pauses_resumes_and_cancels(admin_client: Client) -> None:
+    study = running_study()
+    status, answer = post(admin_client, study, "pause", {"reason": "the backup runs"})
+    assert (status, answer["state"]) == (200, "running")
+    assert answer["paused"]["by"] == "admin"
+    assert answer["paused"]["reason"] == "the backup runs"
+    assert datetime.fromisoformat(answer["paused"]["since"]) <= timezone.now()
+    assert "; paused since " in answer["progress"]["text"]
+    assert answer["progress"]["eta_s"] is None
+    status, answer = post(admin_client, study, "pause")
+    assert (status, answer["error"]["code"]) == (400, "already_paused")
+    status, answer = post(admin_client, study, "resume")
+    assert (status, answer["paused"]) == (200, None)
+    status, answer = post(admin_client, study, "resume")
+    assert (status, answer["error"]["code"]) == (400, "not_paused")
+    status, answer = post(admin_client, study, "cancel")
+    assert status == 200
+    assert not study.slots.filter(run__state=RunState.QUEUED).exists()
+
+
+def test_the_api_refuses_what_makes_no_sense(admin_client: Client) -> None:
+    study = factories.measured_study(blocks=1)
+    for action in ("pause", "resume", "cancel"):
+        status, answer = post(admin_client, study, action)
+        assert (status, answer["error"]["code"]) == (400, "already_ended")
+    for body in ({"reason": "x" * 201}, {"why": "x"}, {"reason": None}):
+        status, answer = post(admin_client, study, "pause", body)
+        assert (status, answer["error"]["code"]) == (400, "invalid_request")
+    assert admin_client.post("/api/v1/studies/999/pause/").status_code == 404
+    assert Client().post(f"/api/v1/studies/{study.pk}/pause/").status_code == 401
+
+
+# --- the command line ----------------------------------------------------------------------------
+
+
+def command(*arguments: object) -> str:
+    out = StringIO()
+    call_command("study", *map(str, arguments), stdout=out)
+    return out.getvalue()
+
+
+def failed(*arguments: object) -> tuple[int, str]:
+    errors = StringIO()
+    with pytest.raises(SystemExit) as end:
+        call_command("study", *map(str, arguments), stdout=StringIO(), stderr=errors)
+    assert isinstance(end.value.code, int)
+    return end.value.code, errors.getvalue().strip()
+
+
+def test_the_command_pauses_resumes_and_cancels() -> None:
+    study = running_study()
+    assert command("pause", study.pk, "--reason", "the backup runs").startswith(
+        f"Study {study.pk} is paused"
+    )
+    found = again(study)
+    assert (found.is_paused, found.pause_reason) == (True, "the backup runs")
+    assert found.paused_by.endswith(" on the command line")
+    assert "goes on" in command("resume", study.pk)
+    assert not again(study).is_paused
+    assert "is being cancelled" in command("cancel", study.pk)
+    assert again(study).stop_request == "cancelled"
+
+
+def test_the_command_extends() -> None:
+    study = factories.raced_study()
+    assert "up to 3 more blocks" in command("extend", study.pk, "--blocks", 3)
+    found = again(study)
+    assert (found.state, found.extended_by) == (StudyState.RUNNING, 3)
+
+
+def test_the_command_fails_with_one_line() -> None:
+    study = running_study()
+    assert failed("pause", 999) == (1, "not_found: there is no study 999")
+    assert failed("resume", study.pk) == (1, "not_paused: the study is not paused")
+    assert failed("extend", study.pk, "--blocks", 1)[0] == 1
+    code, line = failed("extend", study.pk, "--blocks", 0)
+    assert (code, line) == (2, "bad_request: blocks must be between 1 and 1000")
+    assert failed("pause", study.pk, "--reason", "x" * 201)[0] == 2
+    for wrong in (["extend", "1"], ["stop", "1"], ["pause"], ["pause", "one"]):
+        with pytest.raises(CommandError):
+            command(*wrong)
+
+
+# --- those who follow a study --------------------------------------------------------------------
+
+
+def test_who_follows_a_study_is_told_of_its_pause_and_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(terminal, "POLL_SECONDS", 0.0)
+    study = running_study()
+    shown = StringIO()
+    steps = iter([None, lambda: pause_study(again(study), by="ann", reason="backup"), None,
+                  lambda: resume_study(again(study)), None, "end"])  # fmt: skip
+
+    def check() -> None:
+        step = next(steps)
+        if callable(step):
+            step()
+        elif step == "end":
+            Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
+
+    terminal.follow(study, Console(file=shown, width=300), check)
+    lines = shown.getvalue().splitlines()
+    told = [line for line in lines if line.startswith("Study ")]
+    assert len(told) == 2
+    assert f"Study {study.pk} is paused since " in told[0]
+    assert (
+        f"by ann: backup. It goes on when it is resumed: on its page, through the API or with "
+        f"`manage.py study resume {study.pk}`." in told[0]
+    )
+    assert told[1] == f"Study {study.pk} was resumed."
+
+
+def test_serve_goes_on_to_the_next_study_when_one_is_paused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And comes back to it."""
+    first = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
+    second = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
+    followed: list[int] = []
+
+    class Enough(Exception):
+        pass
+
+    def follow(study: Study, *_: Any, until_paused: bool) -> Study:
+        assert until_paused
+        followed.append(study.pk)
+        if len(followed) == 1:
+            pause_study(study)
+        elif study.pk == second.pk:
+            Study.objects.filter(pk=study.pk).update(state=StudyState.CANCELLED)
+            resume_study(again(first))
+            study.refresh_from_db()
+        else:
+            raise Enough
+        return study
+
+    class Processes:
+        def check(self) -> None: ...
+
+    monkeypatch.setattr(serve, "follow", follow)
+    monkeypatch.setattr(serve, "WATCH_SECONDS", 0.0)
+    shown = StringIO()
+    with pytest.raises(Enough):
+        serve._serve(Console(file=shown, width=200), Processes())  # type: ignore[arg-type]
+    assert followed == [first.pk, second.pk, first.pk]
+    assert shown.getvalue().count("ended without a ranking") == 1

@@ -1,0 +1,81 @@
+"""Pauses studies and resumes them.
+
+A pause is no state of its own: a study is paused in the state that it is in, keeps all that it
+has and goes on from there. What is under way when it is paused is brought to its end first, be it
+a run or the loading of a dataset; then the host goes on with its next study.
+"""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from benchmarks.jobs import heartbeat
+from benchmarks.models import Run, RunState
+from tuning.errors import TuningError
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.studies.scheduler import advance_host
+
+# As the columns hold.
+MAX_PAUSE_REASON = 200
+MAX_PAUSED_BY = 150
+
+
+def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
+    """Begin nothing more of the study until it is resumed. `by` is who says so, `reason` why.
+
+    Raises TuningError: already_paused, already_ended, being_cancelled.
+    """
+    there = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at=None)
+    is_new = there.exclude(stop_request=heartbeat.CANCELLED).update(
+        paused_at=timezone.now(),
+        paused_by=by[:MAX_PAUSED_BY],
+        pause_reason=reason[:MAX_PAUSE_REASON],
+    )
+    study.refresh_from_db()
+    if not is_new:
+        if study.is_paused:
+            raise TuningError("already_paused", "the study is paused already")
+        raise _ended(study)
+    advance_host(study.host_id)
+
+
+def resume_study(study: Study) -> None:
+    """Let a paused study go on: at once, or when the study that is under way has ended.
+
+    Raises TuningError: not_paused, already_ended.
+    """
+    there = Study.objects.filter(
+        pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at__isnull=False
+    )
+    was_paused = there.update(
+        paused_at=None, paused_by="", pause_reason="", resumed_at=timezone.now()
+    )
+    study.refresh_from_db()
+    if not was_paused:
+        if study.is_finished:
+            raise _ended(study)
+        raise TuningError("not_paused", "the study is not paused")
+    advance_host(study.host_id)
+
+
+def is_under_way(study: Study) -> bool:
+    """Whether something of the study is being done right now, which a pause waits for."""
+    if study.state == StudyState.PREPARING:
+        return bool(study.claimed_by)
+    return Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists()
+
+
+def pause_text(study: Study) -> str:
+    """Since when a study is paused, by whom and why; in one line without a full stop."""
+    if study.paused_at is None:
+        return ""
+    since = timezone.localtime(study.paused_at)
+    by = f" by {study.paused_by}" if study.paused_by else ""
+    why = f": {study.pause_reason}" if study.pause_reason else ""
+    return f"paused since {since:%Y-%m-%d %H:%M %Z}{by}{why}"
+
+
+def _ended(study: Study) -> TuningError:
+    if study.is_finished:
+        return TuningError("already_ended", "the study has ended")
+    return TuningError("being_cancelled", "the study is being cancelled")
