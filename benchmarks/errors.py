@@ -5,10 +5,14 @@ Anything that is not a `BenchmarkError` is a bug and is reported as one.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from benchmarks.outcomes import Outcome
+
+#: What the system says when a disk or a quota is full.
+NO_SPACE_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
 
 
 class BenchmarkError(Exception):

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.datasets.golden import Dataset
-from benchmarks.datasets.places import FULL
 from benchmarks.datasets.progress import never
 from benchmarks.datasets.statements import cancelled
-from benchmarks.errors import RunFailed
+from benchmarks.errors import NO_SPACE_ERRNOS, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.storage.identify import human_bytes
 
@@ -85,7 +84,7 @@ def clone(
     except BaseException as error:
         for made in places:
             shutil.rmtree(made, ignore_errors=True)
-        if isinstance(error, OSError) and error.errno in FULL:
+        if isinstance(error, OSError) and error.errno in NO_SPACE_ERRNOS:
             free = human_bytes(shutil.disk_usage(place.parent).free)
             raise RunFailed(
                 Outcome.DISK_FULL,

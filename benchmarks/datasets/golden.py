@@ -19,7 +19,6 @@ from typing import Any
 
 from benchmarks.datasets import rules
 from benchmarks.datasets.fill import fill
-from benchmarks.datasets.places import FULL as FULL  # runs fail of the same
 from benchmarks.datasets.places import (
     LOADING,
     directory_bytes,
@@ -30,11 +29,10 @@ from benchmarks.datasets.places import (
     remove,
     sweep,
     sync_directory,
+    write_durably,
 )
-from benchmarks.datasets.places import WAITING as WAITING  # a phase of its progress
-from benchmarks.datasets.places import write_durably as _write_durably
 from benchmarks.datasets.progress import LoadProgress, ProgressCallback, ignore, never
-from benchmarks.errors import LoadFailed, RunFailed
+from benchmarks.errors import NO_SPACE_ERRNOS, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.registry import reap
@@ -196,12 +194,12 @@ def _load(
             "phase_seconds": {name: round(value, 3) for name, value in report.seconds.items()},
             "rows": dict(report.rows),
         }
-        _write_durably(loading / READY, json.dumps(ready, indent=2) + "\n")
+        write_durably(loading / READY, json.dumps(ready, indent=2) + "\n")
         loading.rename(place)
         sync_directory(place.parent)
         return _dataset(place, ready)
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in NO_SPACE_ERRNOS:
             raise LoadFailed(f"{place.parent}: {error}") from error
         raise RunFailed(Outcome.DISK_FULL, f"{place.parent}: {error.strerror}") from error
     finally:

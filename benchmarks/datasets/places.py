@@ -8,7 +8,6 @@ that key is dead.
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import os
 import secrets
@@ -22,7 +21,6 @@ from benchmarks.datasets.statements import POLL_S, cancelled
 from benchmarks.errors import DeviceUnusable
 from benchmarks.storage.identify import check_usable
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
 LOADING = ".loading-"
 REMOVING = ".removing-"
 WAITING = "waiting for another load of this dataset"

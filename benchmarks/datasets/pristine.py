@@ -15,7 +15,6 @@ from pathlib import Path
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, PAGE_SIZES
 from benchmarks.datasets.options import page_size_options
 from benchmarks.datasets.places import (
-    FULL,
     LOADING,
     locked,
     make_folder,
@@ -26,7 +25,7 @@ from benchmarks.datasets.places import (
     write_durably,
 )
 from benchmarks.datasets.progress import ignore, never
-from benchmarks.errors import DeviceUnusable, RunFailed
+from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
@@ -94,7 +93,7 @@ def _make(binary: ServerBinary, place: Path, page_size: int) -> None:
         making.rename(place)
         sync_directory(place.parent)
     except OSError as error:
-        if error.errno in FULL:
+        if error.errno in NO_SPACE_ERRNOS:
             raise RunFailed(Outcome.DISK_FULL, f"{place.parent}: {error.strerror}") from error
         raise DeviceUnusable(f"{place.parent}: {error}") from error
     finally:

@@ -18,12 +18,8 @@ from benchmarks.emulation.shipped import RealFigures, shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, about
 from benchmarks.models import Device, Host, Probe, ProbeState
 from benchmarks.servers.privileges import check_reachable, give, server_user
-from benchmarks.storage.identify import (
-    DeviceIdentity,
-    check_in_place,
-    check_usable,
-    identify_device,
-)
+from benchmarks.storage.identify import check_in_place, check_usable, identify_device
+from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 
 #: The profile that holds nothing back: the device as it is, perhaps with less memory.

@@ -19,8 +19,7 @@ from django.db import (
 )
 from django.db.models import Case, CharField, F, Q, Value, When
 
-from benchmarks.datasets.golden import FULL
-from benchmarks.errors import BenchmarkError, RunFailed
+from benchmarks.errors import NO_SPACE_ERRNOS, BenchmarkError, RunFailed
 from benchmarks.jobs.claims import claimant, measuring_alone
 from benchmarks.jobs.heartbeat import (
     CANCELLED,
@@ -135,7 +134,7 @@ def _ending(kind: JobKind[RowT], job: Job[RowT], pulse: Heartbeat) -> Ending | N
     except AWAY as error:
         return kind.lost(job.row, f"the advisor's database was away: {error}")
     except OSError as error:
-        outcome = Outcome.DISK_FULL if error.errno in FULL else Outcome.SETUP_FAILED
+        outcome = Outcome.DISK_FULL if error.errno in NO_SPACE_ERRNOS else Outcome.SETUP_FAILED
         failure = Failure(outcome, outcome.value, str(error))
     except Exception as bug:
         logger.exception("%s %s: internal error", kind.name, job.row.pk)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.storage.identify import DeviceIdentity
+from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.tunables import host_tunables
 

@@ -62,14 +62,6 @@ class Comparison:
     lost_share: float
 
 
-def expected_capacity(level: RaidLevel, disks: int, one: float) -> float:
-    """Capacity of the array, in the unit of `one`, a single disk's.
-
-    RAID 0, 1, 10, 5, 6 (beside Figures 1 to 5): N, 1, N / 2, N - 1, N - 2 times one disk.
-    """
-    return one * _data_disks(level, disks)
-
-
 def expected_read(level: RaidLevel, disks: int, one: float) -> float:
     """Read performance of the array, in the unit of `one`, a single disk's.
 

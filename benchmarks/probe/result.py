@@ -45,11 +45,6 @@ class LatencySplit:
     def total_us(self) -> float:
         return self.user_us + self.kernel_us + (self.queue_us or 0.0) + self.device_us
 
-    @property
-    def software_share(self) -> float:
-        """0..1 of the time that is not the device's; without `queue_us` a lower bound."""
-        return 1.0 - self.device_us / self.total_us if self.total_us else 0.0
-
 
 @dataclass(frozen=True)
 class JobResult:

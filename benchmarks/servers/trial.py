@@ -8,7 +8,6 @@ everything of it is gone afterwards.
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import os
 import re
@@ -21,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.errors import RunFailed
+from benchmarks.errors import NO_SPACE_ERRNOS, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -43,7 +42,6 @@ _SPARE_BYTES = 64 * 1024**2
 _SLOWEST_REDO = 50 * 1024**2  # bytes a second at which a redo log may be written out
 _POLL_S = 0.05
 _COPY_BYTES = 16 << 20
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _FULL_DISK = "no room for a trial start"
 _NAME = re.compile(r"trial-(\d+)-(\d+)-[0-9a-f]{8}")
 _WARNING = re.compile(r"\[Warning\]|\bWARNING:")
@@ -158,7 +156,7 @@ def _trial_dir(work_dir: Path) -> Iterator[Path]:
     try:
         yield folder
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in NO_SPACE_ERRNOS:
             raise
         raise RunFailed(Outcome.DISK_FULL, f"{work_dir}: {_FULL_DISK}") from error
     finally:
@@ -270,7 +268,7 @@ def _copy_file(source: Path, target: Path) -> None:
             while left and (done := os.copy_file_range(reading.fileno(), writing.fileno(), left)):
                 left -= done
         except OSError as error:
-            if error.errno in _FULL:
+            if error.errno in NO_SPACE_ERRNOS:
                 raise
             reading.seek(0)
             writing.seek(0)

@@ -9,23 +9,13 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.errors import DeviceUnusable
-from benchmarks.storage.backing import Member, unknown
+from benchmarks.storage.backing import unknown
 from benchmarks.storage.host import HostFiles
 from benchmarks.storage.identity import DeviceIdentity
-from benchmarks.storage.kinds import DeviceKind, Transport
+from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.storage.mounts import mount_of, read_mounts
 from benchmarks.storage.stack import Stack
-
-__all__ = [
-    "DeviceIdentity",
-    "DeviceKind",
-    "Member",
-    "Transport",
-    "check_usable",
-    "human_bytes",
-    "identify_device",
-]
 
 
 def identify_device(

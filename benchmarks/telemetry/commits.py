@@ -41,7 +41,6 @@ class CommitCounter:
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._readings: list[tuple[float, int]] = []
-        self._cpu_seconds = 0.0
         self._thread = threading.Thread(target=self._run, name="commits", daemon=True)
 
     def __enter__(self) -> Self:
@@ -56,11 +55,6 @@ class CommitCounter:
     ) -> None:
         self._stopping.set()
         self._thread.join()
-
-    @property
-    def cpu_seconds(self) -> float:
-        """CPU time that the thread itself has used."""
-        return self._cpu_seconds
 
     def per_second(self, begin: float, end: float = float("inf")) -> list[int]:
         """Commits in each whole second from `begin` on, both `time.monotonic()`.
@@ -87,7 +81,6 @@ class CommitCounter:
             # Also once more at the end, so that the last second is covered.
             last = self._stopping.is_set()
             self._read()
-            self._cpu_seconds = time.thread_time()
             if last:
                 break
             late = time.monotonic() - following

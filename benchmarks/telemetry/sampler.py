@@ -9,7 +9,7 @@ import time
 from types import TracebackType
 from typing import Protocol, Self
 
-from benchmarks.storage.identify import DeviceIdentity
+from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.telemetry.census import Census, CensusTaker, Counter
 from benchmarks.telemetry.series import Second, build_series
 from benchmarks.telemetry.snapshot import Probe, Snapshot
@@ -20,9 +20,6 @@ MEASURE_END = "measure_end"
 
 class Source(Protocol):
     """Where snapshots come from: a Probe."""
-
-    @property
-    def server_alive(self) -> bool: ...
 
     def read(self, *, marked: bool = False) -> Snapshot: ...
 
@@ -47,8 +44,6 @@ class Sampler:
         self._marks: dict[str, Snapshot] = {}
         self._origin = 0.0
         self._next_tick = 0.0
-        self._server_gone_at: float | None = None
-        self._cpu_seconds = 0.0
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
 
@@ -83,16 +78,6 @@ class Sampler:
     def period_s(self) -> float:
         """Seconds from one sample to the next when nothing holds the host up."""
         return self._period_s
-
-    @property
-    def server_gone_at(self) -> float | None:
-        """`time.monotonic()` of the first snapshot that found no server process, if any."""
-        return self._server_gone_at
-
-    @property
-    def cpu_seconds(self) -> float:
-        """CPU time that the sampling thread itself has used."""
-        return self._cpu_seconds
 
     def mark(self, name: str) -> Snapshot:
         """Take a snapshot now (with what is read at marks only), name it and start the seconds
@@ -151,8 +136,6 @@ class Sampler:
     def _take(self, *, marked: bool = False) -> Snapshot:
         snapshot = self._source.read(marked=marked)
         self._snapshots.append(snapshot)
-        if self._server_gone_at is None and not self._source.server_alive:
-            self._server_gone_at = snapshot.t
         return snapshot
 
     def _start_grid(self, at: Snapshot) -> None:
@@ -175,4 +158,3 @@ class Sampler:
         self._take()
         passed = math.floor((time.monotonic() - self._origin) / self._period_s)
         self._next_tick = self._origin + (passed + 1) * self._period_s
-        self._cpu_seconds = time.thread_time()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from benchmarks.storage.identify import DeviceIdentity
+from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.telemetry.cpu import cpu_frequency_hz
 from benchmarks.telemetry.host import HostCounters, read_host
 
@@ -96,11 +96,6 @@ class Probe:
             self._server = psutil.Process(server_pid)
         except psutil.NoSuchProcess:
             self._server = None
-
-    @property
-    def server_alive(self) -> bool:
-        """Whether the server was there at the last snapshot."""
-        return self._server is not None
 
     def read(self, *, marked: bool = False) -> Snapshot:
         """All counters now. Never fails because the server or a device has gone.

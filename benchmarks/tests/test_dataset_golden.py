@@ -18,6 +18,7 @@ import pytest
 from benchmarks.datasets import golden, rules
 from benchmarks.datasets.golden import Dataset, dataset_key, ensure_dataset, sweep_loads
 from benchmarks.datasets.loader import LoadReport
+from benchmarks.datasets.places import WAITING
 from benchmarks.datasets.progress import LoadProgress, Meter, ignore, never
 from benchmarks.errors import DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
@@ -182,7 +183,7 @@ def test_a_full_disk_while_writing_the_last_file(
     def full(path: Path, text: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(golden, "_write_durably", full)
+    monkeypatch.setattr(golden, "write_durably", full)
     with pytest.raises(RunFailed, match="No space left") as caught:
         ensure()
     assert caught.value.outcome is Outcome.DISK_FULL
@@ -195,7 +196,7 @@ def test_another_error_is_not_called_a_full_disk(
     def denied(path: Path, text: str) -> None:
         raise OSError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(golden, "_write_durably", denied)
+    monkeypatch.setattr(golden, "write_durably", denied)
     with pytest.raises(LoadFailed, match="Permission denied"):
         ensure()
 
@@ -254,7 +255,7 @@ def test_callers_at_the_same_time_wait_and_share(
         thread.join()
     assert filler.calls == 1
     assert len(set(found)) == 1
-    assert golden.WAITING in {progress.phase for progress in heard}
+    assert WAITING in {progress.phase for progress in heard}
 
 
 def test_waiting_can_be_cancelled(

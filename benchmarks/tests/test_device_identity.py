@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.errors import DeviceUnusable
-from benchmarks.storage.identify import DeviceIdentity, DeviceKind, identify_device
+from benchmarks.storage.identify import identify_device
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind
 
 PCI = "pci0000:00/0000:00:1f.2"
 

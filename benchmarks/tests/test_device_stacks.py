@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.storage.identify import DeviceIdentity, DeviceKind, Transport, identify_device
+from benchmarks.storage.identify import identify_device
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind, Transport
 from benchmarks.tests.recorded_hosts import unpack
 
 DATA = Path("/var/lib/mysql")

@@ -21,7 +21,6 @@ import pytest
 
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import Dataset
-from benchmarks.drivers.fake import FakeDriver
 from benchmarks.drivers.protocol import Driver, DriverResult, Load, Phase, Target, Transaction
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
@@ -30,6 +29,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.running import running_server
+from benchmarks.tests.fake_driver import FakeDriver
 
 LOAD = Load(warehouses=2, connections=4, warmup_s=1, measure_s=3, seed=11)
 SHORT = Load(warehouses=2, connections=4, warmup_s=0, measure_s=1, seed=11)

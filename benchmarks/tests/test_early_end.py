@@ -66,10 +66,9 @@ def readings(*pairs: tuple[float, int]) -> CommitCounter:
 
 def test_the_server_is_read_again_and_again_over_one_connection() -> None:
     server = Server()
-    counter = count_for(server, 10 * PERIOD_S)
+    count_for(server, 10 * PERIOD_S)
     assert 4 <= server.asked <= 12
     assert (server.connected, server.closed) == (1, 1)
-    assert 0 < counter.cpu_seconds < 0.1
 
 
 def test_a_server_that_lost_the_connection_is_asked_over_a_new_one() -> None:

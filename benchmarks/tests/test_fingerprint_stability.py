@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.measurement.fingerprint import comparability_key, host_fingerprint
-from benchmarks.storage.identify import DeviceIdentity, DeviceKind, identify_device
+from benchmarks.storage.identify import identify_device
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind
 
 DATA = DeviceIdentity(
     path=Path("/srv/data"),

@@ -33,7 +33,9 @@ from benchmarks.probe.workspace import (
     workspace,
 )
 from benchmarks.servers.confinement import NOT_ENTERED
-from benchmarks.storage.identify import DeviceIdentity, DeviceKind, identify_device
+from benchmarks.storage.identify import identify_device
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import FOLDER
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,8 @@ from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.arrays import Figures, figures_of
 from benchmarks.probe.jobs import PAGE_BYTES, SEQUENTIAL_BYTES, Job, Pattern, Purpose
 from benchmarks.probe.result import JobResult, Latency, LatencySplit, ProbeResult
-from benchmarks.storage.identify import DeviceIdentity, DeviceKind
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind
 
 LATENCY = Latency(61.5, 60.0, 80.25, 91.0, 720.0)
 DEVICE = DeviceIdentity(

@@ -224,8 +224,6 @@ def test_a_count_costs_little() -> None:
 class Host:
     """The sampler's source; what it reads does not matter here."""
 
-    server_alive = True
-
     def read(self, *, marked: bool = False) -> Snapshot:
         t = time.monotonic()
         return Snapshot(t, t, 0.0, 0.0, 0.0, t)

@@ -23,7 +23,6 @@ class FakeHost:
     def __init__(self, read_s: float = 0.0) -> None:
         self.read_s = read_s
         self.stall_s = 0.0
-        self.server_alive = True
         self.broken = False
         self.times: list[float] = []
 
@@ -103,20 +102,6 @@ def test_a_mark_is_made_once() -> None:
         sampler.mark(MEASURE_START)
         with pytest.raises(ValueError, match="measure_start"):
             sampler.mark(MEASURE_START)
-
-
-def test_the_moment_the_server_went_is_recorded_and_sampling_goes_on() -> None:
-    host = FakeHost()
-    with Sampler(host, period_s=PERIOD) as sampler:
-        time.sleep(1.5 * PERIOD)
-        gone_before = sampler.server_gone_at
-        host.server_alive = False
-        left = time.monotonic()
-        time.sleep(3 * PERIOD)
-    assert gone_before is None
-    assert sampler.server_gone_at is not None
-    assert 0 < sampler.server_gone_at - left < 1.5 * PERIOD
-    assert host.times[-1] > sampler.server_gone_at
 
 
 def test_leaving_the_block_ends_the_thread_at_once_also_on_an_error() -> None:

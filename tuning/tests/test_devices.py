@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.drivers.fake import FakeDriver
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, LoadFailed
@@ -32,6 +31,7 @@ from benchmarks.servers.binary import Flavour
 from benchmarks.storage import identify as storage
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
+from benchmarks.tests.fake_driver import FakeDriver
 from tuning.studies.devices import (
     MB,
     find_devices,

@@ -12,13 +12,13 @@ import pytest
 from celery import current_app
 from django.apps import apps
 
-from benchmarks.drivers.fake import FakeDriver
 from benchmarks.errors import RunFailed
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
 from benchmarks.storage.layout import FOLDER
+from benchmarks.tests.fake_driver import FakeDriver
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import effective_losses

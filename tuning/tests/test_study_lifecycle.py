@@ -17,7 +17,6 @@ from django.db import OperationalError
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from benchmarks.drivers.fake import FakeDriver
 from benchmarks.errors import BenchmarkError, DeviceUnusable, RunFailed
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import heartbeat, runs
@@ -32,6 +31,7 @@ from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
+from benchmarks.tests.fake_driver import FakeDriver
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.models import Study, StudyState
 from tuning.results.exports import my_cnf_of
