@@ -19,7 +19,8 @@ from typing import Any
 
 from benchmarks.datasets import rules
 from benchmarks.datasets.fill import fill
-from benchmarks.datasets.places import (
+from benchmarks.datasets.progress import LoadProgress, ProgressCallback, ignore, never
+from benchmarks.datasets.shared_folders import (
     LOADING,
     directory_bytes,
     leftovers,
@@ -31,7 +32,6 @@ from benchmarks.datasets.places import (
     sync_directory,
     write_durably,
 )
-from benchmarks.datasets.progress import LoadProgress, ProgressCallback, ignore, never
 from benchmarks.errors import NO_SPACE_ERRNOS, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary

@@ -13,7 +13,7 @@ from pymysql.connections import Connection
 
 from benchmarks.datasets import rules
 from benchmarks.datasets.consistency import check_consistency
-from benchmarks.datasets.crew import load_rows
+from benchmarks.datasets.parallel_load import load_rows
 from benchmarks.datasets.progress import Meter, ProgressCallback, ignore, never
 from benchmarks.datasets.schema import TABLES, Table
 from benchmarks.datasets.statements import execute_each, run_all

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, PAGE_SIZES
 from benchmarks.datasets.options import page_size_options
-from benchmarks.datasets.places import (
+from benchmarks.datasets.progress import ignore, never
+from benchmarks.datasets.shared_folders import (
     LOADING,
     locked,
     make_folder,
@@ -24,7 +25,6 @@ from benchmarks.datasets.places import (
     sync_directory,
     write_durably,
 )
-from benchmarks.datasets.progress import ignore, never
 from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary

@@ -14,7 +14,7 @@ from benchmarks.emulation.names import new_name
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk, disks_behind
 from benchmarks.errors import EmulationUnavailable
-from benchmarks.servers.confinement import NOT_ENTERED, not_entered
+from benchmarks.servers.resource_limits import NOT_ENTERED, not_entered
 
 _SHELL = "/bin/sh"
 # `0` is the writer itself, and the shell writes before it becomes the command: so the command is
@@ -30,8 +30,8 @@ exec "$@"
 
 
 @dataclass(frozen=True)
-class Cage:
-    """The cgroups of one run; a Confinement for `running_server`."""
+class CgroupLimits:
+    """The cgroups of one run: the ResourceLimits of `running_server` and fio."""
 
     profile: EmulationProfile
     disks: tuple[Disk, ...]
@@ -69,10 +69,10 @@ class Cage:
 @contextlib.contextmanager
 def emulated_device(
     profile: EmulationProfile | None, paths: Sequence[Path], *, run: str
-) -> Iterator[Cage | None]:
+) -> Iterator[CgroupLimits | None]:
     """Make the cgroups of a run, with the limits on every disk that holds one of `paths`.
 
-    Hand what is given to `running_server(confinement=...)`, whose block must end within this
+    Hand what is given to `running_server(resource_limits=...)`, whose block must end within this
     one. Without a profile it does nothing and gives None: the device as it is. At the end, on
     every path, whatever is still inside is killed and the cgroups are removed; those of a killed
     worker are swept by `sweep_cgroups`.
@@ -86,38 +86,42 @@ def emulated_device(
     if profile.throttles and not disks:
         raise ValueError("a throttle needs the path of what it is to hold back")
     with contextlib.ExitStack() as stack:
-        groups = tuple(_make(where, new_name(run), stack) for where in _places(profile))
+        groups = tuple(_make(where, new_name(run), stack) for where in _branches(profile))
         for group in groups:
             group.limit(profile, disks)
-        yield Cage(profile, disks, groups)
+        yield CgroupLimits(profile, disks, groups)
 
 
 def why_unavailable(profile: EmulationProfile, paths: Sequence[Path]) -> str:
     """The reason why the profile cannot be had here, "" when it can: by trying it for a moment."""
     try:
-        with emulated_device(profile, paths, run="check") as cage:
-            if cage is not None:
-                _try_entering(cage)
+        with emulated_device(profile, paths, run="check") as limits:
+            if limits is not None:
+                _try_entering(limits)
     except EmulationUnavailable as error:
         return str(error)
     return ""
 
 
-def _try_entering(cage: Cage) -> None:
+def _try_entering(limits: CgroupLimits) -> None:
     tried = subprocess.run(
-        [*cage.entry_words, "true"], capture_output=True, text=True, check=False, cwd="/"
+        [*limits.entry_words, "true"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
     )
     if tried.returncode != 0:
         raise not_entered(tried.stderr)
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Branch:
     hierarchy: Hierarchy
     controllers: tuple[str, ...]
 
 
-def _places(profile: EmulationProfile) -> list[_Place]:
+def _branches(profile: EmulationProfile) -> list[_Branch]:
     """The trees to make a group in: one where both controllers share it, as in v2."""
     needed = [IO] if profile.throttles else []
     if profile.memory_bytes is not None:
@@ -126,12 +130,12 @@ def _places(profile: EmulationProfile) -> list[_Place]:
     for controller in needed:
         tree = find_hierarchy(controller)
         by_tree[tree] = (*by_tree.get(tree, ()), controller)
-    return [_Place(tree, controllers) for tree, controllers in by_tree.items()]
+    return [_Branch(tree, controllers) for tree, controllers in by_tree.items()]
 
 
-def _make(place: _Place, name: str, stack: contextlib.ExitStack) -> Group:
-    parent = parent_for(place.hierarchy, list(place.controllers))
-    group = Group(parent / name, place.hierarchy.version, place.controllers)
+def _make(branch: _Branch, name: str, stack: contextlib.ExitStack) -> Group:
+    parent = parent_for(branch.hierarchy, list(branch.controllers))
+    group = Group(parent / name, branch.hierarchy.version, branch.controllers)
     stack.callback(group.remove)  # before it exists: an interrupt may come in between
     try:
         group.directory.mkdir()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.datasets.places import try_lock
+from benchmarks.datasets.shared_folders import try_lock
 from benchmarks.servers.process import process_id
 
 #: Whoever is told to measure while something else does gives up so soon, in seconds: a worker

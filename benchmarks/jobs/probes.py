@@ -47,12 +47,12 @@ class ProbeKind(JobKind[Probe]):
         def progress(found: Progress) -> None:
             job.report(fraction=found.fraction, step=found.job[:64])
 
-        with emulated_device(device.profile, [path], run=f"probe-{probe.pk}") as cage:
+        with emulated_device(device.profile, [path], run=f"probe-{probe.pk}") as limits:
             result = self.look(
                 path,
                 seconds=probe.seconds,
                 kind=DeviceKind(device.kind_correction) if device.kind_correction else None,
-                confinement=cage,
+                resource_limits=limits,
                 progress=progress,
                 should_stop=job.should_stop,
             )

@@ -18,7 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
 
-from benchmarks.datasets.places import sync_directory
+from benchmarks.datasets.shared_folders import sync_directory
 from benchmarks.jobs.kinds import Ending
 
 logger = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.drivers.protocol import DriverResult
 from benchmarks.measurement.drive import Driven
-from benchmarks.measurement.early_stop import Hopeless
+from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import compute_metrics, mean_cpu_hz, p95_per_second
 from benchmarks.measurement.result import CutShort, Disturbed, Evidence, Measurement, SampleRow
 from benchmarks.telemetry.conditions import conditions_between
@@ -33,7 +33,7 @@ def conclude(evidence: Evidence, driven: Driven) -> Measurement:
         # Also of a run that was cut short: it may have been hopeless because of that.
         raise Disturbed(evidence)
     result, start, end = driven.end_of, driven.start, driven.end
-    if isinstance(result, Hopeless):
+    if isinstance(result, Cut):
         raise CutShort(result, evidence)
     trend = find_trend(result.new_orders_per_second)
     return Measurement(
@@ -63,7 +63,7 @@ def weigh_conditions(
         end,
         times=sampler.times(),
         period_s=sampler.period_s,
-        census=sampler.census(),
+        processes=sampler.process_usage(),
         driver_cpu_s=driven.driver_cpu_s,
     )
     disturbances += find_disturbances(conditions, limits)

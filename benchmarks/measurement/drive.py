@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.drivers.protocol import DriverResult, Phase, Target
 from benchmarks.errors import RunFailed
-from benchmarks.measurement.early_stop import Hopeless, Lookout
+from benchmarks.measurement.early_stop import Cut, CutWatch
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
 from benchmarks.outcomes import Outcome
@@ -33,7 +33,7 @@ class Driven:
     `driver_cpu_s` and `commits_per_second` (as the server counts them) are of that interval.
     """
 
-    end_of: DriverResult | Hopeless
+    end_of: DriverResult | Cut
     start: Snapshot
     end: Snapshot
     driver_cpu_s: float
@@ -60,7 +60,7 @@ def drive(
         ended = Phase.STOPPING in marks
         return [] if begun is None or ended else commits.per_second(begun.t)
 
-    lookout = Lookout(plan.cut_rule, counts, should_stop)
+    cut_watch = CutWatch(plan.cut_rule, counts, should_stop)
     used_s = _children_cpu_s()
 
     def on_phase(phase: Phase) -> None:
@@ -74,7 +74,7 @@ def drive(
 
     work_dir.mkdir()
     steps.enter("connecting the driver")
-    end_of: DriverResult | Hopeless
+    end_of: DriverResult | Cut
     with sampler, commits:
         try:
             end_of = plan.driver.run(
@@ -82,11 +82,11 @@ def drive(
                 plan.load,
                 work_dir,
                 on_phase=on_phase,
-                should_stop=lookout.should_stop,
+                should_stop=cut_watch.should_stop,
             )
         except RunFailed as failure:
             stopped = failure.outcome is Outcome.CANCELLED
-            cut = lookout.found if stopped else None
+            cut = cut_watch.found if stopped else None
             if cut is not None:
                 marks[Phase.STOPPING] = sampler.mark(MEASURE_END)
             # The driver only saw its connections break or hang, and a server may stand still for
@@ -98,7 +98,7 @@ def drive(
     if not server.alive():
         raise explain_death(server)
     start, end = marks[Phase.MEASURING], marks[Phase.STOPPING]
-    if isinstance(end_of, Hopeless):
+    if isinstance(end_of, Cut):
         # Nobody asked the driver when measuring began: it works evenly all along.
         share = (end.t - start.t) / (end.t - marks[Phase.WARMING].t)
         driver_cpu_s = share * (_children_cpu_s() - used_s)

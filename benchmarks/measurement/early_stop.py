@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Hopeless:
+class Cut:
     """Why a run is not worth finishing, and the tpmP that it would not have exceeded."""
 
     reason: str
@@ -18,11 +18,11 @@ class Hopeless:
 
 
 #: Judges the commits of each second measured so far; None while the run may go on.
-CutRule = Callable[[Sequence[int]], Hopeless | None]
+CutRule = Callable[[Sequence[int]], Cut | None]
 
 
 @dataclass
-class Lookout:
+class CutWatch:
     """Asks the rule after each further second; a driver polls `should_stop`.
 
     `counts` gives the commits of each whole second measured so far. Afterwards `found` is
@@ -32,7 +32,7 @@ class Lookout:
     rule: CutRule | None
     counts: Callable[[], list[int]]
     cancelled: Callable[[], bool]
-    found: Hopeless | None = None
+    found: Cut | None = None
     _seen: int = field(default=0, init=False)
 
     def should_stop(self) -> bool:

@@ -49,7 +49,7 @@ def measure(
     with _run_dirs(plan, steps) as (run_dir, log_dir), ExitStack() as stack:
         places = [place for place in (run_dir, log_dir) if place]
         # Before the long part: limits that cannot be set cost no copy of the dataset.
-        cage = stack.enter_context(emulated_device(plan.emulation, places, run=plan.name))
+        limits = stack.enter_context(emulated_device(plan.emulation, places, run=plan.name))
         steps.enter("cloning the dataset")
         clone(dataset, run_dir / "data", log_dir=log_dir, should_stop=should_stop)
         steps.enter("starting the server")
@@ -62,7 +62,7 @@ def measure(
                 log_dir=log_dir,
                 options=plan.options,
                 should_stop=should_stop,
-                confinement=cage,
+                resource_limits=limits,
             )
         )
         stack.callback(steps.enter, "stopping the server")

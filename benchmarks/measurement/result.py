@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from benchmarks.errors import RunFailed
-from benchmarks.measurement.early_stop import Hopeless
+from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import Metrics
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Disturbance, reason
@@ -59,7 +59,7 @@ class Disturbed(RunFailed):
 class CutShort(RunFailed):
     """The run was ended early because its first seconds showed it to be hopeless."""
 
-    def __init__(self, hopeless: Hopeless, evidence: Evidence) -> None:
-        super().__init__(Outcome.CUT_SHORT, hopeless.reason, log_tail=evidence.log_tail)
-        self.tpmP_at_most = hopeless.tpmP_at_most
+    def __init__(self, cut: Cut, evidence: Evidence) -> None:
+        super().__init__(Outcome.CUT_SHORT, cut.reason, log_tail=evidence.log_tail)
+        self.tpmP_at_most = cut.tpmP_at_most
         self.evidence = evidence

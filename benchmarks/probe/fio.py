@@ -18,7 +18,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Job, Purpose
 from benchmarks.probe.result import JobResult, Latency
 from benchmarks.probe.workspace import Workspace
-from benchmarks.servers.confinement import NOT_ENTERED, Confinement, not_entered
+from benchmarks.servers.resource_limits import NOT_ENTERED, ResourceLimits, not_entered
 
 #: The asynchronous engines, best first: InnoDB on Linux uses libaio. psync works everywhere.
 ENGINES = ("libaio", "io_uring", "psync")
@@ -60,12 +60,12 @@ def find_fio(search_path: str | None = None) -> Fio:
 class Control:
     """How a job can be ended from outside, and what fio is put into.
 
-    `deadline` is the monotonic clock's. `confinement` makes the device an emulated one.
+    `deadline` is the monotonic clock's. `resource_limits` makes the device an emulated one.
     """
 
     deadline: float
     should_stop: Callable[[], bool]
-    confinement: Confinement | None = None
+    resource_limits: ResourceLimits | None = None
 
 
 def run_job(
@@ -73,10 +73,10 @@ def run_job(
 ) -> JobResult:
     """Run one job on the first `size` bytes of the probe's file.
 
-    Raises RunFailed (CANCELLED, TIMED_OUT, DISK_FULL), ProbeFailed or, where the confinement
+    Raises RunFailed (CANCELLED, TIMED_OUT, DISK_FULL), ProbeFailed or, where the resource limits
     does not let it in, EmulationUnavailable. fio is killed with us.
     """
-    entry = control.confinement.entry_words if control.confinement else []
+    entry = control.resource_limits.entry_words if control.resource_limits else []
     argv = [*entry, str(fio.path), *arguments(job, engine, place.file_name, size)]
     deadline = min(control.deadline, time.monotonic() + job.seconds + _SLACK_S)
     output: list[str] = []
@@ -97,7 +97,7 @@ def run_job(
             output += child.read(_WAIT_S).output
         status = child.wait(10)
         said = child.output()
-    if control.confinement and status == NOT_ENTERED:
+    if control.resource_limits and status == NOT_ENTERED:
         raise not_entered(said)
     if _DISK_FULL in said:
         raise RunFailed(Outcome.DISK_FULL, f"The device is full, in the job {job.name}.")

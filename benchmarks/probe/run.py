@@ -25,7 +25,7 @@ from benchmarks.probe.workspace import (
     supports_direct,
     workspace,
 )
-from benchmarks.servers.confinement import Confinement
+from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.storage.identify import human_bytes, identify_device
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
@@ -54,14 +54,14 @@ def probe_device(
     *,
     seconds: float = USUAL_S,
     kind: DeviceKind | None = None,
-    confinement: Confinement | None = None,
+    resource_limits: ResourceLimits | None = None,
     deadline_s: float | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> ProbeResult:
     """Measure the device that holds `path` for about `seconds`, on a file of our own there.
 
-    `kind` is the user's correction of the device's kind. With `confinement` (what
+    `kind` is the user's correction of the device's kind. With `resource_limits` (what
     `benchmarks.emulation.device.emulated_device` gives) fio runs under its limits and the result
     is labelled by them; waiting for a limit counts as the kernel's time. The probe gives up
     `deadline_s` seconds (four times `seconds`, at least a minute) after its start. Nothing but
@@ -72,7 +72,7 @@ def probe_device(
     """
     began = time.monotonic()
     patience_s = deadline_s or max(_LEAST_PATIENCE_S, _PATIENCE * seconds)
-    control = Control(began + patience_s, should_stop, confinement)
+    control = Control(began + patience_s, should_stop, resource_limits)
     date = datetime.now(UTC)
     fio = find_fio()
     device = identify_device(path, kind=kind)
@@ -106,7 +106,7 @@ def probe_device(
         tracing_missing=tracing if isinstance(tracing, str) else "",
         jobs=tuple(results),
         notes=tuple(_notes(device, used, direct_missing)),
-        emulated=confinement.label if confinement else "",
+        emulated=resource_limits.label if resource_limits else "",
     )
 
 

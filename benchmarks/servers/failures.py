@@ -11,9 +11,9 @@ import pymysql
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
-from benchmarks.servers.confinement import NOT_ENTERED, not_entered
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.kills import blame_for_kill, describe_exit
+from benchmarks.servers.resource_limits import NOT_ENTERED, not_entered
 
 APPARMOR_PROFILES = Path("/sys/kernel/security/apparmor/profiles")
 ANSWER_S = 5  # whole seconds, as PyMySQL wants them
@@ -64,10 +64,10 @@ def explain_failed_start(instance: ServerInstance) -> BenchmarkError:
     """Why a server exited before it answered.
 
     RunFailed NO_START, OUT_OF_MEMORY or LOST (killed) or DISK_FULL; EmulationUnavailable when it
-    never began because its confinement did not take it in.
+    never began because its resource limits could not be put on it.
     """
     lines = instance.log_lines()
-    if instance.confinement is not None and instance.exit_status == NOT_ENTERED:
+    if instance.resource_limits is not None and instance.exit_status == NOT_ENTERED:
         return not_entered("\n".join(lines))
     killed = _killed(instance, lines)
     if killed is not None and killed.outcome is Outcome.OUT_OF_MEMORY:
@@ -156,12 +156,12 @@ def _killed(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
     if blame is None:
         return None
     outcome, why = blame
-    confinement = instance.confinement
-    if instance.exit_status == -signal.SIGKILL and confinement and confinement.oom_kills():
+    resource_limits = instance.resource_limits
+    if instance.exit_status == -signal.SIGKILL and resource_limits and resource_limits.oom_kills():
         outcome = Outcome.OUT_OF_MEMORY
         why = (
             "the kernel ended the server because it needed more memory than the limit of "
-            f"{confinement.label} allows"
+            f"{resource_limits.label} allows"
         )
     return RunFailed(outcome, why, log_tail=_last_words(lines))
 

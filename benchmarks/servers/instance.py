@@ -16,11 +16,11 @@ from pymysql.cursors import Cursor
 from benchmarks.servers import errorlog
 from benchmarks.servers.accounts import Account
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.confinement import Confinement
 from benchmarks.servers.kills import oom_kills
 from benchmarks.servers.options import InstancePaths
 from benchmarks.servers.process import command_line
 from benchmarks.servers.registry import defaults_argument
+from benchmarks.servers.resource_limits import ResourceLimits
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class ServerInstance:
         process: subprocess.Popen[bytes],
         admin: Account,
         driver_account: Account,
-        confinement: Confinement | None = None,
+        resource_limits: ResourceLimits | None = None,
     ) -> None:
         self.binary = binary
         self.paths = paths
@@ -46,7 +46,7 @@ class ServerInstance:
         self.admin = admin
         self.driver_account = driver_account
         self.stopped_by_us = False  # set before any signal of ours
-        self.confinement = confinement
+        self.resource_limits = resource_limits
         self.oom_kills_before = oom_kills()
         self._process = process
 
@@ -75,8 +75,8 @@ class ServerInstance:
     def stop(self, patience_s: float) -> None:
         """SIGTERM, wait, SIGKILL; it is our child, so its pid is its own until waited for."""
         process = self._process
-        if self.confinement is not None:
-            self.confinement.lift()  # else it may take hours, and a SIGKILL waits for the disk
+        if self.resource_limits is not None:
+            self.resource_limits.lift()  # else it may take hours, and a SIGKILL waits for the disk
         argument = defaults_argument(self.paths.run_dir)
         for number, patience in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 30.0)):
             words = command_line(process.pid)

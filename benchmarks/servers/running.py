@@ -13,13 +13,13 @@ from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.confinement import Confinement
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.kills import describe_exit
 from benchmarks.servers.options import InstancePaths
 from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.process import find_by_argument, kill_checked
 from benchmarks.servers.registry import MARK, defaults_argument, register
+from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.startup import FAILED_STOP_S, prepare, start
 
 SOCKET_LIMIT = 107  # bytes of sockaddr_un.sun_path, less its terminating zero
@@ -39,7 +39,7 @@ def running_server(
     deadline_s: float = 120,
     should_stop: Callable[[], bool] = lambda: False,
     fast_shutdown: bool = True,
-    confinement: Confinement | None = None,
+    resource_limits: ResourceLimits | None = None,
 ) -> Iterator[ServerInstance]:
     """Run `binary` on `data_dir` for the length of the block.
 
@@ -47,14 +47,14 @@ def running_server(
     `run_dir` is made; my.cnf and the error log stay in it for the caller to read or delete.
     With `fast_shutdown` the data directory is left as after a crash, to be thrown away; without,
     it is purged and flushed completely, and RunFailed is raised when that did not succeed.
-    With a `confinement` (benchmarks.emulation) the server gets its limits from the first
+    With `resource_limits` (benchmarks.emulation) the server is held to them from the first
     instruction until it is told to stop, on files that are not in the page cache.
     The block must be left by the thread that entered it: the server dies with that thread.
 
     Raises ValueError when `options` reach for what is ours, DeviceUnusable when the server's
     user cannot write in a directory, NoServerUser, EmulationUnavailable when it cannot be put
-    into the `confinement`, and RunFailed: NO_START, OUT_OF_MEMORY or DISK_FULL when the server
-    exits, TIMED_OUT when it lives and never answers, CANCELLED when `should_stop`.
+    under the `resource_limits`, and RunFailed: NO_START, OUT_OF_MEMORY, DISK_FULL or LOST when
+    the server ends, TIMED_OUT when it lives and never answers, CANCELLED when `should_stop`.
     """
     data_dir, run_dir = data_dir.absolute(), run_dir.absolute()
     log_dir = log_dir.absolute() if log_dir is not None else None
@@ -74,12 +74,12 @@ def running_server(
         afterwards.callback(record.remove)
         afterwards.callback(_sweep, paths)
         prepare(binary, paths, options, socket_dir)
-        if confinement is not None:
+        if resource_limits is not None:
             for folder in (paths.data_dir, paths.log_dir):
                 if folder is not None:
                     forget_cached(folder)
         instance = start(
-            binary, paths, record, options, fast_shutdown, deadline_s, should_stop, confinement
+            binary, paths, record, options, fast_shutdown, deadline_s, should_stop, resource_limits
         )
         patience_s = FAILED_STOP_S
         try:

@@ -17,7 +17,6 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
 from benchmarks.servers.accounts import ADMIN_USER, DRIVER_USER, account_sql, new_account
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.confinement import Confinement
 from benchmarks.servers.failures import explain_failed_start
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.options import InstancePaths, render_config, write_private
@@ -29,6 +28,7 @@ from benchmarks.servers.privileges import (
     server_user,
 )
 from benchmarks.servers.registry import Record, defaults_argument
+from benchmarks.servers.resource_limits import ResourceLimits
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ def start(
     fast_shutdown: bool,
     deadline_s: float,
     should_stop: Callable[[], bool],
-    confinement: Confinement | None,
+    resource_limits: ResourceLimits | None,
 ) -> ServerInstance:
     """A server that answers, or the reason why there is none; see `running_server`."""
     deadline = time.monotonic() + deadline_s
@@ -74,12 +74,12 @@ def start(
         text = render_config(
             binary, paths, port=port, options=options, fast_shutdown=fast_shutdown
         )
-        instance = _spawn(binary, paths, port, text, confinement)
+        instance = _spawn(binary, paths, port, text, resource_limits)
         try:
             record.started(instance.pid)
             _wait_until_ready(instance, deadline, deadline_s, should_stop)
-            if confinement is not None and not confinement.holds(instance.pid):
-                raise EmulationUnavailable(f"the server runs outside of {confinement.label}")
+            if resource_limits is not None and not resource_limits.holds(instance.pid):
+                raise EmulationUnavailable(f"the server runs outside of {resource_limits.label}")
             return instance
         except BaseException as error:
             instance.stop(FAILED_STOP_S)
@@ -98,10 +98,11 @@ def _spawn(
     paths: InstancePaths,
     port: int,
     text: str,
-    confinement: Confinement | None,
+    resource_limits: ResourceLimits | None,
 ) -> ServerInstance:
     user = server_user()
-    entry = confinement.entry_words if confinement is not None else []  # before root is given up
+    # Before root is given up.
+    entry = resource_limits.entry_words if resource_limits is not None else []
     admin, driver = new_account(ADMIN_USER), new_account(DRIVER_USER)
     write_private(paths.config, text)
     write_private(paths.init_file, account_sql(binary, admin, driver))
@@ -120,7 +121,7 @@ def _spawn(
         )
     with contextlib.suppress(OSError):  # short of memory, the kernel must not take the worker
         Path(f"/proc/{process.pid}/oom_score_adj").write_text(OOM_SCORE_ADJ)
-    return ServerInstance(binary, paths, port, process, admin, driver, confinement)
+    return ServerInstance(binary, paths, port, process, admin, driver, resource_limits)
 
 
 def _wait_until_ready(

@@ -24,11 +24,11 @@ from benchmarks.errors import NO_SPACE_ERRNOS, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.confinement import Confinement
 from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
 from benchmarks.servers.options import InstancePaths, render_config, write_private
 from benchmarks.servers.privileges import clean_environment, give, launcher, server_user
 from benchmarks.servers.process import ProcessId, boot_id, process_id
+from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.running import running_server
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ def try_config(
     redo_bytes: int = 0,
     deadline_s: float = 60,
     should_stop: Callable[[], bool] = lambda: False,
-    confinement: Confinement | None = None,
+    resource_limits: ResourceLimits | None = None,
 ) -> Trial:
     """Start `binary` with `options` on a copy of `pristine`, read its variables and stop it.
 
@@ -106,7 +106,7 @@ def try_config(
                 options=options,
                 deadline_s=deadline_s + redo / _SLOWEST_REDO,
                 should_stop=should_stop,
-                confinement=confinement,
+                resource_limits=resource_limits,
             ) as server:
                 warnings = [
                     line

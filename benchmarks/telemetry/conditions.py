@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from benchmarks.telemetry.census import Census
+from benchmarks.telemetry.process_usage import ProcessUsage
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
 from benchmarks.telemetry.usage import rate, usage_between
 
@@ -60,7 +60,7 @@ def conditions_between(
     *,
     times: Sequence[float],
     period_s: float,
-    census: Census | None,
+    processes: ProcessUsage | None,
     driver_cpu_s: float,
 ) -> Conditions:
     """What the marks, the sampler's `times` and the count of processes tell.
@@ -70,18 +70,18 @@ def conditions_between(
     elapsed = end.t - start.t
     total_s = end.cpu_total_s - start.cpu_total_s
     usage = usage_between(start, end)
-    foreign_bytes, share = _foreign_io(start, end, census)
-    foreign = census.foreign if census is not None else ()
+    foreign_bytes, share = _foreign_io(start, end, processes)
+    foreign = processes.foreign if processes is not None else ()
     return Conditions(
         seconds=elapsed,
         steal_pct=usage.cpu_steal_pct,
-        foreign_cpu_pct=_foreign_cpu_pct(start, end, census, driver_cpu_s),
+        foreign_cpu_pct=_foreign_cpu_pct(start, end, processes, driver_cpu_s),
         foreign_io_pct=share,
         foreign_io_mb_s=None if foreign_bytes is None else foreign_bytes / _MB / elapsed,
         stalled_s=_stalled_s(times, period_s),
         asleep_s=_grown(start, end, "asleep_s"),
         swap_mb_s=_per_second(_grown(start, end, "swap_bytes"), elapsed * _MB),
-        slower_clock_pct=_slower_pct(census),
+        slower_clock_pct=_slower_pct(processes),
         throttled_pct=_share(_grown(start, end, "throttled_s"), elapsed),
         cpu_wait_pct=_share(_grown(start, end, "cpu_wait_s"), elapsed),
         io_wait_pct=_share(_grown(start, end, "io_wait_s"), elapsed),
@@ -96,7 +96,7 @@ def conditions_between(
 
 
 def _foreign_cpu_pct(
-    start: Snapshot, end: Snapshot, census: Census | None, driver_cpu_s: float
+    start: Snapshot, end: Snapshot, processes: ProcessUsage | None, driver_cpu_s: float
 ) -> float | None:
     """The larger of two that each miss something.
 
@@ -111,9 +111,9 @@ def _foreign_cpu_pct(
     used = _busy_s(end) - _busy_s(start)
     ours = (end.server_cpu_s - start.server_cpu_s) + (end.own_cpu_s - start.own_cpu_s)
     kernel = counted = 0.0
-    if census is not None and census.seconds > 0:
-        kernel = census.kernel_cpu_s * elapsed / census.seconds
-        counted = sum(n.cpu_s for n in census.foreign) * elapsed / census.seconds
+    if processes is not None and processes.seconds > 0:
+        kernel = processes.kernel_cpu_s * elapsed / processes.seconds
+        counted = sum(n.cpu_s for n in processes.foreign) * elapsed / processes.seconds
     total_s = end.cpu_total_s - start.cpu_total_s
     return 100.0 * max(0.0, counted, used - ours - driver_cpu_s - kernel) / total_s
 
@@ -123,24 +123,24 @@ def _busy_s(snapshot: Snapshot) -> float:
 
 
 def _foreign_io(
-    start: Snapshot, end: Snapshot, census: Census | None
+    start: Snapshot, end: Snapshot, processes: ProcessUsage | None
 ) -> tuple[float | None, float | None]:
     """Bytes that others moved on the disks of data and logs, and their share of the time in %."""
     disks = [(start.data, end.data), (start.log, end.log)]
     pairs = [(a, b) for a, b in disks if a is not None and b is not None]
-    if not pairs or census is None:
+    if not pairs or processes is None:
         return None, None
     read = sum(max(0, b.read_bytes - a.read_bytes) for a, b in pairs)
     written = sum(max(0, b.write_bytes - a.write_bytes) for a, b in pairs)
-    if census.sees_io:
+    if processes.sees_io:
         # mysqld's buffered writes reach the disk later, and the journal's are nobody's: what no
         # foreign process moved is not foreign.
-        unexplained = max(0, read + written - census.own_read_bytes - census.own_write_bytes)
-        foreign = min(unexplained, sum(n.io_bytes for n in census.foreign))
+        unexplained = max(0, read + written - processes.own_read_bytes - processes.own_write_bytes)
+        foreign = min(unexplained, sum(n.io_bytes for n in processes.foreign))
     else:
-        journal = _JOURNAL * census.own_write_bytes
-        foreign = max(0, read - census.own_read_bytes) + max(
-            0, round(written - census.own_write_bytes - journal)
+        journal = _JOURNAL * processes.own_write_bytes
+        foreign = max(0, read - processes.own_read_bytes) + max(
+            0, round(written - processes.own_write_bytes - journal)
         )
     if not foreign:
         return 0.0, 0.0
@@ -159,10 +159,10 @@ def _stalled_s(times: Sequence[float], period_s: float) -> float:
     return sum(seconds for seconds in late if seconds > _LATE_S)
 
 
-def _slower_pct(census: Census | None) -> float | None:
-    if census is None or census.clock_ratio is None:
+def _slower_pct(processes: ProcessUsage | None) -> float | None:
+    if processes is None or processes.clock_ratio is None:
         return None
-    return 100.0 * max(0.0, 1.0 - census.clock_ratio)
+    return 100.0 * max(0.0, 1.0 - processes.clock_ratio)
 
 
 def _grown(start: Snapshot, end: Snapshot, name: str) -> float | None:

@@ -10,16 +10,17 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from benchmarks.storage.identity import DeviceIdentity
-from benchmarks.telemetry.census import Census, CensusTaker, Counter
+from benchmarks.telemetry.process_usage import ProcessCounter, ProcessUsage
+from benchmarks.telemetry.process_watcher import ProcessWatcher
 from benchmarks.telemetry.series import Second, build_series
-from benchmarks.telemetry.snapshot import Probe, Snapshot
+from benchmarks.telemetry.snapshot import Snapshot, SnapshotReader
 
 MEASURE_START = "measure_start"
 MEASURE_END = "measure_end"
 
 
 class Source(Protocol):
-    """Where snapshots come from: a Probe."""
+    """Where snapshots come from: a SnapshotReader."""
 
     def read(self, *, marked: bool = False) -> Snapshot: ...
 
@@ -33,10 +34,10 @@ class Sampler:
     """
 
     def __init__(
-        self, source: Source, *, period_s: float = 1.0, census: CensusTaker | None = None
+        self, source: Source, *, period_s: float = 1.0, watcher: ProcessWatcher | None = None
     ) -> None:
         self._source = source
-        self._census = census
+        self._watcher = watcher
         self._period_s = period_s
         self._changed = threading.Condition()
         self._stopping = False
@@ -50,12 +51,12 @@ class Sampler:
     @classmethod
     def of(cls, server_pid: int, data: DeviceIdentity, log: DeviceIdentity | None = None) -> Self:
         """For a running mysqld; `log` only where its logs have a directory elsewhere."""
-        counter = Counter(roots=frozenset({os.getpid(), server_pid}))
-        return cls(Probe(server_pid, data, log), census=CensusTaker(counter))
+        counter = ProcessCounter(roots=frozenset({os.getpid(), server_pid}))
+        return cls(SnapshotReader(server_pid, data, log), watcher=ProcessWatcher(counter))
 
     def __enter__(self) -> Self:
-        if self._census is not None:
-            self._census.__enter__()
+        if self._watcher is not None:
+            self._watcher.__enter__()
         with self._changed:
             self._start_grid(self._take())
         self._thread.start()
@@ -71,8 +72,8 @@ class Sampler:
             self._stopping = True
             self._changed.notify()
         self._thread.join()
-        if self._census is not None:
-            self._census.__exit__(kind, error, trace)
+        if self._watcher is not None:
+            self._watcher.__exit__(kind, error, trace)
 
     @property
     def period_s(self) -> float:
@@ -92,10 +93,10 @@ class Sampler:
             snapshot = self._take(marked=True)
             self._marks[name] = snapshot
             self._start_grid(snapshot)  # later than what the thread waits for: no need to wake it
-        if self._census is not None and name == MEASURE_START:
-            self._census.begin()
-        if self._census is not None and name == MEASURE_END:
-            self._census.end()
+        if self._watcher is not None and name == MEASURE_START:
+            self._watcher.begin()
+        if self._watcher is not None and name == MEASURE_END:
+            self._watcher.end()
         return snapshot
 
     def series(self) -> list[Second]:
@@ -117,9 +118,9 @@ class Sampler:
             snapshots = [s for s in snapshots if s.t <= marks[MEASURE_END].t]
         return build_series(snapshots, origin, period_s=self._period_s)
 
-    def census(self) -> Census | None:
+    def process_usage(self) -> ProcessUsage | None:
         """Who else used the host between the marks; None when nothing was counted."""
-        return self._census.census() if self._census is not None else None
+        return self._watcher.process_usage() if self._watcher is not None else None
 
     def times(self) -> list[float]:
         """`time.monotonic()` of each sample so far from MEASURE_START to MEASURE_END."""

@@ -79,7 +79,7 @@ class _ServerCounters:
 _GONE = _ServerCounters(None, None, None, None)
 
 
-class Probe:
+class SnapshotReader:
     """Takes snapshots of the host, one server process and the devices of its data and logs.
 
     `log` is None where the logs live with the data. Two paths on one disk are one device here:

@@ -18,8 +18,8 @@ import pytest
 from benchmarks.datasets import golden, rules
 from benchmarks.datasets.golden import Dataset, dataset_key, ensure_dataset, sweep_loads
 from benchmarks.datasets.loader import LoadReport
-from benchmarks.datasets.places import WAITING
 from benchmarks.datasets.progress import LoadProgress, Meter, ignore, never
+from benchmarks.datasets.shared_folders import WAITING
 from benchmarks.errors import DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary

@@ -9,7 +9,7 @@ from typing import Any
 import pymysql
 import pytest
 
-from benchmarks.measurement.early_stop import Hopeless, Lookout
+from benchmarks.measurement.early_stop import Cut, CutWatch
 from benchmarks.telemetry.commits import CommitCounter
 from benchmarks.telemetry.series import Second, merge_commits, merge_new_orders
 
@@ -117,18 +117,18 @@ def test_the_rule_is_asked_after_each_further_second_until_it_speaks(
 ) -> None:
     asked: list[list[int]] = []
 
-    def rule(counts: Sequence[int]) -> Hopeless | None:
+    def rule(counts: Sequence[int]) -> Cut | None:
         asked.append(list(counts))
-        return Hopeless("slow", 60.0) if len(counts) == 3 else None
+        return Cut("slow", 60.0) if len(counts) == 3 else None
 
-    lookout = Lookout(rule, lambda: next(growing), lambda: False)
-    assert [lookout.should_stop() for _ in range(7)] == [False] * 4 + [True] * 3
+    cut_watch = CutWatch(rule, lambda: next(growing), lambda: False)
+    assert [cut_watch.should_stop() for _ in range(7)] == [False] * 4 + [True] * 3
     assert asked == [[5], [5, 6], [5, 6, 7]]
-    assert lookout.found == Hopeless("slow", 60.0)
+    assert cut_watch.found == Cut("slow", 60.0)
 
 
 def test_without_a_rule_only_a_cancelled_run_ends() -> None:
     cancelled = iter([False, True])
-    lookout = Lookout(None, lambda: [1, 2, 3], lambda: next(cancelled))
-    assert [lookout.should_stop(), lookout.should_stop()] == [False, True]
-    assert lookout.found is None
+    cut_watch = CutWatch(None, lambda: [1, 2, 3], lambda: next(cancelled))
+    assert [cut_watch.should_stop(), cut_watch.should_stop()] == [False, True]
+    assert cut_watch.found is None

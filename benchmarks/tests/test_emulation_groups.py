@@ -115,8 +115,8 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 def test_v1_gets_a_group_in_both_trees_below_our_own(v1: Kernel) -> None:
-    with emulated_device(HDD, [DATA], run="run-42") as cage:
-        assert cage is not None
+    with emulated_device(HDD, [DATA], run="run-42") as limits:
+        assert limits is not None
         blkio, memory = v1.groups()
         assert blkio.parent == v1.root / "blkio"
         assert memory.parent == v1.root / "memory/jobs/7"
@@ -128,8 +128,12 @@ def test_v1_gets_a_group_in_both_trees_below_our_own(v1: Kernel) -> None:
         found = texts(memory)
         assert found["memory.limit_in_bytes"] == "420000000"
         assert found["memory.memsw.limit_in_bytes"] == "420000000"
-        assert cage.label == ("emulated hdd (200 IOPS read, 100 IOPS write, 420 MB memory) on vda")
-        assert {str(blkio / "cgroup.procs"), str(memory / "cgroup.procs")} <= set(cage.entry_words)
+        assert limits.label == (
+            "emulated hdd (200 IOPS read, 100 IOPS write, 420 MB memory) on vda"
+        )
+        assert {str(blkio / "cgroup.procs"), str(memory / "cgroup.procs")} <= set(
+            limits.entry_words
+        )
     assert v1.groups() == []
     assert v1.last["blkio.throttle.read_iops_device"] == "254:0 0"  # lifted before the end
 
@@ -150,15 +154,15 @@ def test_v2_gets_one_group_where_the_controllers_are_handed_on(v2: Kernel) -> No
 def test_only_what_is_limited_is_asked_for(v2: Kernel) -> None:
     memory = EmulationProfile("memory", memory_bytes=420_000_000)
     v2_group(v2, "unit", "cpu io memory", "memory")
-    with emulated_device(memory, [], run="a") as cage:
-        assert cage is not None
-        assert cage.label == "emulated memory (420 MB memory)"
+    with emulated_device(memory, [], run="a") as limits:
+        assert limits is not None
+        assert limits.label == "emulated memory (420 MB memory)"
         assert texts(v2.groups()[0])["io.max"] == ""
 
 
 def test_no_profile_is_the_device_as_it_is(v1: Kernel) -> None:
-    with emulated_device(None, [DATA], run="a") as cage:
-        assert cage is None
+    with emulated_device(None, [DATA], run="a") as limits:
+        assert limits is None
         assert v1.groups() == []
 
 
@@ -328,6 +332,6 @@ def test_out_of_memory_kills_are_counted(
     tmp_path: Path, version: int, name: str, text: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    cage = device.Cage(HDD, (), (Group(tmp_path, version, ("io",)),))
-    assert cage.oom_kills() is None
-    assert device.Cage(HDD, (), (Group(tmp_path, version, ("memory",)),)).oom_kills() == 3
+    limits = device.CgroupLimits(HDD, (), (Group(tmp_path, version, ("io",)),))
+    assert limits.oom_kills() is None
+    assert device.CgroupLimits(HDD, (), (Group(tmp_path, version, ("memory",)),)).oom_kills() == 3

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.emulation.device import Cage, emulated_device, why_unavailable
+from benchmarks.emulation.device import CgroupLimits, emulated_device, why_unavailable
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.sweep import sweep_cgroups
 from benchmarks.emulation.targets import Disk
@@ -86,13 +86,13 @@ def data_file(server_tmp: Path) -> Path:
     return path
 
 
-def run_inside(cage: Cage, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [*cage.entry_words, sys.executable, "-c", *words]
+def run_inside(limits: CgroupLimits, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [*limits.entry_words, sys.executable, "-c", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def iops(cage: Cage, path: Path, way: str, seconds: float = 3.0) -> float:
-    done = run_inside(cage, DIRECT_IO, str(path), way, str(seconds))
+def iops(limits: CgroupLimits, path: Path, way: str, seconds: float = 3.0) -> float:
+    done = run_inside(limits, DIRECT_IO, str(path), way, str(seconds))
     assert done.returncode == 0, done.stderr
     return float(done.stdout)
 
@@ -114,9 +114,9 @@ def cached_bytes(path: Path) -> int:
 def test_requests_inside_are_held_back_and_those_outside_are_not(
     data_file: Path, way: str
 ) -> None:
-    with emulated_device(HDD, [data_file], run="test") as cage:
-        assert cage is not None
-        assert iops(cage, data_file, way) == pytest.approx(IOPS, rel=0.15)
+    with emulated_device(HDD, [data_file], run="test") as limits:
+        assert limits is not None
+        assert iops(limits, data_file, way) == pytest.approx(IOPS, rel=0.15)
         outside = subprocess.run(
             [sys.executable, "-c", DIRECT_IO, data_file, way, "1"],
             capture_output=True,
@@ -124,16 +124,16 @@ def test_requests_inside_are_held_back_and_those_outside_are_not(
             check=True,
         )
         assert float(outside.stdout) > 2 * IOPS
-        cage.lift()
-        assert iops(cage, data_file, way, 1.0) > 2 * IOPS
+        limits.lift()
+        assert iops(limits, data_file, way, 1.0) > 2 * IOPS
 
 
 def test_bytes_per_second_are_held_back_too(data_file: Path) -> None:
     slow = EmulationProfile("slow", read_mb_s=8)
-    with emulated_device(slow, [data_file], run="test") as cage:
-        assert cage is not None
-        assert iops(cage, data_file, "read") * 16384 == pytest.approx(8e6, rel=0.15)
-        assert iops(cage, data_file, "write", 1.0) * 16384 > 16e6
+    with emulated_device(slow, [data_file], run="test") as limits:
+        assert limits is not None
+        assert iops(limits, data_file, "read") * 16384 == pytest.approx(8e6, rel=0.15)
+        assert iops(limits, data_file, "write", 1.0) * 16384 > 16e6
 
 
 SECTORS = 256 * 2**20 // 512
@@ -173,19 +173,19 @@ def partition(server_tmp: Path) -> Iterator[Path]:
 def test_a_partition_is_held_back_at_its_disk(partition: Path) -> None:
     path = partition / "file"
     path.write_bytes(os.urandom(32 * 2**20))
-    with emulated_device(HDD, [partition], run="test") as cage:
-        assert cage is not None
-        assert re.fullmatch(r"emulated hdd \(.*\) on loop\d+", cage.label)
-        assert iops(cage, path, "read") == pytest.approx(IOPS, rel=0.15)
+    with emulated_device(HDD, [partition], run="test") as limits:
+        assert limits is not None
+        assert re.fullmatch(r"emulated hdd \(.*\) on loop\d+", limits.label)
+        assert iops(limits, path, "read") == pytest.approx(IOPS, rel=0.15)
 
 
 def test_the_page_cache_counts_and_stays_within_the_limit(data_file: Path) -> None:
     forget_cached(data_file.parent)
     assert cached_bytes(data_file) == 0
-    with emulated_device(MEMORY, [], run="test") as cage:
-        assert cage is not None
-        assert run_inside(cage, HOG, str(data_file)).returncode == 0
-        assert cage.oom_kills() == 0
+    with emulated_device(MEMORY, [], run="test") as limits:
+        assert limits is not None
+        assert run_inside(limits, HOG, str(data_file)).returncode == 0
+        assert limits.oom_kills() == 0
         assert 0 < cached_bytes(data_file) <= (MEMORY.memory_bytes or 0)
     forget_cached(data_file.parent)
     data_file.read_bytes()  # without a limit all of it stays
@@ -193,10 +193,10 @@ def test_the_page_cache_counts_and_stays_within_the_limit(data_file: Path) -> No
 
 
 def test_who_needs_more_memory_is_killed_and_counted() -> None:
-    with emulated_device(MEMORY, [], run="test") as cage:
-        assert cage is not None
-        assert run_inside(cage, HOG, "memory").returncode == -signal.SIGKILL
-        assert cage.oom_kills() == 1
+    with emulated_device(MEMORY, [], run="test") as limits:
+        assert limits is not None
+        assert run_inside(limits, HOG, "memory").returncode == -signal.SIGKILL
+        assert limits.oom_kills() == 1
 
 
 def test_a_limit_the_kernel_refuses_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,10 +212,10 @@ def test_a_limit_the_kernel_refuses_leaves_nothing(monkeypatch: pytest.MonkeyPat
 
 
 def test_whatever_is_left_inside_ends_with_the_block(data_file: Path) -> None:
-    with emulated_device(HDD, [data_file], run="left") as cage:
-        assert cage is not None
-        sleeper = subprocess.Popen([*cage.entry_words, "sleep", "60"])
-        wait_until(lambda: cage.holds(sleeper.pid))
+    with emulated_device(HDD, [data_file], run="left") as limits:
+        assert limits is not None
+        sleeper = subprocess.Popen([*limits.entry_words, "sleep", "60"])
+        wait_until(lambda: limits.holds(sleeper.pid))
         assert len(groups_of("left")) >= 1
     assert sleeper.wait(5) == -signal.SIGKILL
     assert groups_of("left") == []
@@ -253,18 +253,18 @@ def test_the_server_is_inside_with_every_thread_and_finds_its_files_cold(
     system = next(data_dir.glob("ibdata1"))
     assert cached_bytes(system) == system.stat().st_size
     with (
-        emulated_device(SERVER, [data_dir], run="server") as cage,
+        emulated_device(SERVER, [data_dir], run="server") as limits,
         running_server(
             any_server,
             data_dir=data_dir,
             run_dir=server_tmp / "run",
             registry=registry,
             options={"innodb_buffer_pool_size": "32M", "innodb_flush_method": "O_DIRECT"},
-            confinement=cage,
+            resource_limits=limits,
         ) as server,
     ):
-        assert cage is not None
-        names = [group.directory.name for group in cage.groups]
+        assert limits is not None
+        names = [group.directory.name for group in limits.groups]
         threads = list(Path(f"/proc/{server.pid}/task").iterdir())
         assert len(threads) > 10
         for thread in threads:
@@ -290,14 +290,14 @@ def test_a_server_too_large_for_the_limit_is_out_of_memory(
 ) -> None:
     with (
         pytest.raises(RunFailed, match=r"limit of emulated small \(134 MB memory\)") as failure,
-        emulated_device(MEMORY, [], run="large") as cage,
+        emulated_device(MEMORY, [], run="large") as limits,
         running_server(
             mysql_binary,
             data_dir=fresh_data_dir(mysql_binary),
             run_dir=server_tmp / "run",
             registry=registry,
             options={},
-            confinement=cage,
+            resource_limits=limits,
         ),
     ):
         pytest.fail("it cannot start in so little memory")
@@ -309,9 +309,9 @@ def test_a_server_too_large_for_the_limit_is_out_of_memory(
 def test_a_server_that_cannot_go_in_does_not_run_outside(
     mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path, registry: Path
 ) -> None:
-    with emulated_device(HDD, [server_tmp], run="shut") as cage:
-        assert cage is not None
-        for group in cage.groups:
+    with emulated_device(HDD, [server_tmp], run="shut") as limits:
+        assert limits is not None
+        for group in limits.groups:
             group.directory.rmdir()
         with (
             pytest.raises(EmulationUnavailable, match="cannot be put into the cgroup"),
@@ -321,7 +321,7 @@ def test_a_server_that_cannot_go_in_does_not_run_outside(
                 run_dir=server_tmp / "run",
                 registry=registry,
                 options={},
-                confinement=cage,
+                resource_limits=limits,
             ),
         ):
             pytest.fail("it runs without its limits")
@@ -338,10 +338,10 @@ from benchmarks.servers.running import running_server
 folder = Path(sys.argv[2])
 profile = EmulationProfile("hdd", read_iops=400, write_iops=400, memory_bytes=900_000_000)
 with (
-    emulated_device(profile, [folder], run="killed") as cage,
+    emulated_device(profile, [folder], run="killed") as limits,
     running_server(
         identify(Path(sys.argv[1])), data_dir=folder / "data", run_dir=folder / "run",
-        registry=folder / "registry", options={}, confinement=cage,
+        registry=folder / "registry", options={}, resource_limits=limits,
     ) as server,
 ):
     print(server.pid, flush=True)

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from benchmarks.datasets import golden
-from benchmarks.datasets.crew import COST, Job, Queue
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.loader import create_tables, load
+from benchmarks.datasets.loading_process import send
 from benchmarks.datasets.options import buffer_pool_bytes, load_options
+from benchmarks.datasets.parallel_load import COST, Batch, BatchQueue
 from benchmarks.datasets.progress import LoadProgress
 from benchmarks.datasets.rules import expected_rows
 from benchmarks.datasets.schema import TABLES
-from benchmarks.datasets.worker import send
 from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -31,7 +31,7 @@ from benchmarks.servers.process import find_by_argument
 from benchmarks.servers.running import running_server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-WORKER = "benchmarks.datasets.worker"
+WORKER = "benchmarks.datasets.loading_process"
 
 
 def children_with(argument: str) -> list[int]:
@@ -254,7 +254,7 @@ def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
 
 
 def test_every_job_is_given_once_and_tables_are_kept_apart() -> None:
-    queue = Queue(3)
+    queue = BatchQueue(3)
     first, second = queue.take(), queue.take()
     assert first is not None
     assert second is not None
@@ -265,7 +265,7 @@ def test_every_job_is_given_once_and_tables_are_kept_apart() -> None:
         taken.append(job)
         queue.done(job)
     assert len(taken) == len(set(taken)) == 1 + 8 * 3
-    assert Job("item", 0) in taken
+    assert Batch("item", 0) in taken
     assert set(COST) == {table.name for table in TABLES}
     assert set(COST) == {*expected_rows(1), "order_line"}
 

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from benchmarks.errors import RunFailed
-from benchmarks.measurement.early_stop import Hopeless
+from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Disturbed
@@ -33,11 +33,11 @@ def run(plan: Plan) -> None:
     measure(plan, report=lambda _: None, should_stop=lambda: False)
 
 
-def under_half_of(rate: float) -> Callable[[Sequence[int]], Hopeless | None]:
-    def rule(counts: Sequence[int]) -> Hopeless | None:
+def under_half_of(rate: float) -> Callable[[Sequence[int]], Cut | None]:
+    def rule(counts: Sequence[int]) -> Cut | None:
         if len(counts) < LEAST_SECONDS or sum(counts) / len(counts) >= rate / 2:
             return None
-        return Hopeless(f"{sum(counts)} commits in {len(counts)} s", 60.0)
+        return Cut(f"{sum(counts)} commits in {len(counts)} s", 60.0)
 
     return rule
 

@@ -189,9 +189,9 @@ def test_a_child_in_a_nested_group_of_this_kernel_sees_the_limit_above_it() -> N
     if reason := why_unavailable(limited, []):
         pytest.skip(f"no memory limit can be set here: {reason}")
     code = "from benchmarks import memory as m; print(m.memory_budget(), m.available_memory())"
-    with emulated_device(limited, [], run="budget") as cage:
-        assert cage is not None
-        (group,) = cage.groups
+    with emulated_device(limited, [], run="budget") as limits:
+        assert limits is not None
+        (group,) = limits.groups
         inner = group.directory / "inner"
         inner.mkdir()
         try:

@@ -32,7 +32,7 @@ from benchmarks.probe.workspace import (
     sweep_probes,
     workspace,
 )
-from benchmarks.servers.confinement import NOT_ENTERED
+from benchmarks.servers.resource_limits import NOT_ENTERED
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
@@ -301,14 +301,14 @@ def test_the_kernels_tracepoints_tell_the_devices_share(tmp_path: Path) -> None:
     assert instances == "[]"
 
 
-class Cage:
-    """A confinement that lets a command in or does not, and writes down that it came by."""
+class WrittenDown:
+    """Limits that let a command in or do not, and write down that it came by."""
 
     label = "emulated hdd (200 IOPS read) on vda"
 
     def __init__(self, log: Path, status: int = 0) -> None:
         script = f'echo in >> "{log}"; [ {status} = 0 ] || exit {status}; exec "$@"'
-        self.entry_words = ["/bin/sh", "-c", script, "cage"]
+        self.entry_words = ["/bin/sh", "-c", script, "resource_limits"]
 
     def holds(self, pid: int) -> bool:
         raise NotImplementedError
@@ -325,12 +325,12 @@ def test_an_emulated_device_is_probed_inside_its_limits(
 ) -> None:
     monkeypatch.setattr(run, "plan_jobs", lambda *_, direct: plan_jobs(2, direct=direct)[:2])
     log = tmp_path / "entered"
-    result = probe_device(tmp_path, seconds=SECONDS, confinement=Cage(log))
-    assert result.emulated == Cage.label
+    result = probe_device(tmp_path, seconds=SECONDS, resource_limits=WrittenDown(log))
+    assert result.emulated == WrittenDown.label
     assert len(log.read_text().split()) == 3  # the trial and two jobs
     assert probe_device(tmp_path, seconds=SECONDS).emulated == ""
     with pytest.raises(EmulationUnavailable):
-        probe_device(tmp_path, seconds=SECONDS, confinement=Cage(log, NOT_ENTERED))
+        probe_device(tmp_path, seconds=SECONDS, resource_limits=WrittenDown(log, NOT_ENTERED))
 
 
 def test_a_full_device_is_called_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

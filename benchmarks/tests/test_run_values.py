@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from benchmarks.jobs.run_values import Ended, run_values
-from benchmarks.measurement.early_stop import Hopeless
+from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.result import CutShort, Disturbed, Evidence, Measurement
 from benchmarks.models import Run, Sample
@@ -37,7 +37,7 @@ def measured() -> Measurement:
 def test_every_value_of_a_run_has_a_column() -> None:
     quiet = Evidence(**SEEN)
     stolen = replace(quiet, disturbances=[Disturbance(Kind.STEAL, 9.0, 5.0, "%", "stolen")])
-    ends: list[Ended] = [measured(), Disturbed(stolen), CutShort(Hopeless("slow", 60.0), quiet)]
+    ends: list[Ended] = [measured(), Disturbed(stolen), CutShort(Cut("slow", 60.0), quiet)]
     for ended in ends:
         values, samples = run_values(ended)
         assert values.keys() <= COLUMNS
@@ -56,7 +56,7 @@ def test_a_measurement_keeps_all_of_its_figures() -> None:
 def test_without_a_measurement_there_is_no_figure() -> None:
     stolen = [Disturbance(Kind.STEAL, 9.0, 5.0, "%", "stolen")]
     void, _ = run_values(Disturbed(Evidence(**SEEN, disturbances=stolen)))
-    cut, _ = run_values(CutShort(Hopeless("slow", 60.0), Evidence(**SEEN)))
+    cut, _ = run_values(CutShort(Cut("slow", 60.0), Evidence(**SEEN)))
     assert not (void.keys() | cut.keys()) & FIGURES.keys()
     assert (void["state"], void["reason"]) == ("disturbed", "stolen")
     assert [found["kind"] for found in void["disturbances"]] == ["steal"]

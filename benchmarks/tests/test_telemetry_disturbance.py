@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.telemetry.census import Census, Neighbour
 from benchmarks.telemetry.conditions import Conditions, conditions_between
 from benchmarks.telemetry.disturbance import (
     Disturbance,
@@ -21,6 +20,7 @@ from benchmarks.telemetry.disturbance import (
     wrong_interval,
 )
 from benchmarks.telemetry.host import HostCounters
+from benchmarks.telemetry.process_usage import ForeignProgram, ProcessUsage
 from benchmarks.telemetry.snapshot import DiskCounters, Snapshot
 
 SECONDS = 20.0
@@ -50,9 +50,9 @@ END = replace(
     host=HostCounters(0, 16.0, 0.1, 0.0, None, 0.0),
 )
 DRIVER_CPU_S = 6.0
-CENSUS = Census(
+PROCESSES = ProcessUsage(
     seconds=SECONDS,
-    foreign=(Neighbour("sshd", 0.1, 40_000),),
+    foreign=(ForeignProgram("sshd", 0.1, 40_000),),
     kernel_cpu_s=0.5,
     own_read_bytes=149_000_000,
     own_write_bytes=1_330_000_000,
@@ -63,7 +63,7 @@ CENSUS = Census(
 
 def conditions(
     end: Snapshot = END,
-    census: Census | None = CENSUS,
+    processes: ProcessUsage | None = PROCESSES,
     start: Snapshot = START,
     times: list[float] | None = None,
 ) -> Conditions:
@@ -72,7 +72,7 @@ def conditions(
         end,
         times=times or [100.0 + second for second in range(int(SECONDS) + 1)],
         period_s=1.0,
-        census=census,
+        processes=processes,
         driver_cpu_s=DRIVER_CPU_S,
     )
 
@@ -104,8 +104,10 @@ def test_steal() -> None:
 
 
 def test_a_foreign_process_is_named() -> None:
-    census = replace(CENSUS, foreign=(Neighbour("make", 8.0, 0), Neighbour("sshd", 0.1, 0)))
-    found = only(conditions(census=census))
+    processes = replace(
+        PROCESSES, foreign=(ForeignProgram("make", 8.0, 0), ForeignProgram("sshd", 0.1, 0))
+    )
+    found = only(conditions(processes=processes))
     assert found.kind is Kind.FOREIGN_CPU
     assert found.text == (
         "other programs used 20.2 % of the host's CPU time (limit 10 %), most by make (20.0 %)"
@@ -113,36 +115,36 @@ def test_a_foreign_process_is_named() -> None:
 
 
 def test_processes_too_short_lived_to_be_counted_still_show() -> None:
-    """All of what was used less what is ours, when nobody foreign was met by the census."""
+    """All of what was used less what is ours, when nobody foreign was met by the count."""
     busier = replace(END, cpu_user_s=29.0)  # 7 s more than mysqld, driver and ourselves used
     assert conditions(busier).foreign_cpu_pct == pytest.approx(100 * (36 - 30.6) / 40)
     assert only(conditions(busier)).kind is Kind.FOREIGN_CPU
     # from inside of a container no process of others is seen at all
-    blind = replace(CENSUS, foreign=(), kernel_cpu_s=0.0, sees_all=False, sees_io=False)
+    blind = replace(PROCESSES, foreign=(), kernel_cpu_s=0.0, sees_all=False, sees_io=False)
     assert only(conditions(busier, blind)).kind is Kind.FOREIGN_CPU
 
 
 def test_the_kernels_own_threads_are_not_foreign() -> None:
     """Write-back and journal work for mysqld: 6 s of theirs, as a config may cause them."""
     busier = replace(END, cpu_sys_s=17.0)
-    census = replace(CENSUS, kernel_cpu_s=6.5)
-    assert find_disturbances(conditions(busier, census), LIMITS) == []
+    processes = replace(PROCESSES, kernel_cpu_s=6.5)
+    assert find_disturbances(conditions(busier, processes), LIMITS) == []
 
 
 def test_the_share_is_of_all_cpus() -> None:
     """One busy process is half of 2 CPUs and nothing much of 64."""
-    census = replace(CENSUS, foreign=(Neighbour("perl", 20.0, 0),))
+    processes = replace(PROCESSES, foreign=(ForeignProgram("perl", 20.0, 0),))
     large = replace(END, cpu_total_s=64 * SECONDS)
-    assert only(conditions(census=census)).value == pytest.approx(50.0)
-    assert find_disturbances(conditions(large, census), LIMITS) == []
+    assert only(conditions(processes=processes)).value == pytest.approx(50.0)
+    assert find_disturbances(conditions(large, processes), LIMITS) == []
 
 
 DD = DiskCounters(300, 20_000, 150_000_000, 6_200_000_000, busy_s=9.0)
 
 
 def test_foreign_writes_on_the_same_disk() -> None:
-    census = replace(CENSUS, foreign=(Neighbour("dd", 1.0, 4_800_000_000),))
-    found = only(conditions(replace(END, data=DD), census))
+    processes = replace(PROCESSES, foreign=(ForeignProgram("dd", 1.0, 4_800_000_000),))
+    found = only(conditions(replace(END, data=DD), processes))
     assert found.kind is Kind.FOREIGN_IO
     assert found.value == pytest.approx(100 * (9 / 20) * 4.8e9 / 6.35e9)
     assert "other programs moved 240 MB/s" in found.text
@@ -150,16 +152,16 @@ def test_foreign_writes_on_the_same_disk() -> None:
 
 
 def test_foreign_writes_on_another_disk_are_none() -> None:
-    census = replace(CENSUS, foreign=(Neighbour("dd", 1.0, 4_800_000_000),))
-    seen = conditions(END, census)
+    processes = replace(PROCESSES, foreign=(ForeignProgram("dd", 1.0, 4_800_000_000),))
+    seen = conditions(END, processes)
     assert seen.foreign_io_mb_s == pytest.approx(71_000_000 / 1e6 / SECONDS)  # the journal's
     assert find_disturbances(seen, LIMITS) == []
 
 
 def test_no_program_is_named_with_more_than_all_moved() -> None:
     """As a shell is charged with what its children moved long before."""
-    census = replace(CENSUS, foreign=(Neighbour("bash", 0.1, 90_000_000_000),))
-    seen = conditions(replace(END, data=DD), census)
+    processes = replace(PROCESSES, foreign=(ForeignProgram("bash", 0.1, 90_000_000_000),))
+    seen = conditions(replace(END, data=DD), processes)
     assert seen.foreign_io_mb_s == pytest.approx((6.35e9 - 1.479e9) / 1e6 / SECONDS)
     assert dict(seen.by_io)["bash"] == pytest.approx(seen.foreign_io_mb_s)
 
@@ -171,7 +173,7 @@ def test_the_journal_and_write_back_are_not_foreign() -> None:
 
 
 def test_without_a_look_at_others_only_what_no_journal_explains_is_foreign() -> None:
-    blind = replace(CENSUS, foreign=(), sees_io=False)
+    blind = replace(PROCESSES, foreign=(), sees_io=False)
     own = replace(END, data=DiskCounters(300, 90_000, 150_000_000, 3_900_000_000, busy_s=15))
     assert find_disturbances(conditions(own, blind), LIMITS) == []
     reading = replace(END, data=DiskCounters(9_000, 20_000, 2_150_000_000, 1_400_000_000, 15.0))
@@ -183,19 +185,19 @@ def test_without_a_look_at_others_only_what_no_journal_explains_is_foreign() -> 
 def test_the_log_disk_counts_as_well() -> None:
     start = replace(START, log=DiskCounters(0, 0, 0, 0, busy_s=0.0))
     end = replace(END, log=DiskCounters(0, 50_000, 0, 4_800_000_000, busy_s=18.0))
-    census = replace(CENSUS, foreign=(Neighbour("dd", 1.0, 4_800_000_000),))
-    assert only(conditions(end, census, start)).value > 50
+    processes = replace(PROCESSES, foreign=(ForeignProgram("dd", 1.0, 4_800_000_000),))
+    assert only(conditions(end, processes, start)).value > 50
 
 
 def test_little_foreign_io_on_a_slow_disk_is_let_pass() -> None:
     slow = replace(END, data=DiskCounters(10, 2000, 0, 12_000_000, busy_s=20.0))
-    census = replace(
-        CENSUS,
+    processes = replace(
+        PROCESSES,
         own_read_bytes=0,
         own_write_bytes=6_000_000,
-        foreign=(Neighbour("rsyslogd", 0.1, 6_000_000),),
+        foreign=(ForeignProgram("rsyslogd", 0.1, 6_000_000),),
     )
-    seen = conditions(slow, census)
+    seen = conditions(slow, processes)
     assert seen.foreign_io_pct == pytest.approx(50.0)
     assert find_disturbances(seen, LIMITS) == []
 
@@ -258,13 +260,15 @@ def test_counters_of_the_host(counters: HostCounters, kind: Kind, text: str) -> 
 
 
 def test_a_clock_that_falls_and_one_that_rises() -> None:
-    found = only(conditions(census=replace(CENSUS, clock_ratio=0.7)))
+    found = only(conditions(processes=replace(PROCESSES, clock_ratio=0.7)))
     assert (found.kind, found.text) == (
         Kind.SLOWER_CLOCK,
         "the CPUs' clock fell by 30 % (limit 15 %)",
     )
     for ratio in (0.9, 1.0, 1.4):
-        assert not find_disturbances(conditions(census=replace(CENSUS, clock_ratio=ratio)), LIMITS)
+        assert not find_disturbances(
+            conditions(processes=replace(PROCESSES, clock_ratio=ratio)), LIMITS
+        )
 
 
 def test_what_is_switched_off_is_said_and_not_judged() -> None:

@@ -12,7 +12,7 @@ from math import ceil
 
 import numpy as np
 
-from benchmarks.measurement.early_stop import CutRule, Hopeless
+from benchmarks.measurement.early_stop import Cut, CutRule
 
 # Under this share of the baseline's throughput a run is not worth finishing.
 HOPELESS_SHARE = 0.5
@@ -51,9 +51,9 @@ def cut_rule(references: Sequence[Reference]) -> CutRule | None:
     # The better of the baseline's runs, all of it: the most that can be said for the candidate.
     at_most = HOPELESS_SHARE * max(one.tpmP for one in references)
 
-    def rule(commits: Sequence[int]) -> Hopeless | None:
+    def rule(commits: Sequence[int]) -> Cut | None:
         found = hopeless(_scaled(commits, share), baseline)
-        return None if found is None else Hopeless(found.reason, at_most)
+        return None if found is None else Cut(found.reason, at_most)
 
     return rule
 
@@ -62,7 +62,7 @@ def _scaled(counts: Sequence[int], factor: float) -> list[float]:
     return [count * factor for count in counts]
 
 
-def hopeless(counts: Sequence[float], baseline: Sequence[Sequence[float]]) -> Hopeless | None:
+def hopeless(counts: Sequence[float], baseline: Sequence[Sequence[float]]) -> Cut | None:
     """Judge the New-Orders of the seconds measured so far; None while the run may go on.
 
     `baseline`: the same counts of the baseline's runs, of this block where they are done, else
@@ -84,9 +84,9 @@ def hopeless(counts: Sequence[float], baseline: Sequence[Sequence[float]]) -> Ho
     silent = n >= last and not ours[-last:].any()
     # Silence after a fast start is no bound yet: it must have cost the run half its rate.
     if silent and share < HOPELESS_SHARE and all(run[-last:].any() for run in theirs):
-        return Hopeless(f"stalled for {last} s", at_most)
+        return Cut(f"stalled for {last} s", at_most)
     if float(ours.mean()) + _MARGIN * _error(ours) < HOPELESS_SHARE * rate:
-        return Hopeless(f"{share * 100:.0f} % of the baseline's throughput after {n} s", at_most)
+        return Cut(f"{share * 100:.0f} % of the baseline's throughput after {n} s", at_most)
     return None
 
 

@@ -115,7 +115,7 @@ class _Gate:
         redo = Expected(knobs, self.target, HostFacts(logical_cpus=logical_cpus())).redo() or 0
         name = f"trial-{candidate.pk}"
         try:
-            with emulated_device(self._memory, [self._layout.root], run=name) as cage:
+            with emulated_device(self._memory, [self._layout.root], run=name) as limits:
                 trial = try_config(
                     self._binary,
                     knobs,
@@ -124,7 +124,7 @@ class _Gate:
                     registry=settings.INSTANCE_REGISTRY,
                     redo_bytes=redo,
                     should_stop=should_stop,
-                    confinement=cage,
+                    resource_limits=limits,
                 )
         except RunFailed as failure:
             full = failure.outcome is Outcome.DISK_FULL and redo <= USUAL_REDO_BYTES

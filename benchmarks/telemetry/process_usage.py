@@ -8,27 +8,20 @@ then, seldom enough to cost next to nothing.
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from types import TracebackType
-from typing import Self
 
 from benchmarks.telemetry.host import PROC, fastest_cpu_hz
 
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 _PF_KTHREAD = 0x00200000
-# A count takes some 20 us per process. It is made this often, but never takes more than this
-# share of one CPU's time.
-_PERIOD_S = 5.0
-_MOST_OF_A_CPU = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class ForeignProgram:
     """What one foreign program used: all processes of one name together."""
 
     name: str
@@ -37,7 +30,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class ProcessUsage:
     """From the first count to the last.
 
     `own_*_bytes` came from and went to storage for this process and all that descends from it,
@@ -51,7 +44,7 @@ class Census:
     """
 
     seconds: float
-    foreign: tuple[Neighbour, ...] = ()
+    foreign: tuple[ForeignProgram, ...] = ()
     kernel_cpu_s: float = 0.0
     own_read_bytes: int = 0
     own_write_bytes: int = 0
@@ -88,7 +81,7 @@ _Key = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Counter:
+class ProcessCounter:
     """Counts the processes again and again; ours are `roots` and all that descend from them."""
 
     proc_root: Path = PROC
@@ -112,7 +105,7 @@ class Counter:
         if (clock := fastest_cpu_hz()) is not None:
             self._clocks.append(clock)
 
-    def census(self) -> Census | None:
+    def process_usage(self) -> ProcessUsage | None:
         """What was found so far; None before the first count."""
         if self._first_at is None:
             return None
@@ -121,7 +114,7 @@ class Counter:
             if not process.kernel and not process.ours:
                 programs.setdefault(process.name, []).append(process)
         foreign = [
-            Neighbour(
+            ForeignProgram(
                 name,
                 sum(p.last.cpu_s - p.first.cpu_s for p in found),
                 sum(_read(p) + _written(p) for p in found),
@@ -130,7 +123,7 @@ class Counter:
         ]
         kernel = [p for p in self._known.values() if p.kernel]
         ours = [p for p in self._known.values() if p.ours]
-        return Census(
+        return ProcessUsage(
             seconds=self._last_at - self._first_at,
             foreign=tuple(sorted(foreign, key=lambda n: -n.cpu_s)),
             kernel_cpu_s=sum(p.last.cpu_s - p.first.cpu_s for p in kernel),
@@ -204,53 +197,3 @@ def _clock_ratio(clocks: list[float]) -> float | None:
     if half < _CLOCKS_IN_A_HALF:
         return None
     return median(clocks[-half:]) / median(clocks[:half])
-
-
-class CensusTaker:
-    """Context manager: counts from `begin` on in a thread of its own until `end`."""
-
-    def __init__(self, counter: Counter | None = None, *, period_s: float = _PERIOD_S) -> None:
-        self._counter = counter or Counter()
-        self._period_s = period_s
-        self._ended = threading.Event()
-        self._begun = threading.Event()
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="census", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ended.set()
-        self._begun.set()
-        self._thread.join()
-
-    def begin(self) -> None:
-        """Make the first count, in the other thread."""
-        self._begun.set()
-
-    def end(self) -> None:
-        """Make the last count, here and now."""
-        self._ended.set()
-        with self._lock:
-            self._counter.count()
-
-    def census(self) -> Census | None:
-        """What was found so far; None before the first count."""
-        return self._counter.census()
-
-    def _run(self) -> None:
-        self._begun.wait()
-        pause = 0.0
-        while not self._ended.wait(pause):
-            began = time.thread_time()
-            with self._lock:
-                if not self._ended.is_set():
-                    self._counter.count()
-            pause = max(self._period_s, (time.thread_time() - began) / _MOST_OF_A_CPU)

@@ -11,9 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.telemetry import census as module
-from benchmarks.telemetry.census import Census, CensusTaker, Counter, Neighbour
+from benchmarks.telemetry import process_usage as module
 from benchmarks.telemetry.host import HostCounters, fastest_cpu_hz, read_host
+from benchmarks.telemetry.process_usage import (
+    ForeignProgram,
+    ProcessCounter,
+    ProcessUsage,
+)
+from benchmarks.telemetry.process_watcher import ProcessWatcher
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.snapshot import Snapshot
 
@@ -72,45 +77,45 @@ def processes(tmp_path: Path) -> Processes:
 
 
 @pytest.fixture
-def counter(processes: Processes) -> Counter:
-    counter = Counter(proc_root=processes.root, roots=frozenset({WORKER}))
+def counter(processes: Processes) -> ProcessCounter:
+    counter = ProcessCounter(proc_root=processes.root, roots=frozenset({WORKER}))
     counter.count()
     return counter
 
 
-def found(counter: Counter) -> Census:
+def found(counter: ProcessCounter) -> ProcessUsage:
     counter.count()
-    census = counter.census()
-    assert census is not None
-    return census
+    process_usage = counter.process_usage()
+    assert process_usage is not None
+    return process_usage
 
 
 def test_what_is_ours_and_the_kernels_is_told_from_what_is_foreign(
-    processes: Processes, counter: Counter
+    processes: Processes, counter: ProcessCounter
 ) -> None:
     processes.put(7, "kworker/0:1", 3.5, parent=2, kernel=True)
     processes.put(50, "cron", 9.0, io=1500)
     processes.put(SERVER, "mysqld", 25.0, parent=WORKER, io=1500)
     processes.put(DRIVER, "sysbench) S (", 4.0, parent=WORKER)
-    census = found(counter)
-    assert census.foreign[0] == Neighbour("cron", 1.0, 1500)
-    assert [n.cpu_s for n in census.foreign if n.name != "cron"] == [0.0]
-    assert census.kernel_cpu_s == pytest.approx(0.5)
-    assert (census.own_read_bytes, census.own_write_bytes) == (1000, 2000)
-    assert census.sees_all
-    assert census.sees_io
+    process_usage = found(counter)
+    assert process_usage.foreign[0] == ForeignProgram("cron", 1.0, 1500)
+    assert [n.cpu_s for n in process_usage.foreign if n.name != "cron"] == [0.0]
+    assert process_usage.kernel_cpu_s == pytest.approx(0.5)
+    assert (process_usage.own_read_bytes, process_usage.own_write_bytes) == (1000, 2000)
+    assert process_usage.sees_all
+    assert process_usage.sees_io
 
 
 def test_all_that_a_newcomer_used_counts_and_programs_are_added_up(
-    processes: Processes, counter: Counter
+    processes: Processes, counter: ProcessCounter
 ) -> None:
     processes.put(60, "cc1", 2.0, io=100, born=900)
     processes.put(61, "cc1", 3.0, io=100, born=901)
-    assert found(counter).foreign[0] == Neighbour("cc1", 5.0, 600)
+    assert found(counter).foreign[0] == ForeignProgram("cc1", 5.0, 600)
 
 
 def test_one_that_ended_keeps_what_it_had_used_and_its_pid_may_come_again(
-    processes: Processes, counter: Counter
+    processes: Processes, counter: ProcessCounter
 ) -> None:
     processes.put(60, "tar", 2.0, born=900)
     counter.count()
@@ -124,13 +129,15 @@ def test_one_that_ended_keeps_what_it_had_used_and_its_pid_may_come_again(
 
 def test_a_server_that_is_no_child_of_ours_is_ours_by_its_pid(processes: Processes) -> None:
     processes.put(SERVER, "mysqld", 10.0, parent=1)
-    counter = Counter(proc_root=processes.root, roots=frozenset({WORKER, SERVER}))
+    counter = ProcessCounter(proc_root=processes.root, roots=frozenset({WORKER, SERVER}))
     counter.count()
     processes.put(SERVER, "mysqld", 30.0, parent=1)
     assert "mysqld" not in {n.name for n in found(counter).foreign}
 
 
-def test_a_driver_whose_parent_went_stays_ours(processes: Processes, counter: Counter) -> None:
+def test_a_driver_whose_parent_went_stays_ours(
+    processes: Processes, counter: ProcessCounter
+) -> None:
     processes.put(DRIVER, "sysbench", 9.0, parent=1)
     assert "sysbench" not in {n.name for n in found(counter).foreign}
 
@@ -138,11 +145,11 @@ def test_a_driver_whose_parent_went_stays_ours(processes: Processes, counter: Co
 def test_from_inside_of_a_container_not_all_is_seen(processes: Processes) -> None:
     for pid in (2, 7):
         processes.end(pid)
-    counter = Counter(proc_root=processes.root, roots=frozenset({WORKER}))
+    counter = ProcessCounter(proc_root=processes.root, roots=frozenset({WORKER}))
     counter.count()
-    census = found(counter)
-    assert not census.sees_all
-    assert not census.sees_io
+    process_usage = found(counter)
+    assert not process_usage.sees_all
+    assert not process_usage.sees_io
 
 
 def test_io_that_may_not_be_looked_at_is_known_to_be_unseen(
@@ -156,7 +163,7 @@ def test_io_that_may_not_be_looked_at_is_known_to_be_unseen(
         return read(path, *args, **options)
 
     monkeypatch.setattr(Path, "read_text", refused)
-    counter = Counter(proc_root=processes.root, roots=frozenset({WORKER}))
+    counter = ProcessCounter(proc_root=processes.root, roots=frozenset({WORKER}))
     counter.count()
     assert found(counter).sees_all
     assert not found(counter).sees_io
@@ -167,7 +174,7 @@ def test_a_clock_that_falls_shows_once_there_are_enough_counts(
 ) -> None:
     clocks = iter([3e9] * 6 + [2.1e9] * 6)
     monkeypatch.setattr(module, "fastest_cpu_hz", lambda: next(clocks))
-    counter = Counter(proc_root=processes.root)
+    counter = ProcessCounter(proc_root=processes.root)
     ratios = [found(counter).clock_ratio for _ in range(12)]
     assert ratios[8] is None
     assert ratios[11] == pytest.approx(0.7)
@@ -199,8 +206,8 @@ def test_a_real_process_is_foreign_or_ours_by_its_ancestors(
     stranger: subprocess.Popen[str],
 ) -> None:
     with subprocess.Popen(["sleep", "60"]) as other:
-        foreign = Counter(roots=frozenset({other.pid}))
-        ours = Counter(roots=frozenset({os.getpid()}))
+        foreign = ProcessCounter(roots=frozenset({other.pid}))
+        ours = ProcessCounter(roots=frozenset({os.getpid()}))
         for counter in (foreign, ours):
             counter.count()
         assert stranger.stdout is not None
@@ -212,7 +219,7 @@ def test_a_real_process_is_foreign_or_ours_by_its_ancestors(
 
 
 def test_a_count_costs_little() -> None:
-    counter = Counter()
+    counter = ProcessCounter()
     counter.count()
     began = time.thread_time()
     for _ in range(10):
@@ -231,26 +238,26 @@ class Host:
 
 @pytest.mark.alone
 def test_the_sampler_counts_between_its_marks_and_not_before(processes: Processes) -> None:
-    counter = Counter(proc_root=processes.root, roots=frozenset({WORKER}))
-    taker = CensusTaker(counter, period_s=0.05)
-    with Sampler(Host(), period_s=0.1, census=taker) as sampler:
+    counter = ProcessCounter(proc_root=processes.root, roots=frozenset({WORKER}))
+    watcher = ProcessWatcher(counter, period_s=0.05)
+    with Sampler(Host(), period_s=0.1, watcher=watcher) as sampler:
         time.sleep(0.2)
-        assert sampler.census() is None
+        assert sampler.process_usage() is None
         sampler.mark(MEASURE_START)
         time.sleep(0.3)
         sampler.mark(MEASURE_END)
-        census = sampler.census()
+        process_usage = sampler.process_usage()
         time.sleep(0.2)
-        assert sampler.census() == census
-    assert census is not None
-    assert census.seconds == pytest.approx(0.3, abs=0.15)
+        assert sampler.process_usage() == process_usage
+    assert process_usage is not None
+    assert process_usage.seconds == pytest.approx(0.3, abs=0.15)
     times = sampler.times()
     assert times[-1] - times[0] == pytest.approx(0.3, abs=0.15)
 
 
-def test_a_census_that_never_began_ends() -> None:
+def test_a_watcher_that_never_began_ends() -> None:
     began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt), Sampler(Host(), census=CensusTaker()):
+    with pytest.raises(KeyboardInterrupt), Sampler(Host(), watcher=ProcessWatcher()):
         raise KeyboardInterrupt
     assert time.monotonic() - began < 5
 

@@ -10,7 +10,7 @@ from benchmarks.errors import EmulationUnavailable
 NOT_ENTERED = 97
 
 
-class Confinement(Protocol):
+class ResourceLimits(Protocol):
     """Limits around one server from its first instruction on (benchmarks.emulation)."""
 
     @property

@@ -1,10 +1,10 @@
 """One loading process: makes rows and streams them into the server.
 
-A program of its own (`python -m benchmarks.datasets.worker`) and not a forked child: the worker
-of a task queue may not fork children that way, and a fork would hold our parent's locks and
-sockets after the parent's death. Talks in lines of JSON: where to connect comes first on stdin,
-then one line per job; stdout answers each job with its rows or an error. End of input ends the
-program, so it never outlives its parent by more than one table.
+A program of its own (`python -m benchmarks.datasets.loading_process`) and not a forked child: the
+worker of a task queue may not fork children that way, and a fork would hold our parent's locks
+and sockets after the parent's death. Talks in lines of JSON: where to connect comes first on
+stdin, then one line per batch; stdout answers each batch with its rows or an error. End of input
+ends the program, so it never outlives its parent by more than one table.
 """
 
 from __future__ import annotations

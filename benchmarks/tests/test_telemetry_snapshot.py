@@ -19,7 +19,7 @@ from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.telemetry.cpu import cpu_frequency_hz, logical_cpus
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
-from benchmarks.telemetry.snapshot import Probe
+from benchmarks.telemetry.snapshot import SnapshotReader
 from benchmarks.telemetry.usage import usage_between
 
 NOWHERE = DeviceIdentity(Path("/nowhere"), DeviceKind.OTHER, None, "", "", "", "", 0, 0)
@@ -86,13 +86,13 @@ def test_the_cpu_seconds_of_a_process_are_measured(child: subprocess.Popen[str])
 
 def test_a_synced_write_shows_in_the_disks_counters(disk: DeviceIdentity, tmp_path: Path) -> None:
     size = 8 * 1024 * 1024
-    probe = Probe(os.getpid(), disk, None)
-    start = probe.read()
+    reader = SnapshotReader(os.getpid(), disk, None)
+    start = reader.read()
     with (tmp_path / "written").open("wb") as file:
         file.write(os.urandom(size))
         file.flush()
         os.fsync(file.fileno())
-    end = probe.read()
+    end = reader.read()
     usage = usage_between(start, replace(end, t=start.t + 1.0, cpu_total_s=start.cpu_total_s + 1))
     assert usage.data_write_mb_s is not None
     assert usage.data_write_iops is not None
@@ -118,7 +118,7 @@ def test_the_hosts_cpu_time_is_sorted_as_vmstat_does(monkeypatch: pytest.MonkeyP
         user=100, nice=20, system=30, idle=1000, iowait=7, irq=4, softirq=5, steal=6, guest=90
     )
     monkeypatch.setattr(psutil, "cpu_times", lambda: times)
-    snapshot = Probe(os.getpid(), NOWHERE, None).read()
+    snapshot = SnapshotReader(os.getpid(), NOWHERE, None).read()
     assert snapshot.cpu_user_s == 120
     assert snapshot.cpu_sys_s == 39
     assert snapshot.cpu_iowait_s == 7
@@ -136,15 +136,15 @@ def test_counters_are_read_again_when_the_host_stood_still_in_between(
         return cpu_times(user=time.monotonic())
 
     monkeypatch.setattr(psutil, "cpu_times", held_up)
-    snapshot = Probe(os.getpid(), NOWHERE, None).read()
+    snapshot = SnapshotReader(os.getpid(), NOWHERE, None).read()
     assert snapshot.cpu_user_s - snapshot.t < 0.1
 
 
 def test_only_marks_carry_the_clock_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psutil, "cpu_freq", lambda percpu: [SimpleNamespace(current=2600.0)])
-    probe = Probe(os.getpid(), NOWHERE, None)
-    assert probe.read(marked=True).cpu_hz == 2.6e9
-    assert probe.read().cpu_hz is None
+    reader = SnapshotReader(os.getpid(), NOWHERE, None)
+    assert reader.read(marked=True).cpu_hz == 2.6e9
+    assert reader.read().cpu_hz is None
 
 
 def fake_disks(monkeypatch: pytest.MonkeyPatch, **written: int) -> None:
@@ -185,7 +185,7 @@ def test_written_bytes_sum_distinct_devices_or_are_unknown(
     log_seen: bool,
 ) -> None:
     fake_disks(monkeypatch, sda=100, sdb=30, sdc=7)
-    snapshot = Probe(os.getpid(), data, log).read()
+    snapshot = SnapshotReader(os.getpid(), data, log).read()
     assert snapshot.device_write_bytes == total
     assert (snapshot.data is not None) == (data.block_device is not None)
     assert (snapshot.log is not None) == log_seen
@@ -210,24 +210,24 @@ def test_a_dead_process_stops_its_fields_and_nothing_else(child: subprocess.Pope
 def test_a_pid_that_belongs_to_another_process_now_is_not_the_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    probe = Probe(os.getpid(), NOWHERE, None)
-    assert probe.read().server_cpu_s is not None
+    reader = SnapshotReader(os.getpid(), NOWHERE, None)
+    assert reader.read().server_cpu_s is not None
     # psutil tells by the start time; a pid cannot be had twice at will
     monkeypatch.setattr(psutil.Process, "is_running", lambda process: False)
-    assert probe.read().server_cpu_s is None
+    assert reader.read().server_cpu_s is None
 
 
 def test_a_process_that_never_was_is_gone_from_the_start() -> None:
     with subprocess.Popen(["true"]) as process:
         process.wait()
-    assert Probe(process.pid, NOWHERE, None).read().server_cpu_s is None
+    assert SnapshotReader(process.pid, NOWHERE, None).read().server_cpu_s is None
 
 
 def test_one_sample_a_second_costs_next_to_nothing(disk: DeviceIdentity) -> None:
-    probe = Probe(os.getpid(), disk, None)
+    reader = SnapshotReader(os.getpid(), disk, None)
     began = time.thread_time()
     for _ in range(200):
-        probe.read()
+        reader.read()
     # 1 % of one CPU at one a second; seen: 0.13 ms
     assert (time.thread_time() - began) / 200 < 0.010
 

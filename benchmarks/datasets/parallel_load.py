@@ -36,7 +36,7 @@ COST: Mapping[str, float] = {
 
 
 @dataclass(frozen=True)
-class Job:
+class Batch:
     """The rows of one warehouse in one table; `item` has no warehouse (0)."""
 
     table: str
@@ -48,8 +48,8 @@ class Job:
         return COST[self.table]
 
 
-class Queue:
-    """Jobs in an order that keeps processes out of each other's way.
+class BatchQueue:
+    """Batches in an order that keeps processes out of each other's way.
 
     Each table is loaded in key order, so that its pages come to lie in key order on the disk, and
     two processes load the same table at once only when no other one is left.
@@ -58,39 +58,39 @@ class Queue:
     def __init__(self, warehouses: int) -> None:
         self._left = {
             table: [
-                Job(table, number)
+                Batch(table, number)
                 for number in ((0,) if table == "item" else range(warehouses, 0, -1))
             ]
             for table in COST
         }
         self._active = dict.fromkeys(COST, 0)
-        self.total = sum(job.cost for jobs in self._left.values() for job in jobs)
+        self.total = sum(batch.cost for batches in self._left.values() for batch in batches)
 
-    def take(self) -> Job | None:
-        """The next job, None when all are taken."""
-        tables = [table for table, jobs in self._left.items() if jobs]
+    def take(self) -> Batch | None:
+        """The next batch, None when all are taken."""
+        tables = [table for table, batches in self._left.items() if batches]
         if not tables:
             return None
         table = min(tables, key=lambda name: (self._active[name], -self._cost_left(name)))
         self._active[table] += 1
         return self._left[table].pop()
 
-    def done(self, job: Job) -> None:
-        """The job's rows are in."""
-        self._active[job.table] -= 1
+    def done(self, batch: Batch) -> None:
+        """The batch's rows are in."""
+        self._active[batch.table] -= 1
 
     def _cost_left(self, table: str) -> float:
         return len(self._left[table]) * COST[table]
 
 
-class Loader:
+class LoadingProcess:
     """One loading process."""
 
     def __init__(self, instance: ServerInstance, seed: int) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
         root = str(Path(benchmarks.__file__).parents[1])
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.datasets.worker"],
+            [sys.executable, "-m", "benchmarks.datasets.loading_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -114,12 +114,12 @@ class Loader:
             }
         )
 
-    def start(self, job: Job) -> None:
-        """Give the process its next job."""
-        self._tell({"table": job.table, "warehouse": job.warehouse})
+    def start(self, batch: Batch) -> None:
+        """Give the process its next batch."""
+        self._tell({"table": batch.table, "warehouse": batch.warehouse})
 
-    def answer(self) -> tuple[Job, int]:
-        """The job that has just ended and its rows; LoadFailed when it went wrong."""
+    def answer(self) -> tuple[Batch, int]:
+        """The batch that has just ended and its rows; LoadFailed when it went wrong."""
         line = self.stdout.readline()
         if not line:
             self._errors.seek(0)
@@ -129,7 +129,7 @@ class Loader:
         told = json.loads(line)
         if "error" in told:
             raise LoadFailed(f"a loading process failed: {told['error']}")
-        return Job(told["table"], told["warehouse"]), int(told["rows"])
+        return Batch(told["table"], told["warehouse"]), int(told["rows"])
 
     def end(self) -> None:
         """Kill the process, if it has not ended; it holds nothing worth saving."""
@@ -158,29 +158,29 @@ def load_rows(
     `on_rows` is called with the rows and the share of the whole, 0..1, that have just come in.
     Raises LoadFailed and RunFailed(CANCELLED); every process has ended by then.
     """
-    queue = Queue(warehouses)
+    queue = BatchQueue(warehouses)
     rows = dict.fromkeys(COST, 0)
-    loaders: list[Loader] = []
+    loaders: list[LoadingProcess] = []
     done = 0.0
     try:
         with selectors.DefaultSelector() as selector:
             for _ in range(jobs):
-                job = queue.take()
-                if job is None:
+                batch = queue.take()
+                if batch is None:
                     break
-                loader = Loader(instance, seed)
+                loader = LoadingProcess(instance, seed)
                 loaders.append(loader)
                 selector.register(loader.stdout, selectors.EVENT_READ, loader)
-                loader.start(job)
+                loader.start(batch)
             while selector.get_map():
                 if should_stop():
                     raise cancelled()
                 for key, _ in selector.select(POLL_S):
                     loader = key.data
-                    job, count = loader.answer()
-                    queue.done(job)
-                    rows[job.table] += count
-                    done += job.cost
+                    batch, count = loader.answer()
+                    queue.done(batch)
+                    rows[batch.table] += count
+                    done += batch.cost
                     on_rows(count, done / queue.total)
                     following = queue.take()
                     if following is None:
