@@ -61,10 +61,3 @@ class UnknownTemplate(TuningError):
 
     def __init__(self, message: str) -> None:
         super().__init__("unknown_template", message, field="template")
-
-
-class InvalidDataFile(TuningError):
-    """A data file of the project (catalogue, preset, study template) breaks its schema."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("invalid_data_file", message)

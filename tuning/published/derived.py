@@ -12,11 +12,12 @@ def path_lengths() -> dict[str, dict[int, float | None]]:
     print no figures. The driver ran on another host.
     """
     found = publications()
+    hz = found.quad_socket.cpu_hz * found.quad_socket.logical_cpus
     throughput = found.tables["throughput_by_connections"].by_device("tpmP")
     busy = found.tables["cpu_by_connections"].by_device("cpu_user_sys_pct")
     return {
         device: {
-            connections: _cycles(tpm, busy[device][connections], found.cpu_hz * found.logical_cpus)
+            connections: _cycles(tpm, busy[device][connections], hz)
             for connections, tpm in line.items()
         }
         for device, line in throughput.items()

@@ -4,58 +4,79 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Literal
 
-from tuning.datafiles import read_data_file
-from tuning.errors import InvalidDataFile
+from pydantic import AfterValidator, Field
+from pydantic.dataclasses import dataclass
+
+from benchmarks.datafiles import STRICT, Count, Frozen, Named, Some, no_value_twice, read_data_file
+from benchmarks.errors import InvalidDataFile
 
 HERE = Path(__file__).resolve().parent
 INDEX = HERE / "tables.yaml"
-SCHEMA = HERE / "tables.schema.json"
 
 Value = str | int | float | None
+Text = Annotated[str, Field(min_length=1)]
+Phrase = Annotated[str, Field(min_length=3)]
+Sentence = Annotated[str, Field(min_length=10)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Source:
     """A document: a word or two for people ("whitepaper 2016"), and its full title."""
 
-    label: str
-    title: str
+    label: Phrase
+    title: Sentence
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Column:
     """A column of a table; `unit` is empty where a number has none or a row names it."""
 
-    name: str
-    title: str
-    unit: str
-    type: str
+    name: Text
+    title: Text
+    type: Literal["text", "integer", "number"]
+    unit: Text = ""
 
     @property
     def is_number(self) -> bool:
         return self.type != "text"
 
+    def read(self, text: str) -> Value:
+        """What a cell holds; raises ValueError."""
+        if not self.is_number:
+            return text
+        if not text:
+            return None
+        return int(text) if self.type == "integer" else float(text)
 
-@dataclass(frozen=True)
+
+def _distinct(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    no_value_twice([column.name for column in columns])
+    return columns
+
+
+@dataclass(frozen=True, config=STRICT)
 class PublishedTable:
     """Facts as the sources print them. None is "NA" there: the run could not be completed.
 
     place: of the facts in the source. setup: what was measured, "" where rows say it.
     """
 
-    name: str
-    title: str
-    sources: tuple[Source, ...]
-    place: str
-    setup: str
-    columns: tuple[Column, ...]
-    rows: tuple[Mapping[str, Value], ...]
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z_]*$")]
+    title: Phrase
+    sources: Some[Source]
+    place: Phrase
+    columns: Annotated[tuple[Column, ...], Field(min_length=2), AfterValidator(_distinct)]
+    setup: Phrase = ""
+
+    @cached_property
+    def rows(self) -> tuple[Mapping[str, Value], ...]:
+        """The rows by column, of the file of the table's name; raises InvalidDataFile."""
+        return _rows(HERE / f"{self.name}.csv", self.columns)
 
     def by_device(self, figure: str) -> dict[str, dict[int, float | None]]:
         """Device -> connections -> a figure, of a table with those columns; slowest first."""
@@ -70,24 +91,36 @@ class PublishedTable:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Statement:
     """What the text of the whitepaper says of one of its figures that it prints as a picture."""
 
-    figure: int
-    says: str
-    place: str
+    figure: Count
+    says: Sentence
+    place: Phrase
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
+class Machine:
+    """The processors of a host; the frequency in Hz."""
+
+    cpu_hz: Count
+    logical_cpus: Count
+
+
+def _by_figure(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    no_value_twice([statement.figure for statement in statements])
+    return statements
+
+
+@dataclass(frozen=True, config=STRICT)
 class Publications:
-    """Everything. `cpu_hz` and `logical_cpus` are those of the host of Tables 1 to 3."""
+    """Everything. `quad_socket` is the host of Tables 1 to 3."""
 
-    sources: tuple[Source, ...]
-    tables: Mapping[str, PublishedTable]
-    statements: Mapping[int, Statement]
-    cpu_hz: float
-    logical_cpus: int
+    sources: Annotated[Frozen[str, Source], Field(min_length=1)]
+    quad_socket: Machine
+    tables: Annotated[Named[str, PublishedTable], Field(min_length=1)]
+    statements: Annotated[tuple[Statement, ...], AfterValidator(_by_figure)]
 
 
 def tables() -> tuple[PublishedTable, ...]:
@@ -103,36 +136,7 @@ def table(name: str) -> PublishedTable:
 @cache
 def publications() -> Publications:
     """Everything, read once; raises InvalidDataFile."""
-    content = read_data_file(INDEX, SCHEMA)
-    sources = {name: Source(**part) for name, part in content["sources"].items()}
-    found = [_table(part, sources) for part in content["tables"]]
-    said = [Statement(**part) for part in content["statements"]]
-    host = content["quad_socket"]
-    return Publications(
-        sources=tuple(sources.values()),
-        tables=MappingProxyType({one.name: one for one in found}),
-        statements=MappingProxyType({one.figure: one for one in said}),
-        cpu_hz=float(host["cpu_hz"]),
-        logical_cpus=host["logical_cpus"],
-    )
-
-
-def _table(part: Mapping[str, Any], sources: Mapping[str, Source]) -> PublishedTable:
-    if unknown := sorted(set(part["sources"]) - set(sources)):
-        raise InvalidDataFile(f"{INDEX.name}: {part['name']}: no source {', '.join(unknown)}")
-    columns = tuple(
-        Column(one["name"], one["title"], one.get("unit", ""), one["type"])
-        for one in part["columns"]
-    )
-    return PublishedTable(
-        name=part["name"],
-        title=part["title"],
-        sources=tuple(sources[name] for name in part["sources"]),
-        place=part["place"],
-        setup=part.get("setup", "").strip(),
-        columns=columns,
-        rows=_rows(HERE / f"{part['name']}.csv", columns),
-    )
+    return read_data_file(INDEX, Publications)
 
 
 def _rows(path: Path, columns: tuple[Column, ...]) -> tuple[Mapping[str, Value], ...]:
@@ -145,17 +149,9 @@ def _rows(path: Path, columns: tuple[Column, ...]) -> tuple[Mapping[str, Value],
         for line in reader:
             if len(line) != len(columns):
                 raise InvalidDataFile(f"{path.name}: line {reader.line_num} is not a whole row")
-            values = (_value(text, column) for text, column in zip(line, columns, strict=True))
+            values = (column.read(text) for text, column in zip(line, columns, strict=True))
             try:
                 rows.append(MappingProxyType(dict(zip(names, values, strict=True))))
             except ValueError as error:
                 raise InvalidDataFile(f"{path.name}: line {reader.line_num}: {error}") from error
     return tuple(rows)
-
-
-def _value(text: str, column: Column) -> Value:
-    if column.type == "text":
-        return text
-    if not text:
-        return None
-    return int(text) if column.type == "integer" else float(text)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.datafiles import read_data_file
+from benchmarks.errors import InvalidDataFile
 from tuning import published
-from tuning.errors import InvalidDataFile
 from tuning.published import loader
 from tuning.statistics.ratios import ladder, ratio, spread
 
@@ -89,7 +90,7 @@ def test_every_table_names_its_sources_and_fits_its_columns() -> None:
             for column in table.columns:
                 value = row[column.name]
                 assert value is None or isinstance(value, str) != column.is_number
-    figures = set(published.publications().statements)
+    figures = {one.figure for one in published.publications().statements}
     assert figures == set(range(11, 20)), "Figures 11 to 19 are pictures"
 
 
@@ -103,6 +104,45 @@ def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
     broken.write_text("connections,device,tpmP\n50,NVMe,fast\n")
     with pytest.raises(InvalidDataFile, match="line 2"):
         loader._rows(broken, columns)
+    broken.write_text("connections,device,tpmP\n50,NVMe\n")
+    with pytest.raises(InvalidDataFile, match="line 2 is not a whole row"):
+        loader._rows(broken, columns)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("sources: [*systor, *electronics]", "sources: [*sistor]", "line .*undefined alias"),
+        ("sources: [*systor, *electronics]", "sources: []", "fio_baselines/sources: .* 1 item"),
+        ("sources: [*systor, *electronics]", "sources: [systor]", "sources/0: has to be a map"),
+        ('label: "SYSTOR 2015"', "label: no", "sources/systor/label: Input"),
+        ('label: "SYSTOR 2015"', "label: X", "sources/systor/label: String"),
+        ('label: "SYSTOR 2015"', "lable: SYSTOR", "sources/systor/label: has to be given"),
+        ("cpu_hz: 2200000000", "cpu_hz: 2.2 GHz", "quad_socket/cpu_hz: Input should be a valid"),
+        ("logical_cpus: 112", "logical_cpus: 0", "quad_socket/logical_cpus: Input"),
+        ("  cpu_by_connections:", "  CPU:", "tables/CPU/name: String should match"),
+        ("  cpu_by_connections:", "  throughput_by_connections:", "stands here twice"),
+        ('title: "Raw devices, measured with fio"', "title: X", "fio_baselines/title: String"),
+        ("name: block_kb", "name: direct", "fio_baselines/columns: direct stands here twice"),
+        ('title: "Block", unit: "KB", type: integer', "title: Block, type: int", "type: Input"),
+        ('unit: "KB"', 'unit: ""', "fio_baselines/columns/3/unit: String"),
+        ('unit: "KB"', "units: KB", "fio_baselines/columns/3/units: is not known here"),
+        ('place: "Figure 7"', "place: '7'", "server_comparison/place: String"),
+        ('place: "Figure 7"\n', "\n", "server_comparison/place: has to be given"),
+        ('setup: "The runs of Table 1."', "setup: 1", "cpu_by_connections/setup: Input"),
+        ("figure: 12", "figure: 11", "statements: 11 stands here twice"),
+        ("figure: 12", "figure: 0", "statements/1/figure: Input"),
+        ("figure: 12", "figure: '12'", "statements/1/figure: Input should be a valid integer"),
+        ("statements:", "remarks:", "statements: has to be given; remarks: is not known here"),
+    ],
+)
+def test_a_broken_index_is_refused(old: str, new: str, complaint: str, tmp_path: Path) -> None:
+    text = loader.INDEX.read_text()
+    assert old in text
+    path = tmp_path / "mine.yaml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InvalidDataFile, match=rf"^mine\.yaml: .*{complaint}"):
+        read_data_file(path, loader.Publications)
 
 
 def test_the_ladder_is_that_of_table_1() -> None:

@@ -112,7 +112,7 @@ def _detail(comparison: Comparison) -> list[tuple[str, Device, int, Cell]]:
 
 
 def _charts() -> list[ChartView]:
-    said = published.publications().statements
+    said = {one.figure: one for one in published.publications().statements}
     return [
         ChartView(
             words,
@@ -140,7 +140,7 @@ def _published() -> dict[str, Any]:
         "published_others": [
             (one, _rows(one)) for one in published.tables() if one.name not in shown
         ],
-        "published_sources": published.publications().sources,
+        "published_sources": published.publications().sources.values(),
     }
 
 
