@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from rest_framework import exceptions
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from advisor.responses import error_body, too_large
 from benchmarks.errors import BenchmarkError
 from tuning.errors import InvalidConfig, TuningError
 
@@ -27,19 +27,6 @@ class ApiError(exceptions.APIException):
         super().__init__(message, code)
         self.status_code = status
         self.details = details
-
-
-def error_body(code: str, message: str, details: Any = None) -> dict[str, Any]:
-    error: dict[str, Any] = {"code": code, "message": message}
-    if details is not None:
-        error["details"] = details
-    return {"error": error}
-
-
-def too_large() -> str:
-    """One line on a body that is not read."""
-    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024**2
-    return f"The request is larger than {most} MiB."
 
 
 def refusal(

@@ -22,7 +22,7 @@ from advisor.api.serializers.recommendations import RecommendationSerializer
 from advisor.api.serializers.requests import ExportRequestSerializer
 from advisor.api.views import UNAUTHORISED, studies
 from advisor.ids import MOST_ID
-from advisor.pages.export.downloads import download
+from advisor.responses import download
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export import ExportRequest

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import defaults
 
-from advisor.api.errors import error_body, too_large
+from advisor.responses import error_body, too_large
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

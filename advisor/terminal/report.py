@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from advisor.pages.study.boards import names_text
-from advisor.pages.study.findings import findings_view
+from advisor.wording.findings import findings_view
+from advisor.wording.formatting import names_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.models import DurabilityClass

@@ -1,9 +1,11 @@
-"""Numbers as people read them: pure functions, used by the templates and nowhere else.
+"""Numbers and names as people read them: pure functions.
 
 Absent values are an en dash, never a zero: a run that failed has no number.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 ABSENT = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -93,3 +95,8 @@ def byte_size(size: float | None) -> str:
             return f"{decimals(size, 0 if unit == 'B' else 1)}{NARROW}{unit}"
         size /= 1000
     return f"{decimals(size)}{NARROW}TB"
+
+
+def names_text(names: Sequence[str]) -> str:
+    """As "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -1,7 +1,10 @@
-"""The words for durability classes, answers and servers that pages, API and terminal share."""
+"""The words that pages, API and terminal share: for durability, answers, devices, servers."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from benchmarks.models import Device
 from tuning.catalogue.target import ServerTraits
 from tuning.models import DurabilityClass, Recommendation
 from tuning.statistics.confirmation import ConfirmationState
@@ -41,6 +44,7 @@ CONFIRMED = {
     ConfirmationState.WITHDRAWN: "another's lead was not confirmed",
     ConfirmationState.UNFINISHED: "another's lead could not be confirmed",
 }
+OF_ITS_OWN_KIND = "An emulated device is of the kind it stands for: leave this empty."
 _LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
 
 
@@ -53,6 +57,11 @@ def how_sure(found: Recommendation) -> str:
         return CONFIRMED[ConfirmationState(found.confirmation)].format(answer)
     unconfirmed = found.kind in _LEADS and not found.study.confirms
     return f"{answer}, not measured afresh" if unconfirmed else answer
+
+
+def told_devices(devices: Collection[Device]) -> set[int]:
+    """Those that are named beside their figures: each of several, and an emulated one always."""
+    return {one.pk for one in devices if len(devices) > 1 or one.emulation_label}
 
 
 def target_choices() -> list[tuple[str, str]]:

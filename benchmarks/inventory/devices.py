@@ -26,6 +26,11 @@ from benchmarks.storage.kinds import DeviceKind
 NATIVE = "native"
 
 
+def throttles(emulate: str | None) -> bool:
+    """Whether a request's `emulate` makes a slower device of it, of a kind of its own."""
+    return emulate not in (None, "", NATIVE)
+
+
 @dataclass(frozen=True)
 class DeviceRequest:
     """A device as a user names it.

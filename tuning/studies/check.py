@@ -13,7 +13,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.errors import about
-from benchmarks.inventory.devices import NATIVE, DeviceRequest
+from benchmarks.inventory.devices import DeviceRequest, throttles
 from benchmarks.servers.discovery import find_server
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
@@ -103,8 +103,7 @@ def check_text(
 def _memory_limit(
     device: DeviceRequest, warehouses: int | None, target: ServerTraits
 ) -> int | None:
-    is_throttled = device.emulate not in ("", NATIVE)
-    if device.memory_bytes is None and is_throttled and warehouses is not None:
+    if device.memory_bytes is None and throttles(device.emulate) and warehouses is not None:
         return usual_memory(warehouses, target.flavour)
     return device.memory_bytes
 

@@ -20,7 +20,10 @@ LARGEST = {
     "blocks": 1_000,
 }
 OLDER = "older"
-MOST_MINUTES = 7 * 24 * 60
+# Each device costs a study of its own, each config a run in every block of it.
+MAX_DEVICES = 20
+MAX_CONFIGS = 20
+MAX_MINUTES = 7 * 24 * 60
 SMALLEST = {"warmup_s": 0}
 
 
@@ -81,6 +84,9 @@ def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) 
 
     A template may scale its connections to the host's CPUs.
     """
+    for name, most in (("devices", MAX_DEVICES), ("configs", MAX_CONFIGS)):
+        if len(getattr(request, name)) > most:
+            raise BadRequest(f"at most {most} {name} fit into one study", field=name)
     connections = request.connections
     if connections is None:
         connections = list(template.connections_on(logical_cpus))
@@ -97,9 +103,9 @@ def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) 
         low = SMALLEST.get(name, 1)
         if not values or any(not low <= value <= largest for value in values):
             raise BadRequest(f"{name} must be between {low} and {largest}", field=name)
-    if request.budget_minutes is not None and not 1 <= request.budget_minutes <= MOST_MINUTES:
+    if request.budget_minutes is not None and not 1 <= request.budget_minutes <= MAX_MINUTES:
         raise BadRequest(
-            f"budget_minutes must be between 1 and {MOST_MINUTES}", field="budget_minutes"
+            f"budget_minutes must be between 1 and {MAX_MINUTES}", field="budget_minutes"
         )
     if len(set(sizes.connections)) != len(sizes.connections):
         raise BadRequest("connections names the same number twice", field="connections")

@@ -561,6 +561,8 @@ def test_studies_of_one_host_wait_their_turn(study: Study, sent: list[Any]) -> N
             "devices[0].log_dir",
         ),
         (StudyRequest(devices=[DeviceRequest(), DeviceRequest()]), BadRequest, "devices"),
+        (StudyRequest(devices=[DeviceRequest()] * 21), BadRequest, "devices"),
+        (StudyRequest(configs=[(f"{n}", MINE[1]) for n in range(21)]), BadRequest, "configs"),
         (StudyRequest(configs=[("mine", b"[mysqld]\nnonesuch = 1\n")]), InvalidConfig, ""),
         (StudyRequest(configs=[MINE, MINE]), InvalidConfig, ""),
         (StudyRequest(configs=[("whitepaper-1", MINE[1])]), InvalidConfig, ""),

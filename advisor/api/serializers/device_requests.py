@@ -9,19 +9,14 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import KINDS, StrictSerializer
 from advisor.ids import MOST_ID
-from advisor.pages.device.forms import (
-    LEAST_MEMORY_MB,
-    MOST_MEMORY_MB,
-    OF_ITS_OWN_KIND,
-    is_throttling,
-)
+from advisor.wording.words import OF_ITS_OWN_KIND
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import about
-from benchmarks.inventory.devices import NATIVE, DeviceRequest
+from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
 from benchmarks.models import Device
 from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
 from benchmarks.storage.kinds import DeviceKind
-from tuning.studies.devices import MB, request_for
+from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
 
 
 class DeviceRequestSerializer(StrictSerializer):
@@ -43,8 +38,8 @@ class DeviceRequestSerializer(StrictSerializer):
         help_text="A profile's name: its limits are set around mysqld. Null: as it is.",
     )
     memory_mb = serializers.IntegerField(
-        min_value=LEAST_MEMORY_MB,
-        max_value=MOST_MEMORY_MB,
+        min_value=MIN_MEMORY_MB,
+        max_value=MAX_MEMORY_MB,
         required=False,
         allow_null=True,
         help_text="Limits all memory of mysqld, its page cache included; 1 MB is 10^6 bytes. "
@@ -59,7 +54,7 @@ class DeviceRequestSerializer(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if attrs.get("kind") and is_throttling(attrs.get("emulate")):
+        if attrs.get("kind") and throttles(attrs.get("emulate")):
             raise serializers.ValidationError({"kind": [OF_ITS_OWN_KIND]})
         return attrs
 

@@ -17,8 +17,6 @@ from advisor.api.serializers.common import (
 )
 from advisor.api.serializers.device_requests import StudyDeviceSerializer, device_request
 from advisor.ids import MOST_ID
-from advisor.pages.new_study.config_texts import MOST_CONFIGS
-from advisor.pages.new_study.devices import MOST_DEVICES
 from benchmarks.errors import about
 from benchmarks.inventory.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
@@ -27,7 +25,7 @@ from tuning.configs.candidates import LONGEST_NAME
 from tuning.configs.files.cnf import MOST_CONFIG_BYTES
 from tuning.export import ExportRequest
 from tuning.studies.pausing import MAX_PAUSE_REASON
-from tuning.studies.request import LARGEST, MOST_MINUTES, StudyRequest
+from tuning.studies.request import LARGEST, MAX_CONFIGS, MAX_DEVICES, MAX_MINUTES, StudyRequest
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):
@@ -55,14 +53,14 @@ class StudyRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_empty=False,
-        max_length=MOST_DEVICES,
+        max_length=MAX_DEVICES,
         help_text="Each has rankings of its own. Left out: the host's usual one.",
     )
     server = serializers.CharField(
         max_length=1024, required=False, allow_null=True, help_text="Path of a mysqld."
     )
     driver = serializers.ChoiceField(choices=["auto", "tpcc-mysql", "sysbench"], default="auto")
-    configs = ConfigTextSerializer(many=True, required=False, max_length=MOST_CONFIGS)
+    configs = ConfigTextSerializer(many=True, required=False, max_length=MAX_CONFIGS)
     warehouses = serializers.IntegerField(min_value=1, required=False, allow_null=True)
     connections = serializers.ListField(
         child=serializers.IntegerField(min_value=1),
@@ -100,7 +98,7 @@ class StudyRequestSerializer(StrictSerializer):
     )
     budget_minutes = serializers.IntegerField(
         min_value=1,
-        max_value=MOST_MINUTES,
+        max_value=MAX_MINUTES,
         required=False,
         allow_null=True,
         help_text="Ends the blocks by time in place of their number.",

@@ -24,7 +24,7 @@ from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
-from benchmarks.inventory.devices import NATIVE, DeviceRequest
+from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import read_cnf
@@ -236,8 +236,8 @@ def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
     for name in ("log_dir", "device_kind"):
         if options[name] is not None and len(options["device"]) > 1:
             raise BadRequest(f"--{name.replace('_', '-')} goes with one --device only")
-    real = {"", NATIVE}
-    if options["device_kind"] is not None and not real & set(options["emulate"] or [""]):
+    asked = options["emulate"] or [""]
+    if options["device_kind"] is not None and all(map(throttles, asked)):
         raise BadRequest("--device-kind: an emulated device is of the kind that it stands for")
     return [
         DeviceRequest(
@@ -245,10 +245,10 @@ def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
             log_dir=options["log_dir"],
             emulate=emulate,
             memory_bytes=None if memory_mb is None else memory_mb * MB,
-            kind=options["device_kind"] if emulate in real else None,
+            kind=None if throttles(emulate) else options["device_kind"],
         )
         for path in options["device"] or [None]
-        for emulate in options["emulate"] or [""]
+        for emulate in asked
     ]
 
 

@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from advisor.pages.check.report import check_view
-from advisor.pages.export.downloads import download
-from advisor.pages.new_study.config_texts import ConfigText, pasted_configs, uploaded_configs
-from advisor.pages.new_study.forms import CheckForm
+from advisor.pages.check.forms import CheckForm
+from advisor.pages.configs.report import check_view
+from advisor.pages.configs.texts import ConfigText, pasted_configs, uploaded_configs
+from advisor.responses import download
 from benchmarks.errors import BenchmarkError
 from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import MOST_CONFIG_BYTES

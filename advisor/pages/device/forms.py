@@ -7,17 +7,15 @@ from typing import Any
 
 from django import forms
 
-from benchmarks.emulation.profile import LEAST_MEMORY_BYTES
+from advisor.wording.words import OF_ITS_OWN_KIND
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
-from benchmarks.inventory.devices import NATIVE, DeviceRequest
+from benchmarks.inventory.devices import DeviceRequest, throttles
 from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
 from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
-from tuning.studies.devices import MB
+from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB
 
-LEAST_MEMORY_MB = -(-LEAST_MEMORY_BYTES // MB)
-MOST_MEMORY_MB = 16_000_000
 # Twice the fastest array sold, and far below where a chart or a product of it overflows.
 MOST_FIGURE = 1e9
 
@@ -32,8 +30,6 @@ KIND_WORDS = {
     DeviceKind.OTHER: "other",
 }
 KINDS = [(kind.value, words) for kind, words in KIND_WORDS.items()]
-
-OF_ITS_OWN_KIND = "An emulated device is of the kind it stands for: leave this empty."
 
 
 class _PlainForm(forms.Form):
@@ -66,8 +62,8 @@ class AddDeviceForm(_PlainForm):
     memory_mb = forms.IntegerField(
         label="Memory limit, MB",
         required=False,
-        min_value=LEAST_MEMORY_MB,
-        max_value=MOST_MEMORY_MB,
+        min_value=MIN_MEMORY_MB,
+        max_value=MAX_MEMORY_MB,
         help_text="Of mysqld with its page cache. Empty: none, or for an emulated device one that "
         "suits a small dataset.",
     )
@@ -93,7 +89,7 @@ class AddDeviceForm(_PlainForm):
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
-        if data.get("kind") and is_throttling(data.get("emulate")):
+        if data.get("kind") and throttles(data.get("emulate")):
             self.add_error("kind", OF_ITS_OWN_KIND)
         return data
 
@@ -163,11 +159,6 @@ def directory(text: str) -> Path:
         return Path(text).expanduser().absolute()
     except RuntimeError:
         raise forms.ValidationError("There is no such user's home directory.") from None
-
-
-def is_throttling(emulate: str | None) -> bool:
-    """Whether a request's `emulate` makes a slower device of it, of a kind of its own."""
-    return emulate not in (None, "", NATIVE)
 
 
 def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from advisor.pages.new_study.config_texts import TOO_LARGE
+from advisor.pages.configs.texts import TOO_LARGE
 from advisor.wording.words import target_choices
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits

@@ -6,8 +6,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from advisor.pages.export.downloads import download
 from advisor.pages.export.recommendation import RecommendationView, recommendation_view, study_url
+from advisor.responses import download
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export import Exported, ExportRequest

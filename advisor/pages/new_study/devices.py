@@ -14,21 +14,17 @@ from django.forms.boundfield import BoundWidget
 from advisor.ids import MOST_ID
 from advisor.pages.device.forms import (
     KINDS,
-    LEAST_MEMORY_MB,
-    MOST_MEMORY_MB,
-    OF_ITS_OWN_KIND,
     directory,
-    is_throttling,
     set_choices,
 )
+from advisor.wording.words import OF_ITS_OWN_KIND
 from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
-from benchmarks.inventory.devices import NATIVE, DeviceRequest
+from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
 from benchmarks.models import Device
 from benchmarks.storage.kinds import DeviceKind
-from tuning.studies.devices import MB, request_for
+from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
+from tuning.studies.request import MAX_DEVICES
 
-# Each costs a study of its own.
-MOST_DEVICES = 20
 # Below the fold of the page, which opens when one of them was used or is wrong.
 FOLDED = ("log_dir", "kind", "emulate", "memory_mb")
 
@@ -78,8 +74,8 @@ class StudyDevicesForm(forms.Form):
     memory_mb = forms.IntegerField(
         label="Memory limit, MB",
         required=False,
-        min_value=LEAST_MEMORY_MB,
-        max_value=MOST_MEMORY_MB,
+        min_value=MIN_MEMORY_MB,
+        max_value=MAX_MEMORY_MB,
         help_text="All memory of mysqld with its page cache, else the cache hides the device. "
         "Empty: what the server and half of the data take on emulated devices, and no limit on "
         "the device as it is.",
@@ -135,7 +131,7 @@ class StudyDevicesForm(forms.Form):
                         name, "Goes with another directory: name that above, or leave this empty."
                     )
         asked = data.get("emulate") or [""]
-        if data.get("kind") and all(is_throttling(name) for name in asked):
+        if data.get("kind") and all(throttles(name) for name in asked):
             self.add_error("kind", OF_ITS_OWN_KIND)
         if not self.errors and all(place.emulate for place in self._places()):
             for name in ("emulate", "memory_mb"):
@@ -143,8 +139,8 @@ class StudyDevicesForm(forms.Form):
                     self.add_error(
                         name, "All chosen devices are emulated already: leave this empty."
                     )
-        if not self.errors and len(self._places()) * len(self._limits()) > MOST_DEVICES:
-            self.add_error("devices", f"At most {MOST_DEVICES} devices fit into one study.")
+        if not self.errors and len(self._places()) * len(self._limits()) > MAX_DEVICES:
+            self.add_error("devices", f"At most {MAX_DEVICES} devices fit into one study.")
         return data
 
     def device_requests(self) -> list[DeviceRequest]:
@@ -175,7 +171,7 @@ class StudyDevicesForm(forms.Form):
                 place,
                 emulate=name,
                 memory_bytes=memory,
-                kind=None if is_throttling(name) else place.kind,
+                kind=None if throttles(name) else place.kind,
             )
             for name, memory in self._limits()
         ]

@@ -7,80 +7,21 @@ from typing import Any
 
 from django import forms
 
+from advisor.pages.configs.forms import ConfigFields
+from advisor.pages.configs.texts import ConfigText
 from advisor.pages.device.forms import set_choices
-from advisor.pages.new_study.config_texts import ConfigText
 from advisor.pages.new_study.devices import StudyDevicesForm
 from advisor.pages.new_study.templates import template_view
-from advisor.wording.words import STUDY_MAY_HAVE, origin_choices, target_choices
 from benchmarks.errors import BenchmarkError
-from tuning.catalogue.knob import Durability
-from tuning.catalogue.target import ServerTraits, parse_traits
 from tuning.errors import TuningError
 from tuning.studies.host_resources import logical_cpus
-from tuning.studies.request import LARGEST, MOST_MINUTES, StudyRequest
+from tuning.studies.request import MAX_MINUTES, StudyRequest
 from tuning.study_templates import StudyTemplate
 
 DEFAULT_TEMPLATE = "quick"
 SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
 YES_NO = [("", "As the template has it"), ("yes", "Yes"), ("no", "No")]
-# The largest number of connections that a study may have.
-MOST_CONNECTIONS = LARGEST["connections"]
-
-
-class ConfigFields(forms.Form):
-    """What decides how a my.cnf is read: in a new study and in a check alike."""
-
-    durability = forms.ChoiceField(
-        label="Configs may cost", required=False, choices=STUDY_MAY_HAVE, widget=forms.RadioSelect
-    )
-    translate_from = forms.ChoiceField(
-        label="My files were written for",
-        required=False,
-        help_text="Translation renames, converts or drops what changed since, line by line. "
-        "Without it, what this server does not have is refused.",
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        set_choices(self, "translate_from", origin_choices())
-        self.fields["durability"].initial = Durability.D0.value
-        for name in self.fields:
-            self.fields[name].widget.attrs.setdefault("autocomplete", "off")
-
-    def clean_durability(self) -> Durability:
-        return Durability(self.cleaned_data["durability"] or Durability.D0)
-
-
-class CheckForm(ConfigFields):
-    """Which server a my.cnf is to be checked for, and under what load it will run."""
-
-    target = forms.ChoiceField(
-        label="To be used on",
-        required=False,
-        help_text="Rules on memory and processors know the server of this host only.",
-    )
-    connections = forms.IntegerField(
-        required=False,
-        min_value=1,
-        max_value=MOST_CONNECTIONS,
-        help_text="Most at a time; for max_connections and memory. Optional.",
-    )
-    # The class that is accepted; it is asked for beside the result that needs it.
-    acknowledge = forms.CharField(required=False)
-    field_order = ["target", "translate_from", "connections", "durability"]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        set_choices(self, "target", [("", "The server of this host"), *target_choices()])
-
-    def clean_acknowledge(self) -> Durability:
-        text = self.cleaned_data["acknowledge"]
-        return Durability(text) if text in list(Durability) else Durability.D0
-
-    def clean_target(self) -> ServerTraits | None:
-        text = self.cleaned_data["target"]
-        return parse_traits(text) if text else None
 
 
 class NewStudyForm(StudyDevicesForm, ConfigFields):
@@ -117,7 +58,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         label="Budget, minutes",
         required=False,
         min_value=1,
-        max_value=MOST_MINUTES,
+        max_value=MAX_MINUTES,
         help_text="Ends the blocks by time in place of their number. Optional.",
     )
     races = forms.ChoiceField(

@@ -10,9 +10,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from advisor.pages.check.report import CheckView, check_view
-from advisor.pages.new_study.config_texts import (
-    MOST_CONFIGS,
+from advisor.pages.configs.report import CheckView, check_view
+from advisor.pages.configs.texts import (
     ConfigText,
     pasted_configs,
     uploaded_configs,
@@ -24,7 +23,7 @@ from tuning.configs.files.cnf import MOST_CONFIG_BYTES
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.studies.check import check_text
 from tuning.studies.lifecycle import create_study
-from tuning.studies.request import OLDER
+from tuning.studies.request import MAX_CONFIGS, OLDER
 from tuning.study_templates import StudyTemplate, load_template, template_names
 
 # Values of `action`: without one the study is started.
@@ -96,8 +95,8 @@ def _read_configs(request: HttpRequest, answer: _Answer) -> None:
     uploaded, upload_errors = uploaded_configs(request.FILES.getlist("config_files"))
     answer.configs = pasted + uploaded
     answer.config_errors = errors + upload_errors
-    if len(answer.configs) > MOST_CONFIGS:
-        answer.config_errors.append(f"At most {MOST_CONFIGS} configs fit into one study.")
+    if len(answer.configs) > MAX_CONFIGS:
+        answer.config_errors.append(f"At most {MAX_CONFIGS} configs fit into one study.")
     elif answer.only_checked and not answer.configs:
         answer.config_errors.append("Choose a file or paste a my.cnf first: nothing to check.")
 

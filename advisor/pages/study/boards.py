@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from advisor.pages.study.board_choice import BoardChoice
-from benchmarks.models import Device, RunState
+from advisor.wording.formatting import names_text
+from advisor.wording.words import told_devices
+from benchmarks.models import RunState
 from tuning.models import Candidate, DurabilityClass, Study
 from tuning.results.boards import Board, Row
 from tuning.results.history import RunLine
@@ -120,11 +122,6 @@ def board_key(board: Board) -> str:
     return f"board-{board.device.pk}-{board.workload.pk}-{board.durability}"
 
 
-def told_devices(devices: Collection[Device]) -> set[int]:
-    """Those that are named beside their figures: each of several, and an emulated one always."""
-    return {one.pk for one in devices if len(devices) > 1 or one.emulation_label}
-
-
 def board_views(result: StudyResult, choice: BoardChoice) -> list[BoardView]:
     """The boards of one study; their titles say only what tells them apart."""
     told = told_devices(result.devices.values())
@@ -161,11 +158,6 @@ def verdict_of_study(study: Study, views: Sequence[BoardView]) -> list[tuple[str
     if study.is_finished:
         return []
     return [(view.title, view.board.for_advice.verdict.sentence) for view in views]
-
-
-def names_text(names: Sequence[str]) -> str:
-    """As "a, b and c"."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 Place = tuple[int, int, int]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from advisor.pages.check.report import MOST_LINES
+from advisor.pages.configs.report import MOST_LINES
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import losses
 from tuning.configs.gate.stages import Stage

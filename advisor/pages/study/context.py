@@ -10,11 +10,12 @@ from django.shortcuts import get_object_or_404
 
 from advisor.pages.export.recommendation import recommendation_views
 from advisor.pages.study.board_choice import BoardChoice, board_choice
-from advisor.pages.study.boards import board_views, told_devices, verdict_of_study
+from advisor.pages.study.boards import board_views, verdict_of_study
 from advisor.pages.study.candidates import candidate_views
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.extend import ExtendForm
-from advisor.pages.study.findings import findings_view
+from advisor.wording.findings import findings_view
+from advisor.wording.words import told_devices
 from benchmarks.models import ACTIVE_RUN_STATES, RunState
 from tuning.models import Slot, Study
 from tuning.results.evidence import traits_of

@@ -16,9 +16,10 @@ from advisor.charts.boards import board_figures
 from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.payload import charts_payload
 from advisor.pages.study.board_choice import board_choice
-from advisor.pages.study.boards import board_key, told_devices
+from advisor.pages.study.boards import board_key
 from advisor.pages.study.context import live_context, study_context, study_for_page
 from advisor.pages.study.extend import ExtendForm
+from advisor.wording.words import told_devices
 from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.comparison.devices import device_names
 from tuning.errors import TuningError

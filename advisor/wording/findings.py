@@ -1,4 +1,4 @@
-"""What the source of a study's template found and what was found here, as the page shows it."""
+"""What the source of a template found and what was found here, as pages and terminal show it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from advisor.pages.study.boards import told_devices
+from advisor.wording.words import told_devices
 from benchmarks.models import Device
 from benchmarks.storage.kinds import DeviceKind
 from tuning.results.boards import Board

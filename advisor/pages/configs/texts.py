@@ -11,7 +11,6 @@ from django.core.files.uploadedfile import UploadedFile
 from tuning.configs.candidates import LONGEST_NAME
 from tuning.configs.files.cnf import MOST_CONFIG_BYTES
 
-MOST_CONFIGS = 20
 TOO_LARGE = f"larger than {MOST_CONFIG_BYTES // 1024} KiB; this is not a my.cnf."
 
 
