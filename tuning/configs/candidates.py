@@ -19,7 +19,7 @@ from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import Preset, load_preset
 from tuning.configs.presets.scale import scale
 from tuning.configs.presets.variants import cannot_have, variant_preset
-from tuning.configs.translation.outcome import ANY_VERSION, Origin
+from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.configs.translation.translate import translate_knobs
 from tuning.errors import InvalidConfig, Problem
 from tuning.study_templates import StudyTemplate, TemplateVariant

@@ -15,12 +15,24 @@ from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB
+from tuning.configs.effective.variables import (
+    CHUNK,
+    GTID_CONSISTENCY,
+    GTID_MODE,
+    INSTANCES,
+    IO_CAPACITY,
+    IO_CEILING,
+    POOL,
+    SIZE,
+)
+from tuning.configs.values import fixed_default
 from tuning.export.facts import ExportFacts
-from tuning.export.lines import default_of, fixed_default
+from tuning.export.lines import default_of
 
 # A ceiling has to move out of the way before what is below it, whichever way the two go.
 CEILINGS = {
-    "innodb_io_capacity": "innodb_io_capacity_max",
+    IO_CAPACITY: IO_CEILING,
     "innodb_max_dirty_pages_pct_lwm": "innodb_max_dirty_pages_pct",
 }
 #: Refused by SET PERSIST and SET PERSIST_ONLY ("is a non persistent variable").
@@ -33,14 +45,9 @@ NEVER_PERSISTED = frozenset(
     }
 )
 _GTID_STEPS = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
-_GTID = ("gtid_mode", "enforce_gtid_consistency")
-_POOL = "innodb_buffer_pool_size"
 _POOL_LIMIT = "innodb_buffer_pool_size_max"
-_REDO = "innodb_log_file_size"
 # Seen to wait for ever on 10.11.7, never on 10.11.19 and 11.8.6.
 _REDO_RESIZED_WELL = (10, 11, 12)
-_MIB = 1024**2
-_DEFAULT_CHUNK = 128 * _MIB
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
@@ -102,9 +109,9 @@ def assign(knob: Knob, value: str, before: str | None, facts: ExportFacts) -> As
         return Assignment(knob, value, How.FILE, "the server does not persist it")
     if dynamic not in (Dynamic.GLOBAL, Dynamic.SESSION):
         return Assignment(knob, value, How.RESTART, "takes a restart")
-    if knob.name == _POOL and (why := _why_pool_waits(int(value), facts)):
+    if knob.name == POOL and (why := _why_pool_waits(int(value), facts)):
         return Assignment(knob, value, How.RESTART, why)
-    if knob.name == _REDO and server.mariadb and server.version < _REDO_RESIZED_WELL:
+    if knob.name == SIZE and server.mariadb and server.version < _REDO_RESIZED_WELL:
         why = "on a running server of that release the change may never end"
         return Assignment(knob, value, How.RESTART, why)
     if knob.name == "innodb_log_file_buffering" and value == "OFF":
@@ -118,7 +125,7 @@ def assign(knob: Knob, value: str, before: str | None, facts: ExportFacts) -> As
     if knob.name == "query_cache_type" and not server.mariadb and before in (None, "OFF"):
         why = "a server that was started without query cache takes a restart"
         return Assignment(knob, value, How.RESTART, why)
-    if knob.name == "gtid_mode" and before not in _GTID_STEPS:
+    if knob.name == GTID_MODE and before not in _GTID_STEPS:
         return Assignment(knob, value, How.FILE, "changes in steps from a mode nobody knows here")
     return Assignment(knob, value, How.NOW)
 
@@ -126,10 +133,10 @@ def assign(knob: Knob, value: str, before: str | None, facts: ExportFacts) -> As
 def with_ceilings(names: Mapping[str, str], facts: ExportFacts) -> dict[str, str]:
     """The values with what a server would work out at its start, but not when it is running."""
     found = dict(names)
-    capacity = found.get("innodb_io_capacity")
-    if capacity is not None and "innodb_io_capacity_max" not in found:
-        shown = facts.candidate_variables.get("innodb_io_capacity_max")
-        found["innodb_io_capacity_max"] = shown or default_ceiling(capacity, facts.server)
+    capacity = found.get(IO_CAPACITY)
+    if capacity is not None and IO_CEILING not in found:
+        shown = facts.candidate_variables.get(IO_CEILING)
+        found[IO_CEILING] = shown or default_ceiling(capacity, facts.server)
     return found
 
 
@@ -146,13 +153,13 @@ def in_order(assignments: Iterable[Assignment], before: Mapping[str, str]) -> li
     for floor, ceiling in CEILINGS.items():
         if floor in found and ceiling in found:
             _put_first(found, *_way(floor, ceiling, found, before))
-    if set(_GTID) <= found.keys():
-        mode, consistency = _GTID
-        turned_on = found[mode].value.startswith("ON")
-        _put_first(found, *((consistency, mode) if turned_on else (mode, consistency)))
+    if {GTID_MODE, GTID_CONSISTENCY} <= found.keys():
+        turned_on = found[GTID_MODE].value.startswith("ON")
+        first, second = GTID_CONSISTENCY, GTID_MODE
+        _put_first(found, *((first, second) if turned_on else (second, first)))
     # These go on in the background. Until then the server ignores innodb_log_file_buffering, and
     # it has no adaptive hash index, which is then again as it was when the resize began.
-    for slow in (_REDO, _POOL):
+    for slow in (SIZE, POOL):
         if slow in found:
             found[slow] = found.pop(slow)
     return list(found.values())
@@ -165,7 +172,7 @@ def statements(
 
     `verb` is GLOBAL, PERSIST or PERSIST_ONLY. The variable's name may not be the option's.
     """
-    if one.knob.name == "gtid_mode" and before in _GTID_STEPS and one.value in _GTID_STEPS:
+    if one.knob.name == GTID_MODE and before in _GTID_STEPS and one.value in _GTID_STEPS:
         start, end = _GTID_STEPS.index(before), _GTID_STEPS.index(one.value)
         step = 1 if end > start else -1
         for place in range(start + step, end, step):
@@ -201,9 +208,9 @@ def _has_thread_pool(facts: ExportFacts) -> bool:
 def _why_pool_waits(size: int, facts: ExportFacts) -> str:
     """Why a running server does not take that pool as it is, "" where it does."""
     known = facts.baseline_variables if not facts.baseline_knobs else {}
-    chunk = _default_number("innodb_buffer_pool_chunk_size", known, facts.server)
-    instances = int(known.get("innodb_buffer_pool_instances", "1"))
-    if size % ((_DEFAULT_CHUNK if chunk is None else chunk or _MIB) * max(1, instances)):
+    chunk = _default_number(CHUNK, known, facts.server)
+    instances = int(known.get(INSTANCES, "1"))
+    if size % ((DEFAULT_CHUNK if chunk is None else chunk or MIB) * max(1, instances)):
         return "no multiple of the running server's chunks, to which it would be rounded"
     limit = load_catalogue().get(_POOL_LIMIT)
     if limit is not None and limit.exists_in(facts.server):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,11 +9,11 @@ from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.files.cnf import Setting, parse_cnf
+from tuning.configs.files.lookup import knob_behind_switch
 from tuning.configs.files.refusals import other_name
-from tuning.configs.values import BadValue, normalise
+from tuning.configs.values import usable
 
 SOURCE = "current my.cnf"
-_SWITCH = re.compile(r"(skip|disable|enable)_(.+)")
 
 
 @dataclass(frozen=True)
@@ -48,16 +47,7 @@ def _meant(settings: tuple[Setting, ...], server: ServerTraits) -> Iterator[Curr
     for setting in settings:
         name, text = setting.name, setting.value
         knob = load_catalogue().get(name) or load_catalogue().get(other_name(name) or "")
-        switch = _SWITCH.fullmatch(name)
-        if knob is None and switch is not None:
-            knob = load_catalogue().get(switch[2])
-            text = "ON" if switch[1] == "enable" else "OFF"
+        if knob is None and (switched := knob_behind_switch(name)):
+            knob, text = switched
         if knob is not None and knob.set_by is None:
-            yield CurrentLine(knob, setting, _normalised(knob, text, server))
-
-
-def _normalised(knob: Knob, text: str | None, server: ServerTraits) -> str | None:
-    try:
-        return normalise(knob, text, server)
-    except BadValue:
-        return None
+            yield CurrentLine(knob, setting, usable(knob, text, server))

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 
 from benchmarks.servers.option_file import option_line, option_value
 from tuning.catalogue.knob import Durability
-from tuning.configs.effective.durability import losses
+from tuning.configs.effective.durability import gives_up, losses
 from tuning.configs.effective.readback import effective_values
 from tuning.configs.files.cnf import without_comment
+from tuning.configs.values import same
 from tuning.export.comments import CNF, comment, item
 from tuning.export.current import CurrentLine, all_lines, current_lines
 from tuning.export.facts import ExportFacts
 from tuning.export.header import header, left_behind
-from tuning.export.lines import Line, default_of, lines_of, same
+from tuning.export.lines import Line, default_of, lines_of
 from tuning.export.merged import merge
 from tuning.export.safety import require_acknowledged
 from tuning.export.words import effect_of, traits
@@ -37,8 +38,8 @@ def render_diff(
     old, new = _lines(current.decode()), _lines(_patched(facts, current, had))
     merged = merge(facts, had)
     own = [
-        f"WARNING: your own {name} = {value}, which stays, gives up {loses} ({given})."
-        for name, (value, given, loses) in merged.unsafe.items()
+        f"WARNING: your own {gives_up(name, value, lost, ', which stays,')}."
+        for name, (value, lost) in merged.unsafe.items()
     ]
     text = [*header(facts, "Changes to your my.cnf recommended", own=own)]
     if merged.refused:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 
 from tuning.catalogue.facts import Computed, Dynamic
 from tuning.catalogue.knob import Durability, Knob
@@ -13,7 +12,7 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import losses
 from tuning.configs.effective.readback import effective_values
-from tuning.configs.values import BadValue, normalise
+from tuning.configs.values import fixed_default, same, usable
 from tuning.export.facts import ExportFacts
 
 
@@ -49,7 +48,7 @@ def lines_of(facts: ExportFacts) -> list[Line]:
     """Every knob of the recommendation, in its order."""
     effective = effective_values(facts.knobs, facts.candidate_variables, facts.server)
     values = {
-        name: usable(load_catalogue().get(name), effective.get(name), facts.server) or asked
+        name: _writable(name, effective.get(name), facts.server) or asked
         for name, asked in facts.knobs.items()
     }
     values.update(safeguards(facts, values))
@@ -97,7 +96,7 @@ def safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:
     return {
         name: text
         for name in shown
-        if (text := usable(load_catalogue().get(name), shown[name], facts.server)) is not None
+        if (text := _writable(name, shown[name], facts.server)) is not None
         and _safer_than_default(load_catalogue().get(name), {**values, name: text}, facts.server)
     }
 
@@ -126,8 +125,8 @@ def _changed_here(facts: ExportFacts) -> set[str]:
     differing = changed_names(facts)
     if facts.translated_from is None:
         return differing
-    same = facts.translated_from.knobs.keys() - differing
-    return set(facts.knobs) - same - facts.pinned
+    unchanged = facts.translated_from.knobs.keys() - differing
+    return set(facts.knobs) - unchanged - facts.pinned
 
 
 def default_of(name: str, facts: ExportFacts) -> str | None:
@@ -145,30 +144,10 @@ def default_of(name: str, facts: ExportFacts) -> str | None:
     return fixed_default(knob, facts.server)
 
 
-def fixed_default(knob: Knob, server: ServerTraits) -> str | None:
-    """The catalogue's default, None where it is unset or worked out by the server."""
-    default = knob.default(server) if knob.exists_in(server) else None
-    return default if isinstance(default, str) else None
-
-
-def same(one: str, other: str) -> bool:
-    """Whether two values mean the same: servers show some whole numbers as 10.000000."""
-    if one.lower() == other.lower():
-        return True
-    try:
-        return Decimal(one) == Decimal(other)
-    except InvalidOperation:
-        return False
-
-
-def usable(knob: Knob | None, effective: str | None, server: ServerTraits) -> str | None:
+def _writable(name: str, effective: str | None, server: ServerTraits) -> str | None:
     """The effective value where it can be written in an option file."""
-    if knob is None or not effective:
-        return None
-    try:
-        return normalise(knob, effective, server)
-    except BadValue:
-        return None
+    knob = load_catalogue().get(name)
+    return usable(knob, effective, server) if knob and effective else None
 
 
 def _running(

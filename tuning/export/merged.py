@@ -23,7 +23,7 @@ class Merged:
     """
 
     out: dict[str, str]
-    unsafe: dict[str, tuple[str, Durability, str]]
+    unsafe: dict[str, tuple[str, tuple[Durability, str]]]
     refused: list[str]
 
 
@@ -52,7 +52,7 @@ def merge(facts: ExportFacts, had: Mapping[str, CurrentLine]) -> Merged:
             out[found] = f"{broken[0]}: {broken[1]}"
             del kept[found]
     whole = losses({**recommended, **kept}, server)
-    unsafe = {name: (value, *whole[name]) for name, value in kept.items() if name in whole}
+    unsafe = {name: (value, whole[name]) for name, value in kept.items() if name in whole}
     return Merged(out, unsafe, refused)
 
 

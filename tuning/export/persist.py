@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from benchmarks.servers.option_file import option_line
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
+from tuning.configs.effective.variables import POOL
 from tuning.export.assignments import (
     RESIZES,
     Assignment,
@@ -92,7 +93,7 @@ def _about(line: Line | None, one: Assignment, facts: ExportFacts) -> Iterator[s
         yield from comment(said, mark=SQL)
     else:
         yield from comment(" ".join([traits(line), *effect_of(line, facts)]), mark=SQL)
-    if one.knob.name == "innodb_buffer_pool_size":
+    if one.knob.name == POOL:
         yield from comment(RESIZES, mark=SQL)
 
 

@@ -9,12 +9,13 @@ from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import leaves_out_fsync, losses
+from tuning.configs.effective.variables import FLUSH_METHOD
 from tuning.configs.gate.check import check_knobs
 from tuning.configs.notes import Action, Note
 from tuning.configs.translation.translate import translate_knobs
-from tuning.configs.values import BadValue, normalise
+from tuning.configs.values import fixed_default, usable
 from tuning.export.facts import ExportFacts
-from tuning.export.lines import default_of, fixed_default, lines_of
+from tuning.export.lines import default_of, lines_of
 from tuning.export.safety import durability_of_export
 
 
@@ -65,7 +66,7 @@ def _pinned(
     """Knobs that must be written for the target to lose no more than the measured server did."""
     for knob in load_catalogue().tunable(target):
         there, here = _had(knob, measured), fixed_default(knob, target)
-        if knob.name == "innodb_flush_method" and leaves_out_fsync(knobs, target):
+        if knob.name == FLUSH_METHOD and leaves_out_fsync(knobs, target):
             there, here = there or "O_DIRECT", "O_DIRECT_NO_FSYNC"
         if not knob.durability or knob.name in knobs or there is None or here is None:
             continue
@@ -73,9 +74,8 @@ def _pinned(
         before = losses({**measured.knobs, knob.name: there}).get(knob.name, (Durability.D0, ""))
         if given is None or given[0] <= before[0]:
             continue
-        try:
-            value = normalise(knob, there, target)
-        except BadValue:
+        value = usable(knob, there, target)
+        if value is None:
             continue
         why = f"written out, because {here}, which {target} takes by itself, gives up {given[1]}"
         yield knob.name, (value, why)

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from benchmarks.servers.option_file import option_line
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.durability import losses
+from tuning.configs.effective.durability import gives_up, losses
+from tuning.configs.effective.variables import IO_CAPACITY, IO_CEILING, POOL
+from tuning.configs.values import fixed_default
 from tuning.export.assignments import (
     RESIZES,
     Assignment,
@@ -26,11 +28,9 @@ from tuning.export.comments import CNF, SQL, comment, item
 from tuning.export.current import CurrentLine, current_lines
 from tuning.export.facts import ExportFacts
 from tuning.export.header import header
-from tuning.export.lines import default_of, fixed_default, lines_of
+from tuning.export.lines import default_of, lines_of
 from tuning.export.persist import planned_assignments, show
 from tuning.export.safety import require_acknowledged
-
-_CEILING = "innodb_io_capacity_max"
 
 
 def render_rollback_cnf(
@@ -105,7 +105,7 @@ def render_rollback_sql(
             later.append(name)
     if back:
         text += ["", *comment("The values from before, on the running server:", mark=SQL)]
-    if "innodb_buffer_pool_size" in (one.knob.name for one in back):
+    if POOL in (one.knob.name for one in back):
         text += comment(RESIZES, mark=SQL)
     now = {one.knob.name: one.value for one in planned}
     for one in in_order(back, now):
@@ -153,15 +153,15 @@ def _old_values(
         old = had[name].value if name in had else default_of(name, facts)
         if old:
             found[name] = old
-    if _CEILING in (one.knob.name for one in planned) and _CEILING not in had:
-        follows = "innodb_io_capacity" in had or _CEILING not in found
-        if follows and "innodb_io_capacity" in found:
-            found[_CEILING] = default_ceiling(found["innodb_io_capacity"], facts.server)
+    if IO_CEILING in (one.knob.name for one in planned) and IO_CEILING not in had:
+        follows = IO_CAPACITY in had or IO_CEILING not in found
+        if follows and IO_CAPACITY in found:
+            found[IO_CEILING] = default_ceiling(found[IO_CAPACITY], facts.server)
     return found
 
 
 def _warnings(values: Mapping[str, str]) -> dict[str, str]:
     return {
-        name: f"WARNING: {name} = {values[name]}, as it was before, gives up {loses} ({given})."
-        for name, (given, loses) in losses(values).items()
+        name: f"WARNING: {gives_up(name, values[name], lost, ', as it was before,')}."
+        for name, lost in losses(values).items()
     }

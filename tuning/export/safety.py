@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
+from tuning.configs.effective.durability import gives_up
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.readback import effective_losses
 from tuning.configs.gate.rules import broken_rules
@@ -76,7 +77,7 @@ def require_acknowledged(facts: ExportFacts, acknowledged: Durability) -> None:
 def cost_of(line: Line) -> str:
     """ "sync_binlog = 0 gives up ... (D1)"."""
     unset = "" if line.requested else ", which was measured and which no line here sets,"
-    return f"{line.name} = {line.value}{unset} gives up {line.loses} ({line.durability})"
+    return gives_up(line.name, line.value, (line.durability, line.loses), unset)
 
 
 def warnings(facts: ExportFacts) -> Iterator[str]:

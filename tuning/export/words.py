@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
+from tuning.configs.effective.variables import POOL
 from tuning.export.facts import Effect, ExportFacts
 from tuning.export.lines import Line, changed_names
 from tuning.export.safety import cost_of
@@ -74,7 +75,7 @@ def about(line: Line, facts: ExportFacts) -> str:
         remarks.append(
             "Nobody asked for it: it keeps what was measured, over a less safe default."
         )
-    if line.name == "innodb_buffer_pool_size":
+    if line.name == POOL:
         remarks.append("Sized to the data that was tested: size it to your own data and memory.")
     return " ".join(remarks)
 

@@ -17,12 +17,12 @@ from benchmarks.inventory.devices import DeviceRequest, throttles
 from benchmarks.servers.discovery import find_server
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.durability import durability_of, losses
+from tuning.configs.effective.durability import durability_of, gives_up, losses
 from tuning.configs.effective.host import UNKNOWN, HostFacts
 from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import render_cnf
-from tuning.configs.translation.outcome import RELEASES
+from tuning.configs.translation.origin import RELEASES
 from tuning.export.safety import WARNINGS
 from tuning.studies.devices import usual_memory
 from tuning.studies.host_resources import host_facts_here
@@ -111,7 +111,7 @@ def _memory_limit(
 def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:
     """A my.cnf of normalised knobs; below D0 it begins with the class and what each knob loses."""
     given = durability_of(knobs, target)
-    lines = [f"{WARNINGS[given]}"] if given > Durability.D0 else []
-    for name, (one, loses) in losses(knobs, target).items():
-        lines.append(f"WARNING: {name} = {knobs[name]} gives up {loses} ({one}).")
+    lines = [WARNINGS[given]] if given > Durability.D0 else []
+    for name, lost in losses(knobs, target).items():
+        lines.append(f"WARNING: {gives_up(name, knobs[name], lost)}.")
     return "".join(f"# {line}\n" for line in lines) + render_cnf(knobs)

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.inventory.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
-from tuning.configs.translation.outcome import ANY_VERSION, Origin
+from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.errors import TuningError
 from tuning.study_templates import StudyTemplate
 

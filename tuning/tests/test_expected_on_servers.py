@@ -25,7 +25,7 @@ from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.remarks import remarks
 from tuning.configs.gate.rules import broken_rules
 from tuning.configs.gate.stages import server_stages, static_stages
-from tuning.configs.translation.outcome import ANY_VERSION
+from tuning.configs.translation.origin import ANY_VERSION
 
 pytestmark = [pytest.mark.server]
 

@@ -18,7 +18,7 @@ from tuning.configs.files.cnf import parse_cnf
 from tuning.configs.gate.check import check_knobs, import_cnf, import_settings
 from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import config_hash, render_cnf
-from tuning.configs.translation.outcome import ANY_VERSION
+from tuning.configs.translation.origin import ANY_VERSION
 from tuning.configs.values import paper_number, readable
 from tuning.errors import InvalidConfig, Problem
 

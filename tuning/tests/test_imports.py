@@ -19,7 +19,7 @@ from tuning.configs.gate.check import check_knobs, import_cnf
 from tuning.configs.gate.report import ImportedLine, ImportReport
 from tuning.configs.knobs import render_cnf
 from tuning.configs.notes import Action
-from tuning.configs.translation.outcome import ANY_VERSION, RELEASES, Origin
+from tuning.configs.translation.origin import ANY_VERSION, RELEASES, Origin
 from tuning.configs.translation.translate import translate_knobs
 from tuning.errors import InvalidConfig
 

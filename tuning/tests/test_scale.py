@@ -14,7 +14,7 @@ from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.variables import INSTANCES, POOL
 from tuning.configs.presets.loader import load_preset, preset_names
 from tuning.configs.presets.scale import Scaled, scale, unrounded_pool
-from tuning.configs.translation.outcome import ANY_VERSION, RELEASES
+from tuning.configs.translation.origin import ANY_VERSION, RELEASES
 from tuning.configs.translation.translate import translate_knobs
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits, parse_traits, parse_version
-from tuning.configs.translation.outcome import RELEASES
+from tuning.configs.translation.origin import RELEASES
 
 
 def test_every_release_in_scope_is_read() -> None:

@@ -11,7 +11,7 @@ from tuning.configs.effective.durability import durability_of
 from tuning.configs.gate.check import check_knobs
 from tuning.configs.notes import Action
 from tuning.configs.presets.loader import load_preset, preset_names
-from tuning.configs.translation.outcome import ANY_VERSION
+from tuning.configs.translation.origin import ANY_VERSION
 from tuning.configs.translation.translate import Translation, translate_knobs
 
 SERVERS = [

@@ -62,6 +62,12 @@ def loss(knob: Knob, text: str, allowed: Durability) -> tuple[Durability, str] |
     return None
 
 
+def gives_up(name: str, value: str, lost: tuple[Durability, str], remark: str = "") -> str:
+    """ "sync_binlog = 0 gives up ... (D1)": what a value costs, as every file and page says it."""
+    given, loses = lost
+    return f"{name} = {value}{remark} gives up {loses} ({given})"
+
+
 def losses(
     knobs: Mapping[str, str], target: ServerTraits | None = None
 ) -> dict[str, tuple[Durability, str]]:

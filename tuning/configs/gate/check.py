@@ -25,7 +25,8 @@ from tuning.configs.gate.report import ImportedLine, ImportReport, Passage, in_o
 from tuning.configs.gate.rules import broken_rules
 from tuning.configs.gate.workload import fit_to_workload
 from tuning.configs.notes import Action, Note
-from tuning.configs.translation.outcome import Origin, SettingOutcome
+from tuning.configs.translation.origin import Origin
+from tuning.configs.translation.outcome import SettingOutcome
 from tuning.configs.translation.settle import settle, translated_redo
 from tuning.errors import Problem
 

@@ -12,13 +12,8 @@ from tuning.catalogue.timeline import reached
 from tuning.configs.effective.variables import FLUSH_METHOD
 from tuning.configs.notes import Action
 from tuning.configs.translation.absence import why_absent
-from tuning.configs.translation.outcome import (
-    ANY_VERSION,
-    RELEASES,
-    Origin,
-    SettingOutcome,
-    releases,
-)
+from tuning.configs.translation.origin import ANY_VERSION, RELEASES, Origin, releases
+from tuning.configs.translation.outcome import SettingOutcome
 from tuning.configs.values import (
     LARGEST,
     BadValue,

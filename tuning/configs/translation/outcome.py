@@ -3,32 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-from benchmarks.servers.binary import Flavour
-from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Action
-
-
-class AnyVersion(StrEnum):
-    """Stands in for the server a file was written for when nobody knows: any older one."""
-
-    ANY = "any"
-
-
-ANY_VERSION = AnyVersion.ANY
-Origin = ServerTraits | AnyVersion
-
-#: One release of every series in scope, to ask whether a value was ever known anywhere.
-RELEASES = tuple(
-    ServerTraits(flavour, version)
-    for flavour, versions in {
-        Flavour.MYSQL: ((5, 7, 44), (8, 0, 19), (8, 0, 46), (8, 4, 13), (9, 7, 4)),
-        Flavour.PERCONA: ((5, 7, 44), (8, 0, 36), (8, 4, 5)),
-        Flavour.MARIADB: ((10, 6, 20), (10, 11, 19), (11, 4, 9), (11, 8, 9)),
-    }.items()
-    for version in versions
-)
 
 
 @dataclass(frozen=True)
@@ -68,8 +44,3 @@ class SettingOutcome:
         if self.action is Action.ADJUSTED and values:
             return f"would make it {self.became[-1][1]}"
         return "would drop it"
-
-
-def releases(origin: Origin) -> tuple[ServerTraits, ...]:
-    """The servers that a file may have been written for."""
-    return (origin,) if isinstance(origin, ServerTraits) else RELEASES

@@ -14,7 +14,8 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.variables import CAPACITY, FILES, REDO, SIZE, has_capacity
 from tuning.configs.notes import Action
-from tuning.configs.translation.outcome import Origin, SettingOutcome
+from tuning.configs.translation.origin import Origin
+from tuning.configs.translation.outcome import SettingOutcome
 from tuning.configs.values import LARGEST, readable
 
 _OLD_FILES = 2

@@ -10,7 +10,8 @@ from tuning.configs.files.lookup import Read
 from tuning.configs.notes import Action
 from tuning.configs.translation.absence import why_absent
 from tuning.configs.translation.carry import carry_over
-from tuning.configs.translation.outcome import ANY_VERSION, Origin, SettingOutcome
+from tuning.configs.translation.origin import ANY_VERSION, Origin
+from tuning.configs.translation.outcome import SettingOutcome
 from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import BadValue, normalise, server_number
 

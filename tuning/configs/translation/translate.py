@@ -19,7 +19,8 @@ from tuning.configs.effective.variables import FLUSH_METHOD, GTID_CONSISTENCY, G
 from tuning.configs.files.refusals import refusal
 from tuning.configs.notes import Action, Note
 from tuning.configs.translation.carry import carry_over
-from tuning.configs.translation.outcome import Origin, SettingOutcome
+from tuning.configs.translation.origin import Origin
+from tuning.configs.translation.outcome import SettingOutcome
 from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import BadValue, fixed_default, paper_number
 
