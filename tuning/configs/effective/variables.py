@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 
 POOL = "innodb_buffer_pool_size"
@@ -25,9 +26,8 @@ SIZE, FILES, CAPACITY = REDO = (
     "innodb_log_files_in_group",
     "innodb_redo_log_capacity",
 )
-CAPACITY_SINCE = (8, 0, 30)
 
 
 def has_capacity(target: ServerTraits) -> bool:
     """Whether the server has innodb_redo_log_capacity."""
-    return not target.mariadb and target.version >= CAPACITY_SINCE
+    return load_catalogue().knobs[CAPACITY].exists_in(target)
