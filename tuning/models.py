@@ -169,12 +169,6 @@ class Candidate(models.Model):
         return self.name
 
 
-# What a run read back, as seen from its slot: some 20 KB per run that rankings and progress do
-# not need, and these are read every second or so while a run is being measured on this host.
-BULKY_COLUMNS = ("variables", "fingerprint", "conditions", "step_seconds")
-BULKY_OF_A_RUN = tuple(f"run__{name}" for name in BULKY_COLUMNS)
-
-
 class SlotPurpose(models.TextChoices):
     BLOCK = "block", "Block"
     CONFIRMATION = "confirmation", "Confirmation"

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.models import Run
-from tuning.models import BULKY_COLUMNS, Slot
+from tuning.models import Slot
 
 # What a list of runs has no use for: some 25 KB per run.
-BULKY = (*BULKY_COLUMNS, "log_tail")
+BULKY = ("variables", "fingerprint", "conditions", "step_seconds", "log_tail")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from tuning.results.boards import Board
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha
-from tuning.studies.forecast import Arena, budget, measurable, owed_blocks
+from tuning.studies.forecast import Arena, Forecast, measurable
+from tuning.studies.slot_states import slot_states
 
 
 def history_of(study: Study, arena: Arena) -> History:
@@ -15,7 +16,8 @@ def history_of(study: Study, arena: Arena) -> History:
     result, candidates = StudyResult(study), measurable(study)
     there = result.boards_at(arena.device, arena.workload)
     found: dict[str, Board] = {board.durability: board for board in there}
-    slots = [slot for slot in result.slots if arena.has(slot)]
+    forecast = Forecast(study, slot_states(study))
+    slots = forecast.slots(arena)
     baseline = candidates[0].name
     classes = sorted({one.durability for one in candidates[1:]} | set(found))
     left = Elimination.objects.filter(study=study, device=arena.device, workload=arena.workload)
@@ -32,11 +34,11 @@ def history_of(study: Study, arena: Arena) -> History:
             for durability in classes
         ),
         planned_blocks=study.blocks,
-        budget=budget(study, arena, slots),
+        budget=forecast.budget(arena),
         dropped=dict(left.values_list("candidate__name", "reason")),
         blocks=len({slot.block for slot in slots if slot.purpose == SlotPurpose.BLOCK}),
         last_block=max((slot.block for slot in slots), default=0),
-        owed_blocks=owed_blocks(study, arena, slots),
+        owed_blocks=forecast.owed_blocks(arena),
         alpha=conclusion_alpha(study.conclusions),
     )
 

@@ -34,7 +34,7 @@ from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.strategy.budget import plan
 from tuning.studies.devices import find_devices, least_memory, room_for_pool
-from tuning.studies.forecast import ASSUMED_OVERHEAD_S, runs_per_block
+from tuning.studies.forecast import ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
 from tuning.studies.request import (
     LARGEST,
@@ -142,7 +142,7 @@ def extend_study(study: Study, blocks: int) -> None:
         if not again:
             raise TuningError("not_finished", "only a finished study can be extended")
         study.refresh_from_db()
-        if not any(runs_per_block(study).values()):
+        if not any(Forecast(study, ()).runs_per_block.values()):
             raise TuningError(
                 "nothing_left",
                 "every candidate has left the race: there is nothing to measure again",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.utils import timezone
 
 from benchmarks.models import RunState
-from tuning.models import BULKY_OF_A_RUN, Slot, SlotPurpose, Study, StudyState
-from tuning.studies.forecast import expected_s, forecast
+from tuning.models import SlotPurpose, Study, StudyState
+from tuning.studies.forecast import Forecast, expected_s
 from tuning.studies.pausing import is_under_way, pause_text
+from tuning.studies.slot_states import SlotState, slot_states
 
 # Loading counts as this share of the bar until the first runs are done.
 LOADING_SHARE = 0.15
@@ -38,21 +40,22 @@ class StudyProgress:
     device: str = ""
 
 
-def study_progress(study: Study) -> StudyProgress:
-    found = study.slots.select_related("run", "run__workload", "candidate")
-    slots = list(found.defer(*BULKY_OF_A_RUN))
-    done = [slot for slot in slots if slot.run.is_finished]
+def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> StudyProgress:
+    """From a handful of queries for plain columns; `slots` if the caller has read them already."""
+    slots = slot_states(study) if slots is None else slots
+    done = sum(slot.is_finished for slot in slots)
+    counted = StudyProgress(
+        fraction=0.0,
+        text="waiting for the host",
+        blocks=_blocks(study, slots),
+        runs_done=done,
+        runs_total=len(slots),
+    )
     if study.is_finished:
-        total = max(len(slots), 1)
-        fraction = 1.0 if study.state == StudyState.FINISHED else len(done) / total
-        return StudyProgress(
-            fraction=fraction,
-            text=str(StudyState(study.state).label),
-            blocks=_blocks(study, slots),
-            runs_done=len(done),
-            runs_total=len(slots),
-        )
-    progress = _unfinished(study, slots, done)
+        is_whole = study.state == StudyState.FINISHED
+        fraction = 1.0 if is_whole else done / max(len(slots), 1)
+        return replace(counted, fraction=fraction, text=str(StudyState(study.state).label))
+    progress = _unfinished(study, slots, counted)
     if not study.is_paused:
         return progress
     text = pause_text(study)
@@ -61,85 +64,58 @@ def study_progress(study: Study) -> StudyProgress:
     return replace(progress, text=text, eta_s=None)
 
 
-def _unfinished(study: Study, slots: list[Slot], done: list[Slot]) -> StudyProgress:
-    ahead = forecast(study, slots)
-    counted = StudyProgress(
-        fraction=0.0,
-        text="waiting for the host",
-        blocks=_blocks(study, slots),
-        runs_done=len(done),
-        runs_total=len(done) + sum(part.runs for part in ahead),
-    )
+def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress) -> StudyProgress:
+    forecast, done = Forecast(study, slots), counted.runs_done
+    counted = replace(counted, runs_total=done + forecast.runs)
     if study.state == StudyState.QUEUED:
         return counted
-    seconds = sum(part.runs * part.run_s for part in ahead)
     if study.state == StudyState.PREPARING:
         return replace(
             counted,
             fraction=LOADING_SHARE * study.preparing_fraction,
             text=study.preparing_text or "loading the dataset",
             step="loading",
-            eta_s=_preparing_eta(study, seconds),
+            eta_s=_preparing_eta(study, forecast.seconds),
         )
-    return _measuring(study, slots, counted, seconds)
+    share = done / max(counted.runs_total, 1)
+    counted = replace(counted, fraction=LOADING_SHARE + (1.0 - LOADING_SHARE) * share)
+    current = next((slot for slot in slots if slot.state == RunState.RUNNING), None)
+    if current is None:
+        return replace(counted, text="between two runs", eta_s=max(forecast.seconds, 0.0))
+    return _measuring(current, forecast, counted)
 
 
-def _blocks(study: Study, slots: list[Slot]) -> int:
+def _blocks(study: Study, slots: Sequence[SlotState]) -> int:
     """How many blocks are planned; a race has more when those that left it leave their runs."""
     begun = (slot.block for slot in slots if slot.purpose == SlotPurpose.BLOCK)
     return max([study.blocks, *begun])
 
 
-def _measuring(
-    study: Study, slots: list[Slot], counted: StudyProgress, seconds: float
-) -> StudyProgress:
-    current = next((slot for slot in slots if slot.run.state == RunState.RUNNING), None)
-    if current is not None and current.run.started_at is not None:
-        spent = (timezone.now() - current.run.started_at).total_seconds()
-        seconds -= min(spent, expected_s(current.run))
-    share = counted.runs_done / max(counted.runs_total, 1)
-    pair, pairs = _pair(current, slots)
-    device = current.device if current else None
-    is_told = device is not None and (device.emulation_label or len(study.devices.all()) > 1)
-    return replace(
+def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -> StudyProgress:
+    arena = next(one for one in forecast.arenas if one.place == current.place)
+    seconds = forecast.seconds
+    if current.started_at is not None:
+        spent = (timezone.now() - current.started_at).total_seconds()
+        seconds -= min(spent, expected_s(arena))
+    several = len({one.device.pk for one in forecast.arenas}) > 1
+    told = replace(
         counted,
-        fraction=LOADING_SHARE + (1.0 - LOADING_SHARE) * share,
-        text=_describe(current, slots, counted.blocks),
-        candidate=current.candidate.name if current else "",
-        block=current.block if current else 0,
-        step=current.run.step if current else "",
+        candidate=current.candidate,
+        block=current.block,
+        step=current.step,
         eta_s=max(seconds, 0.0),
-        pair=pair,
-        pairs=pairs,
-        device=str(device) if is_told else "",
+        device=str(arena.device) if several or arena.device.emulation_label else "",
     )
-
-
-def _pair(current: Slot | None, slots: list[Slot]) -> tuple[int, int]:
-    """Which fresh pair is measured, of how many there; (0, 0) in the blocks."""
-    if current is None or current.purpose != SlotPurpose.CONFIRMATION:
-        return 0, 0
-    here = (current.device_id, current.workload_id)
-    blocks = sorted(
-        {
-            slot.block
-            for slot in slots
-            if slot.purpose == SlotPurpose.CONFIRMATION
-            and (slot.device_id, slot.workload_id) == here
-        }
-    )
-    return blocks.index(current.block) + 1, len(blocks)
-
-
-def _describe(current: Slot | None, slots: list[Slot], blocks: int) -> str:
-    if current is None:
-        return "between two runs"
-    step = current.run.step or "starting"
+    step = current.step or "starting"
     if current.purpose == SlotPurpose.CONFIRMATION:
-        number, pairs = _pair(current, slots)
-        return f"confirmation, pair {number} of {pairs}: {current.candidate.name}, {step}"
+        there = forecast.slots(arena)
+        pairs = sorted({one.block for one in there if one.purpose == SlotPurpose.CONFIRMATION})
+        pair = pairs.index(current.block) + 1
+        text = f"confirmation, pair {pair} of {len(pairs)}: {current.candidate}, {step}"
+        return replace(told, text=text, pair=pair, pairs=len(pairs))
     again = " again" if current.twin else ""
-    return f"block {current.block} of {blocks}: {current.candidate.name}{again}, {step}"
+    text = f"block {current.block} of {counted.blocks}: {current.candidate}{again}, {step}"
+    return replace(told, text=text)
 
 
 def _preparing_eta(study: Study, seconds: float) -> float | None:

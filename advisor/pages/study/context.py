@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import Count, Max, Q
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
@@ -16,13 +16,14 @@ from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.extend import ExtendForm
 from advisor.wording.findings import findings_view
 from advisor.wording.words import told_devices
-from benchmarks.models import ACTIVE_RUN_STATES, RunState
+from benchmarks.models import RunState
 from tuning.models import Slot, Study
 from tuning.results.evidence import traits_of
 from tuning.results.history import read_log_tails
 from tuning.results.study_result import StudyResult
 from tuning.studies.pausing import is_under_way, pause_text
 from tuning.studies.progress import StudyProgress, study_progress
+from tuning.studies.slot_states import SlotState, slot_states
 
 # A figure or a bound: no reason to show a log.
 _TOLD_IN_THE_TABLE = (RunState.OK, RunState.CUT_SHORT)
@@ -40,13 +41,14 @@ def study_for_page(pk: int) -> Study:
 
 def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
     """What changes every second: state, progress, and the stamp of the results."""
-    progress = study_progress(study)
+    slots = slot_states(study)
+    progress = study_progress(study, slots)
     return {
         "study": study,
         "progress": progress,
         "percent": round(progress.fraction * 100),
-        "stamp": results_stamp(study),
-        "places": result_places(study),
+        "stamp": results_stamp(study, slots),
+        "places": result_places(slots),
         "choice": choice,
         "took_s": _took_s(study),
         "pause": pause_text(study),
@@ -55,9 +57,15 @@ def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
     }
 
 
-def study_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
+def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
-    study, choice = result.study, board_choice(request.GET)
+    choice = board_choice(request.GET)
+    return live_context(study, choice) | results_context(study, choice, request)
+
+
+def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> dict[str, Any]:
+    """What changes only when a run or the study has ended."""
+    result = StudyResult(study)
     ended = [slot for slot in result.slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
     failed = [slot for slot in started if slot.run.state not in _TOLD_IN_THE_TABLE]
@@ -65,7 +73,6 @@ def study_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
     shown = candidate_views(list(result.candidates.values()), traits_of(study.server))
     views = board_views(result, choice)
     return {
-        **live_context(study, choice),
         "boards": views,
         "findings": findings_view(result),
         "verdicts": verdict_of_study(study, views),
@@ -86,24 +93,21 @@ def study_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def results_stamp(study: Study) -> str:
+def results_stamp(study: Study, slots: Sequence[SlotState]) -> str:
     """Changes whenever the results do: state, runs that ended, recommendations."""
-    runs = study.slots.aggregate(
-        newest=Max("run_id"),
-        ended=Count("pk", filter=~Q(run__state__in=ACTIVE_RUN_STATES)),
-    )
+    newest = max((slot.run_id for slot in slots), default=None)
+    ended = sum(slot.is_finished for slot in slots)
     state = "paused" if study.is_paused else study.state
-    return f"{state}.{runs['newest']}.{runs['ended']}.{study.recommendations.count()}"
+    return f"{state}.{newest}.{ended}.{study.recommendations.count()}"
 
 
-def result_places(study: Study) -> int:
+def result_places(slots: Iterable[SlotState]) -> int:
     """Changes whenever a board is there that was not, or under another name.
 
     Only a whole page has a section for each board: what is swapped into an open one fills those
     that it has. Devices are measured one after the other, so their boards come one by one.
     """
-    places = study.slots.order_by().values("device", "workload", "candidate__durability")
-    return places.distinct().count()
+    return len({(*slot.place, slot.durability) for slot in slots})
 
 
 def _took_s(study: Study) -> float | None:

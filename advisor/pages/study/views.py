@@ -17,7 +17,12 @@ from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.payload import charts_payload
 from advisor.pages.study.board_choice import board_choice
 from advisor.pages.study.boards import board_key
-from advisor.pages.study.context import live_context, study_context, study_for_page
+from advisor.pages.study.context import (
+    live_context,
+    results_context,
+    study_context,
+    study_for_page,
+)
 from advisor.pages.study.extend import ExtendForm
 from advisor.wording.words import told_devices
 from benchmarks.models import ACTIVE_RUN_STATES
@@ -65,7 +70,7 @@ def _answers(study: Study) -> list[tuple[Recommendation, str]]:
 def study_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """One study: how far it is, its ranking, chart, recommendation and candidates."""
     study = study_for_page(pk)
-    return render(request, "studies/detail.html", study_context(StudyResult(study), request))
+    return render(request, "studies/detail.html", study_context(study, request))
 
 
 @require_GET
@@ -76,12 +81,13 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     that has no place for a board that has begun since is asked to load itself afresh.
     """
     study = study_for_page(pk)
-    context: dict[str, Any] = live_context(study, board_choice(request.GET))
+    choice = board_choice(request.GET)
+    context: dict[str, Any] = live_context(study, choice)
     if request.GET.get("places", "") not in ("", str(context["places"])):
         return HttpResponseClientRefresh()
     changed = request.GET.get("seen") != context["stamp"]
     if changed:
-        context = study_context(StudyResult(study), request)
+        context |= results_context(study, choice, request)
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
     if changed:
@@ -119,7 +125,7 @@ def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
         else:
             messages.info(request, "More blocks are queued; then it is concluded again.")
             return redirect("study-detail", pk=pk)
-    context = study_context(StudyResult(study), request) | {"extend_form": form}
+    context = study_context(study, request) | {"extend_form": form}
     return render(request, "studies/detail.html", context, status=400)
 
 

@@ -1,0 +1,66 @@
+"""A study's slots as a progress bar counts them, twice a second on the host that measures."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from benchmarks.models import ACTIVE_RUN_STATES
+from tuning.models import Study
+
+
+class SlotState(NamedTuple):
+    """A slot and how its newest run stands, in plain columns: no rows, no JSON.
+
+    `candidate` is its name, `durability` its class.
+    """
+
+    order: int
+    device_id: int
+    workload_id: int
+    candidate: str
+    durability: str
+    block: int
+    purpose: str
+    twin: int
+    run_id: int
+    state: str
+    step: str
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Primary keys of the device and the workload."""
+        return self.device_id, self.workload_id
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in ACTIVE_RUN_STATES
+
+    @property
+    def wall_s(self) -> float | None:
+        """Seconds from start to end; None while it is not known."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return (self.finished_at - self.started_at).total_seconds()
+
+
+def slot_states(study: Study) -> list[SlotState]:
+    """All of the study, in their order, in one query."""
+    columns = study.slots.order_by("order").values_list(
+        "order",
+        "device_id",
+        "workload_id",
+        "candidate__name",
+        "candidate__durability",
+        "block",
+        "purpose",
+        "twin",
+        "run_id",
+        "run__state",
+        "run__step",
+        "run__started_at",
+        "run__finished_at",
+    )
+    return [SlotState(*row) for row in columns]
