@@ -18,6 +18,7 @@ from django.db import (
     transaction,
 )
 from django.db.models import Case, CharField, F, Q, Value, When
+from django.db.models.functions import Now
 
 from benchmarks.errors import NO_SPACE_ERRNOS, BenchmarkError, RunFailed
 from benchmarks.jobs.claims import claimant, measuring_alone
@@ -26,7 +27,6 @@ from benchmarks.jobs.heartbeat import (
     TAKEN_AWAY,
     WORKER_DIED,
     WORKER_STOPPING,
-    DatabaseClock,
     Heartbeat,
 )
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, RowT, Values
@@ -74,7 +74,7 @@ def store(
     """
     values: Values = {"stop_request": _WISH_OF_THE_USER}
     if ending.is_final:
-        values["finished_at"] = DatabaseClock()
+        values["finished_at"] = Now()
     values.update(ending.values)
     mine = kind.rows.filter(kind.ours if only is None else only, pk=row_id, claimed_by=claim)
     with transaction.atomic():
@@ -86,7 +86,7 @@ def store(
 
 def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
     waiting = kind.rows.filter(kind.waiting, pk=row_id)
-    now = DatabaseClock()
+    now = Now()
     values: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": now}
     try:
         claimed = waiting.update(**values)
@@ -102,9 +102,11 @@ def _do(kind: JobKind[RowT], row: RowT) -> None:
     latest: Values = {}
 
     def beat() -> str:
-        if not mine.update(heartbeat_at=DatabaseClock(), **latest):
-            return TAKEN_AWAY
-        return mine.values_list("stop_request", flat=True).first() or ""
+        with transaction.atomic():
+            # First the row, which may mean to wait; then the time, by the database's clock.
+            request = mine.select_for_update().values_list("stop_request", flat=True).first()
+            mine.update(heartbeat_at=Now(), **latest)
+        return TAKEN_AWAY if request is None else request
 
     def report(**columns: Any) -> None:
         nonlocal latest

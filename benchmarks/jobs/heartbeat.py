@@ -7,11 +7,9 @@ import os
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
 
 from django.conf import settings
 from django.db import Error, connections
-from django.db.models.functions import Now
 
 logger = logging.getLogger(__name__)
 
@@ -19,15 +17,6 @@ CANCELLED = "cancelled"
 WORKER_STOPPING = "worker_stopping"
 WORKER_DIED = "worker_died"
 TAKEN_AWAY = "taken_away"
-
-
-class DatabaseClock(Now):
-    """The time of the database when a row is written: one clock for all hosts, and none that was
-    looked at before a wait for a lock.
-    """
-
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, template="CLOCK_TIMESTAMP()", **context)
 
 
 class Heartbeat:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 
 from benchmarks.emulation.device import emulated_device
 from benchmarks.inventory.devices import check_still_there
 from benchmarks.jobs.engine import execute
-from benchmarks.jobs.heartbeat import DatabaseClock
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.provenance import code_commit
 from benchmarks.models import Probe, ProbeState
@@ -37,7 +37,7 @@ class ProbeKind(JobKind[Probe]):
         return Probe.objects.select_related("device").defer("result")
 
     def claimed(self) -> Values:
-        return {"state": ProbeState.RUNNING, "started_at": DatabaseClock()}
+        return {"state": ProbeState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Probe]) -> Ending:
         probe, device = job.row, job.row.device

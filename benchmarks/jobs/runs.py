@@ -8,12 +8,12 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.db.models.functions import Now
 
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError
 from benchmarks.jobs.engine import execute
-from benchmarks.jobs.heartbeat import DatabaseClock
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.run_values import run_values
 from benchmarks.measurement.early_stop import CutRule
@@ -48,7 +48,7 @@ class RunKind(JobKind[Run]):
         return Run.objects.all()
 
     def claimed(self) -> Values:
-        return {"state": RunState.RUNNING, "started_at": DatabaseClock()}
+        return {"state": RunState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Run]) -> Ending:
         plan = replace(plan_for(job.row), cut_rule=self.cutting(job.row))

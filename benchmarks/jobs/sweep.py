@@ -9,10 +9,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from benchmarks.jobs.claims import is_dead, is_of_this_host, measuring_alone
 from benchmarks.jobs.engine import settle, store
-from benchmarks.jobs.heartbeat import WORKER_STOPPING, DatabaseClock
+from benchmarks.jobs.heartbeat import WORKER_STOPPING
 from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.leftovers import clear_leftovers
 from benchmarks.jobs.spool import is_spooled, notes
@@ -70,7 +71,7 @@ class Sweeper:
         """Give up every job that nobody does any more; whether there were any."""
         silent: dict[_Heard, int] = {}
         lost = False
-        limit = DatabaseClock() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
+        limit = Now() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
         quiet = Q(heartbeat_at=None) | Q(heartbeat_at__lt=limit)
         for kind in self._kinds.values():
             running = kind.running_on(host_id)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.jobs.heartbeat import DatabaseClock
+from django.db.models.functions import Now
+
 from benchmarks.jobs.sweep import Sweeper
 from benchmarks.models import Host
 from tuning.studies.jobs import KINDS
@@ -13,7 +14,7 @@ _SWEEPER = Sweeper(KINDS)
 
 def sweep_host(host_id: int) -> None:
     """Mark what was lost and take the host's next step, which queues it again. Safe to repeat."""
-    Host.objects.filter(pk=host_id).update(worker_seen_at=DatabaseClock())
+    Host.objects.filter(pk=host_id).update(worker_seen_at=Now())
     recover_host(host_id)
     advance_host(host_id)
 

@@ -1,0 +1,223 @@
+"""Two processes and one database: real processes on a file of SQLite, and on PostgreSQL too where
+ADVISOR_TEST_POSTGRES names a server on which databases may be made (postgres://user@host:port/).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+POSTGRES = os.environ.get("ADVISOR_TEST_POSTGRES", "")
+
+# What every script begins with: the project, no Redis, and `at_once`, which forks a process for
+# each function, that wait for each other's words.
+PRELUDE = """
+import os, sys, time, traceback
+from pathlib import Path
+from typing import Any
+import django
+django.setup()
+from celery import current_app
+from django.db import connections, transaction
+from django.db.models.functions import Now
+from advisor.tests import factories
+from benchmarks.errors import RunFailed
+from benchmarks.jobs import claims, runs
+from benchmarks.models import Host, Run, RunState
+from benchmarks.outcomes import Outcome
+from tuning.models import Study, StudyState
+from tuning.studies import scheduler
+
+current_app.send_task = lambda *_, **__: None
+runs.plan_for = lambda _: runs.Plan(*[None] * 7)
+HOME = Path(os.environ["ADVISOR_HOME"])
+
+def say(word):
+    (HOME / word).touch()
+
+def heard(word, seconds=30):
+    end = time.monotonic() + seconds
+    while not (HOME / word).exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    return (HOME / word).exists()
+
+def at_once(*functions):
+    connections.close_all()
+    children = [fork(function) for function in functions]
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+def fork(function):
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(int(function() or 0))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(99)
+    return child
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A home and its database, migrated."""
+
+    home: Path
+    database: str
+
+    def run(self, code: str) -> None:
+        environment = {k: v for k, v in os.environ.items() if k != "REDIS_URL"} | {
+            "ADVISOR_HOME": str(self.home),
+            "ADVISOR_HOST_NAME": "db-host-1",
+            "DATABASE_URL": self.database,
+            "DJANGO_SETTINGS_MODULE": "advisor.settings",
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", PRELUDE + textwrap.dedent(code)],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+MIGRATE = "from django.core.management import call_command; call_command('migrate', verbosity=0)"
+
+
+@pytest.fixture(scope="module", params=["sqlite", *(["postgresql"] if POSTGRES else [])])
+def migrated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The URL of a database to be copied."""
+    home = tmp_path_factory.mktemp("home")
+    url, name = f"sqlite:///{home}/db.sqlite3", f"advisor_test_{secrets.token_hex(4)}"
+    if request.param == "postgresql":
+        _on_postgres(f"create database {name}")
+        url = f"{POSTGRES}{name}"
+    Place(home, url).run(MIGRATE)
+    yield url
+    if request.param == "postgresql":
+        _on_postgres(f"drop database {name}")
+
+
+@pytest.fixture
+def place(migrated: str, tmp_path: Path) -> Iterator[Place]:
+    if migrated.startswith("sqlite"):
+        copied = shutil.copy(migrated.removeprefix("sqlite:///"), tmp_path / "db.sqlite3")
+        yield Place(tmp_path, f"sqlite:///{copied}")
+        return
+    template = migrated.rpartition("/")[2]
+    _on_postgres(f"create database {template}_copy template {template}")
+    yield Place(tmp_path, f"{migrated}_copy")
+    _on_postgres(f"drop database {template}_copy with (force)")
+
+
+def _on_postgres(statement: str) -> None:
+    with psycopg.connect(f"{POSTGRES}postgres", autocommit=True) as server:
+        server.execute(statement.encode())
+
+
+def test_two_that_decide_at_once_do_not_end_a_study_early(place: Place) -> None:
+    """One sees that nothing is queued, the other queues a block, the first goes on."""
+    place.run("""
+        study = factories.make_study(
+            names=factories.NAMES[:2], blocks=1, state=StudyState.RUNNING
+        )
+        for slot in study.slots.select_related("run"):
+            factories.finish(slot.run)
+        Study.objects.update(blocks=2)
+        real = scheduler.continue_study
+
+        def slowly(study):
+            say("first-decides")
+            heard("second-is-done", 3)
+            return real(study)
+
+        def first():
+            scheduler.continue_study = slowly
+            scheduler.advance_host(study.host_id)
+
+        def second():
+            assert heard("first-decides")
+            scheduler.advance_host(study.host_id)
+            say("second-is-done")
+
+        assert at_once(first, second) == [0, 0]
+        states = list(Run.objects.order_by("pk").values_list("state", flat=True))
+        study.refresh_from_db()
+        assert (study.state, states) == ("running", ["ok"] * 3 + ["queued"] * 3), (study, states)
+    """)
+
+
+def test_a_heartbeat_that_had_to_wait_says_when_it_was_stored(place: Place) -> None:
+    """The row is held over the moment of a beat, which then comes late and still counts."""
+    place.run("""
+        run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
+
+        def measure(plan, *, should_stop, **_):
+            with transaction.atomic():
+                Run.objects.select_for_update().get(pk=run.pk)
+                Host.objects.update(worker_seen_at=None)  # whoever writes on SQLite waits
+                time.sleep(3)
+            freed = Host.objects.values_list(Now(), flat=True).get()
+            time.sleep(0.5)
+            run.refresh_from_db()
+            late = (run.heartbeat_at - freed).total_seconds()
+            assert -0.3 < late < 0.6, late
+            assert not should_stop()
+            raise RunFailed(Outcome.ZERO_WORK, "nothing done")
+
+        runs.execute_run(run.pk, measure=measure)
+        run.refresh_from_db()
+        assert run.state == RunState.ZERO_WORK, run.reason
+    """)
+
+
+def test_two_that_are_told_of_one_run_measure_it_once(place: Place) -> None:
+    place.run("""
+        run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
+
+        def measure(plan, **_):
+            time.sleep(0.5)
+            raise RunFailed(Outcome.ZERO_WORK, "nothing done")
+
+        def told():
+            return runs.execute_run(run.pk, measure=measure)
+
+        assert sorted(at_once(told, told)) == [False, True]
+    """)
+
+
+def test_who_finds_the_host_taken_does_not_wait_for_it(place: Place) -> None:
+    """A worker that waited would not hear that it is to end."""
+    place.run("""
+        run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
+
+        def other():
+            with claims.host_lock(HOME / "run" / "benchmark.lock"):
+                say("taken")
+                heard("enough")
+
+        def told():
+            assert heard("taken")
+            began = time.monotonic()
+            assert not runs.execute_run(run.pk)
+            assert time.monotonic() - began < 10
+            say("enough")
+
+        assert at_once(other, told) == [0, 0]
+        run.refresh_from_db()
+        assert run.state == RunState.QUEUED
+    """)

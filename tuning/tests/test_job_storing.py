@@ -1,0 +1,361 @@
+"""What a job found is kept, whatever the database does after its last second."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import DataError, OperationalError
+
+import tuning.tests.test_study_lifecycle as lifecycle
+from benchmarks.errors import RunFailed
+from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.jobs import engine
+from benchmarks.jobs.kinds import Ending
+from benchmarks.jobs.probes import execute_probe
+from benchmarks.jobs.runs import execute_run
+from benchmarks.jobs.spool import Note, folder, notes
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
+from benchmarks.models import ProbeState, Run, RunState
+from benchmarks.outcomes import Outcome
+from tuning.models import Study, StudyState
+from tuning.studies import preparation
+from tuning.studies.devices import register_device
+from tuning.studies.lifecycle import cancel_study
+from tuning.studies.preparation import prepare_study
+from tuning.studies.probing import start_probe
+from tuning.studies.recovery import request_stop, sweep_host
+from tuning.studies.scheduler import advance_host
+from tuning.tests.test_study_lifecycle import begin, measurement
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+sent = lifecycle.sent
+host_of_fakes = lifecycle.host_of_fakes
+study = lifecycle.study
+
+
+class Database:
+    """Refuses what closes a job, as long as it is told to; heartbeats go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.refusals: list[Exception] = []
+        store = engine.store
+
+        def once(*arguments: Any, **values: Any) -> bool:
+            if self.refusals:
+                raise self.refusals.pop(0)
+            return store(*arguments, **values)
+
+        monkeypatch.setattr(engine, "store", once)
+        monkeypatch.setattr(engine, "_FIRST_WAIT_S", 0.01)
+
+    def is_away(self, times: int) -> None:
+        self.refusals += [OperationalError("database is locked")] * times
+
+
+@pytest.fixture
+def database(monkeypatch: pytest.MonkeyPatch) -> Database:
+    return Database(monkeypatch)
+
+
+def measured(plan: Plan, **_: Any) -> Measurement:
+    return measurement(7200.0)
+
+
+def first_run(study: Study) -> Run:
+    begin(study)
+    run: Run = study.slots.order_by("order")[0].run
+    return run
+
+
+def is_stored(run: Run) -> bool:
+    run.refresh_from_db()
+    seconds = [sample.new_orders for sample in run.samples.all()]
+    return (run.state, run.tpmP, seconds) == (RunState.OK, 7200.0, [100])
+
+
+def test_a_run_whose_storing_fails_once_is_stored(study: Study, database: Database) -> None:
+    run = first_run(study)
+    database.is_away(times=1)
+    execute_run(run.pk, measure=measured)
+    assert is_stored(run)
+    assert notes() == []
+
+
+def test_a_run_that_cannot_be_stored_for_long_is_stored_by_the_sweep(
+    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "STORE_PATIENCE_S", 0.0)
+    run = first_run(study)
+    database.is_away(times=1)
+    execute_run(run.pk, measure=measured)
+    run.refresh_from_db()
+    assert (run.state, run.tpmP) == (RunState.RUNNING, None)
+    [file] = folder().iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    sweep_host(study.host_id)
+    assert is_stored(run)
+    assert run.finished_at is not None
+    assert run.started_at is not None
+    assert run.finished_at >= run.started_at
+    assert list(folder().iterdir()) == []
+    # The study has gone on with what comes next.
+    assert Run.objects.filter(state=RunState.QUEUED).count() == 2
+
+
+def test_what_a_killed_worker_had_on_disk_is_stored_and_not_measured_again(
+    study: Study, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    run = first_run(study)
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "settle", killed)
+        with pytest.raises(Killed):
+            execute_run(run.pk, measure=measured)
+    # Its process is gone; the file has the claim that stands in the row.
+    gone = f"{settings.HOST_NAME}:999999999:1"
+    Run.objects.filter(pk=run.pk).update(claimed_by=gone)
+    [file] = folder().glob("*.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "claim": gone}))
+    sweep_host(study.host_id)
+    assert is_stored(run)
+    assert not run.retries.exists()
+
+
+def test_a_result_waits_while_the_database_is_away_and_outlives_every_sweep(
+    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "STORE_PATIENCE_S", 0.0)
+    run = first_run(study)
+    database.is_away(times=5)
+    execute_run(run.pk, measure=measured)
+    Run.objects.filter(pk=run.pk).update(heartbeat_at=None)
+    for _ in range(3):
+        sweep_host(study.host_id)
+        run.refresh_from_db()
+        assert run.state == RunState.RUNNING  # neither lost nor measured again
+    sweep_host(study.host_id)
+    sweep_host(study.host_id)
+    assert is_stored(run)
+
+
+def test_a_full_disk_keeps_the_result_in_memory_until_it_is_stored(
+    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Note) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Note, "write", full)
+    monkeypatch.setattr(engine, "STORE_PATIENCE_S", 0.0)
+    run = first_run(study)
+    database.is_away(times=4)
+    execute_run(run.pk, measure=measured)
+    assert is_stored(run)
+
+
+def test_what_the_database_does_not_take_ends_the_run_and_is_kept_for_a_look(
+    study: Study, database: Database
+) -> None:
+    run = first_run(study)
+    database.refusals.append(DataError("integer out of range"))
+    execute_run(run.pk, measure=measured)
+    run.refresh_from_db()
+    assert (run.state, run.tpmP) == (RunState.INTERNAL_ERROR, None)
+    assert "integer out of range" in run.reason
+    [file] = folder().iterdir()
+    assert file.suffix == ".set-aside"
+    assert json.loads(file.read_text())["ending"]["values"]["tpmP"] == 7200.0
+
+
+def test_notes_that_are_not_of_this_database_are_set_aside(study: Study) -> None:
+    run = first_run(study)
+    execute_run(run.pk, measure=measured)
+    foreign = Note("run", run.pk, "elsewhere:1:1", Ending({"tpmP": 1.0}))
+    foreign.write()
+    Note("run", 999, "elsewhere:1:1", Ending({"tpmP": 1.0})).write()
+    Note("dance", 1, "elsewhere:1:1", Ending({})).write()
+    (folder() / "run-5.json").write_text('{"kind": "run"')
+    sweep_host(study.host_id)
+    assert {path.suffix for path in folder().iterdir()} == {".set-aside"}
+    assert len(list(folder().iterdir())) == 4
+    assert is_stored(run)
+
+
+def test_probes_and_preparations_are_kept_as_runs_are(
+    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(engine, "STORE_PATIENCE_S", 0.0)
+    database.is_away(times=1)
+    prepare_study(study.pk)
+    study.refresh_from_db()
+    assert (study.state, len(notes())) == (StudyState.PREPARING, 1)
+    sweep_host(study.host_id)
+    study.refresh_from_db()
+    assert (study.state, notes()) == (StudyState.RUNNING, [])
+    cancel_study(study)
+    (tmp_path / "other").mkdir()
+    probe = start_probe(register_device(DeviceRequest(tmp_path / "other")))
+    database.is_away(times=1)
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise OSError(5, "broken")
+
+    execute_probe(probe.pk, look=fails)
+    probe.refresh_from_db()
+    assert probe.state == ProbeState.RUNNING
+    sweep_host(study.host_id)
+    probe.refresh_from_db()
+    assert (probe.state, probe.reason_code) == (ProbeState.FAILED, "setup_failed")
+
+
+def test_a_database_that_is_away_when_a_run_begins_is_no_bug_and_the_run_comes_again(
+    study: Study,
+) -> None:
+    run = first_run(study)
+
+    def away(_: Run) -> None:
+        raise OperationalError("the database system is starting up")
+
+    execute_run(run.pk, measure=measured, cutting=away)
+    run.refresh_from_db()
+    assert run.state == RunState.LOST
+    advance_host(study.host_id)
+    assert run.retries.get().state == RunState.QUEUED
+
+
+def test_a_run_is_not_begun_beside_one_that_is_said_to_run(study: Study, settings: Any) -> None:
+    first, second = _two_runs(study)
+    gone = f"{settings.HOST_NAME}:999999999:1"
+    Run.objects.filter(pk=first.pk).update(state=RunState.RUNNING, claimed_by=gone)
+    assert not execute_run(second.pk, measure=measured)
+    sweep_host(study.host_id)
+    assert execute_run(second.pk, measure=measured)
+    assert is_stored(second)
+
+
+def _two_runs(study: Study) -> tuple[Run, Run]:
+    begin(study)
+    first, second = (slot.run for slot in study.slots.order_by("order")[:2])
+    return first, second
+
+
+def _until_told(should_stop: Callable[[], bool]) -> None:
+    while not should_stop():
+        pass
+
+
+@pytest.mark.parametrize("cancel_first", [True, False])
+def test_a_cancel_outweighs_the_end_of_the_worker_and_survives_it(
+    study: Study, settings: Any, monkeypatch: pytest.MonkeyPatch, cancel_first: bool
+) -> None:
+    """Of a preparation, which would be given back otherwise and begin again."""
+    settings.HEARTBEAT_SECONDS = 0.02
+    asks: list[Callable[[], None]] = [
+        lambda: request_stop(study.host_id),
+        lambda: cancel_study(study),
+    ]
+
+    def load(*_: Any, should_stop: Callable[[], bool], **__: Any) -> None:
+        asks[cancel_first]()
+        _until_told(should_stop)
+        asks[not cancel_first]()
+        raise RunFailed(Outcome.CANCELLED, "told to stop")
+
+    monkeypatch.setattr(preparation, "ensure_dataset", load)
+    prepare_study(study.pk)
+    advance_host(study.host_id)
+    study.refresh_from_db()
+    assert (study.state, study.reason) == (StudyState.CANCELLED, "cancelled by the user")
+
+
+def test_a_worker_that_ends_in_the_last_moment_of_a_preparation_stops_no_retries(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        preparation, "ensure_dataset", lambda *_, **__: request_stop(study.host_id)
+    )
+    prepare_study(study.pk)
+    study.refresh_from_db()
+    assert (study.state, study.stop_request) == (StudyState.RUNNING, "")
+    advance_host(study.host_id)
+    run = study.slots.order_by("order")[0].run
+    Run.objects.filter(pk=run.pk).update(state=RunState.LOST)
+    advance_host(study.host_id)
+    assert run.retries.get().state == RunState.QUEUED
+
+
+def test_a_preparation_that_was_given_to_another_stops(
+    study: Study, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HEARTBEAT_SECONDS = 0.02
+
+    def load(*_: Any, should_stop: Callable[[], bool], **__: Any) -> None:
+        Study.objects.filter(pk=study.pk).update(claimed_by="another:1:1")
+        _until_told(should_stop)
+        raise RunFailed(Outcome.CANCELLED, "told to stop")
+
+    monkeypatch.setattr(preparation, "ensure_dataset", load)
+    prepare_study(study.pk)
+    study.refresh_from_db()
+    assert (study.state, study.claimed_by) == (StudyState.PREPARING, "another:1:1")
+
+
+def test_an_error_of_the_file_system_while_preparing_is_no_bug_of_ours(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(preparation, "ensure_dataset", full)
+    prepare_study(study.pk)
+    study.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "disk_full")
+
+
+def test_leftovers_are_cleared_when_nothing_runs_and_only_then(study: Study) -> None:
+    run, other = _two_runs(study)
+    runs = run.device.layout.run_dir("")
+    left, stranger = runs / f"run-{run.pk}", runs / "run-987654"
+    gone: list[bool] = []
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        left.mkdir(parents=True)
+        stranger.mkdir()
+        sweep_host(study.host_id)
+        gone.append(not left.exists())
+        return measurement()
+
+    execute_run(other.pk, measure=measure)
+    sweep_host(study.host_id)
+    assert gone == [False]
+    assert not left.exists()
+    assert stranger.exists()  # of another database that shares the device
+
+
+def test_a_step_is_stored_with_the_next_heartbeat(study: Study, settings: Any) -> None:
+    settings.HEARTBEAT_SECONDS = 0.02
+    run = first_run(study)
+    steps: list[str] = []
+
+    def measure(plan: Plan, *, report: Callable[[str], None], **_: Any) -> Measurement:
+        report("measuring")
+        while not steps or steps[-1] == "":
+            steps.append(Run.objects.values_list("step", flat=True).get(pk=run.pk))
+        return measurement()
+
+    execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert (steps[-1], run.step) == ("measuring", "")
