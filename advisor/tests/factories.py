@@ -334,9 +334,7 @@ def gate(study: Study) -> Study:
         check("read_back", reached=False, passed=False),
     ]
     refused.save()
-    Run.objects.filter(slot__candidate=refused).update(
-        state=RunState.NO_START, reason=REFUSAL, log_tail=LOG_TAIL, finished_at=BEGIN
-    )
+    refused.slots.all().delete()
     return study
 
 

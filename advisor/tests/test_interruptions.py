@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import signal
 import socket
 import sqlite3
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,45 @@ def test_a_worker_killed_mid_run_loses_that_run_and_the_study_goes_on(
         "select old.state from benchmarks_run r join benchmarks_run old on r.retry_of_id = old.id",
     )
     assert retries == [("lost",)]
+    assert home.left_behind() == []
+
+
+def test_a_storm_of_kills_at_the_end_of_advise_leaves_nothing(
+    home: Home, study: list[str]
+) -> None:
+    process = home.start(*study)
+    _wait_until_measuring(home, process)
+    process.send_signal(signal.SIGSTOP)  # it must not start another worker, which would clean up
+    for name in ("manage.py worker", "mysqld"):
+        for victim in home.find(name):
+            if victim.pid != process.pid:
+                victim.kill()
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGCONT)
+    _, err = process.communicate(timeout=60)
+    assert "interrupted" in err
+    assert home.left_behind() == []
+    assert _rows(home, "select distinct state from tuning_study") == [("cancelled",)]
+    assert _rows(home, "select id from benchmarks_run where state in ('queued','running')") == []
+
+
+def test_a_worker_whose_host_is_taken_hears_that_it_is_to_end(
+    home: Home, study: list[str]
+) -> None:
+    run_dir = home.path / "run"
+    run_dir.mkdir(mode=0o700)
+    with (run_dir / "benchmark.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = home.start(*study)
+        waits = "select id from tuning_study where state='preparing' and claimed_by=''"
+        wait_for(lambda: _rows(home, waits), 60, "the study did not begin")
+        wait_for(lambda: home.find("redis-server"), 60, "there is no Redis")
+        time.sleep(8)  # the message has arrived
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    # Else it would be killed after 30 s.
+    assert time.monotonic() - began < 25
     assert home.left_behind() == []
 
 

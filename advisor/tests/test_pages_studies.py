@@ -305,7 +305,7 @@ def test_a_refused_candidate_is_said_once_with_its_log_not_as_failed_runs(
     refused = study.candidates.exclude(refusal="").get()
     assert "Refused by the server, so not measured" in text
     assert "Runs without a measurement" not in text
-    assert "3 runs never started" in text
+    assert "never started" not in text
     row = re.search(rf"<tr[^>]*>(?:(?!</tr>).)*{refused.name}</a>.*?</tr>", text, re.S)
     assert row is not None
     assert words(row[0]).endswith("refused 0 –")

@@ -143,15 +143,27 @@ class Board:
 
 
 def boards_of(
-    slots: Sequence[Slot], eliminations: Iterable[Elimination], alpha: float
+    slots: Sequence[Slot],
+    eliminations: Iterable[Elimination],
+    alpha: float,
+    refused: Sequence[Candidate] = (),
 ) -> list[Board]:
-    """One per device, workload and durability class of the slots; `alpha` as `judge` has it."""
+    """One per device, workload and durability class of the slots; `alpha` as `judge` has it.
+
+    Candidates that the gate `refused` have no slot and still a line on the boards of their class.
+    """
     left = {(one.device_id, one.workload_id, one.candidate_id): one for one in eliminations}
     found: dict[tuple[int, int], list[Slot]] = {}
     for slot in slots:
         found.setdefault((slot.device_id, slot.workload_id), []).append(slot)
     return [
-        _board([slot for slot in there if _belongs(slot, durability)], durability, left, alpha)
+        _board(
+            [slot for slot in there if _belongs(slot, durability)],
+            [candidate for candidate in refused if candidate.durability == durability],
+            durability,
+            left,
+            alpha,
+        )
         for _, there in sorted(found.items())
         for durability in _classes(there)
     ]
@@ -171,11 +183,13 @@ def _belongs(slot: Slot, durability: DurabilityClass) -> bool:
 
 def _board(
     slots: list[Slot],
+    refused: list[Candidate],
     durability: DurabilityClass,
     left: Mapping[tuple[int, int, int], Elimination],
     alpha: float,
 ) -> Board:
-    in_order = sorted((slot.candidate for slot in slots), key=lambda c: c.position)
+    all_here = (*(slot.candidate for slot in slots), *refused)
+    in_order = sorted(all_here, key=lambda c: c.position)
     candidates = {candidate.name: candidate for candidate in in_order}
     device, workload = slots[0].device, slots[0].workload
     out = {c.name: left.get((device.pk, workload.pk, c.pk)) for c in candidates.values()}

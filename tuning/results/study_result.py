@@ -75,7 +75,9 @@ class StudyResult:
     def boards(self) -> list[Board]:
         """One per device, workload and durability class that has begun; each is judged once."""
         eliminations = list(self.study.eliminations.all())
-        return boards_of(self.slots, eliminations, conclusion_alpha(self.study.conclusions))
+        refused = [one for one in self.candidates.values() if one.refusal]
+        alpha = conclusion_alpha(self.study.conclusions)
+        return boards_of(self.slots, eliminations, alpha, refused)
 
     def boards_at(self, device: Device, workload: Workload) -> list[Board]:
         """The boards of one device and workload, safest class first."""

@@ -157,7 +157,9 @@ def test_a_refused_candidate_costs_no_run_and_the_others_go_on(
     assert failed["log_tail"] == "[ERROR] no"
     assert not Run.objects.filter(config=bad.config).exists()
     assert Run.objects.filter(slot__study=study, state=RunState.QUEUED).count() == 3
-    assert "bad" not in {row.candidate.name for row in StudyResult(study).boards[0].rows}
+    # It has its line on the board all the same, with no outcome of a run.
+    row = next(row for row in StudyResult(study).boards[0].rows if row.candidate == bad)
+    assert (row.ranked.outcome, row.ranked.runs, row.ranked.failures) == ("", 0, 0)
 
 
 def test_candidates_with_the_same_effective_values_are_measured_once(

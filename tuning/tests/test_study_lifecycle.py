@@ -362,6 +362,30 @@ def test_a_silent_run_is_lost_and_queued_again_as_a_new_run(study: Study) -> Non
     assert retry.slot.candidate.config == run.config
 
 
+def test_a_stall_or_a_clock_that_was_set_loses_no_living_run(study: Study) -> None:
+    """Of a living process an old heartbeat says nothing before many sweeps have found it."""
+    run = _begun(study)
+    for _ in range(3):
+        _abandon(run, heartbeat_at=timezone.now() - timedelta(hours=1))
+        for _ in range(SILENT_SWEEPS - 1):
+            sweep_host(study.host_id)
+        # The late beat that still owns its claim.
+        _abandon(run, heartbeat_at=timezone.now())
+        sweep_host(study.host_id)
+    run.refresh_from_db()
+    assert run.state == RunState.RUNNING
+
+
+def test_a_preparation_that_stands_still_fails_no_study(study: Study) -> None:
+    for _ in range(3):
+        old = timezone.now() - timedelta(hours=1)
+        Study.objects.filter(pk=study.pk).update(claimed_by=claimant(), heartbeat_at=old)
+        sweep_host(study.host_id)
+        sweep_host(study.host_id)
+    study.refresh_from_db()
+    assert (study.state, study.claimed_by) == (StudyState.PREPARING, claimant())
+
+
 def test_a_run_whose_process_is_gone_is_lost_at_once(study: Study, settings: Any) -> None:
     run = _begun(study)
     _abandon(run, claimed_by=f"{settings.HOST_NAME}:999999999:1.00")
