@@ -29,6 +29,7 @@ def addresses() -> list[str]:
         "/api/v1/studies/",
         "/api/v1/configs/check/",
         f"{one}extend/",
+        f"{one}pause/",
         f"{one}recommendation/export/",
         "/api/v1/devices/",
         f"/api/v1/devices/{study.devices.get().pk}/probes/",

@@ -133,7 +133,7 @@ def test_a_bug_is_answered_with_a_page_that_needs_no_context(
     def broken(study: Study) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("advisor.pages.study.views.boards", broken)
+    monkeypatch.setattr("advisor.pages.study.views.StudyResult", broken)
     client = Client(raise_request_exception=False)
     client.force_login(admin_user)
     answer = client.get(reverse("study-charts", args=[study.pk]))

@@ -174,6 +174,7 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
         ("warehouses", "many", "whole number"),
         ("connections", "8;32", "commas between them"),
         ("connections", "8, 0", "at least 1"),
+        ("connections", ",".join(map(str, range(1, 22))), "At most 20 numbers"),
         ("measure_s", "-1", "greater than or equal to 1"),
         ("driver", "hammerdb", "Select a valid choice"),
         ("template", "../secret", "Select a valid choice"),

@@ -28,8 +28,8 @@ def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
     there = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at=None)
     is_new = there.exclude(stop_request=heartbeat.CANCELLED).update(
         paused_at=timezone.now(),
-        paused_by=by[:MAX_PAUSED_BY],
-        pause_reason=reason[:MAX_PAUSE_REASON],
+        paused_by=_one_line(by)[:MAX_PAUSED_BY],
+        pause_reason=_one_line(reason)[:MAX_PAUSE_REASON],
     )
     study.refresh_from_db()
     if not is_new:
@@ -73,6 +73,10 @@ def pause_text(study: Study) -> str:
     by = f" by {study.paused_by}" if study.paused_by else ""
     why = f": {study.pause_reason}" if study.pause_reason else ""
     return f"paused since {since:%Y-%m-%d %H:%M %Z}{by}{why}"
+
+
+def _one_line(text: str) -> str:
+    return "".join(filter(str.isprintable, " ".join(text.split())))
 
 
 def _ended(study: Study) -> TuningError:

@@ -20,8 +20,10 @@ LARGEST = {
     "blocks": 1_000,
 }
 OLDER = "older"
-# Each device costs a study of its own, each config a run in every block of it.
+# Each device and each number of connections costs a study of its own, each config a run in every
+# block of it.
 MAX_DEVICES = 20
+MAX_WORKLOADS = 20
 MAX_CONFIGS = 20
 MAX_MINUTES = 7 * 24 * 60
 SMALLEST = {"warmup_s": 0}
@@ -103,6 +105,10 @@ def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) 
         low = SMALLEST.get(name, 1)
         if not values or any(not low <= value <= largest for value in values):
             raise BadRequest(f"{name} must be between {low} and {largest}", field=name)
+    if len(sizes.connections) > MAX_WORKLOADS:
+        raise BadRequest(
+            f"connections may name at most {MAX_WORKLOADS} numbers", field="connections"
+        )
     if request.budget_minutes is not None and not 1 <= request.budget_minutes <= MAX_MINUTES:
         raise BadRequest(
             f"budget_minutes must be between 1 and {MAX_MINUTES}", field="budget_minutes"

@@ -14,6 +14,8 @@ from benchmarks.servers.option_file import option_line
 from benchmarks.servers.options import InstancePaths, render_config
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.files.cnf import (
+    MAX_SETTINGS,
+    MAX_TOLD,
     CnfFile,
     Setting,
     older_group,
@@ -295,3 +297,28 @@ def test_a_blank_before_the_name_makes_it_another_group() -> None:
 def test_digits_of_other_scripts_are_no_version() -> None:
     assert not server_group("mysqld-\u0669.\u0667", None)
     assert not older_group("mysqld-\u0665.\u0667", MYSQL)
+
+
+def test_of_groups_that_are_not_for_the_server_only_the_first_are_kept() -> None:
+    file = parse("[x]\n" * 60_000 + "[mysqld]\na=1")
+    assert len(file.skipped) == MAX_TOLD
+    assert file.more_skipped == 60_000 - MAX_TOLD
+    assert [s.name for s in file.settings] == ["a"]
+
+
+def test_of_lines_that_cannot_be_read_only_the_first_are_told() -> None:
+    found = scan_cnf(b"[x\n" * 60_000, "x.cnf", lambda _: True).problems
+    assert len(found) == MAX_TOLD + 1
+    assert found[-1].reason == f"{60_000 - MAX_TOLD} more lines cannot be read"
+
+
+def test_a_file_with_more_options_than_any_server_knows_is_refused() -> None:
+    text = b"[mysqld]\n" + b"a=1\n" * MAX_SETTINGS
+    assert scan_cnf(text, "x.cnf", lambda _: True).problems == ()
+    file = scan_cnf(text + b"a=1\n" * 60_000, "x.cnf", lambda _: True)
+    assert len(file.settings) == MAX_SETTINGS
+    [problem] = file.problems
+    assert (problem.line, problem.reason) == (
+        MAX_SETTINGS + 2,
+        f"more than {MAX_SETTINGS} options; this is not a my.cnf",
+    )

@@ -212,6 +212,13 @@ def test_progress_says_why_nothing_happens(study: Study) -> None:
     assert (progress.candidate, progress.runs_done) == ("", 1)
 
 
+def test_a_reason_is_kept_as_one_line_of_text(study: Study) -> None:
+    pause_study(study, by="ann\x00", reason=" the\nbackup\x00 runs \ud800" + "x" * 300)
+    study.refresh_from_db()
+    assert study.paused_by == "ann"
+    assert study.pause_reason == "the backup runs " + "x" * 184
+
+
 def refused(action: Any, study: Study) -> str:
     with pytest.raises(TuningError) as error:
         action(study)

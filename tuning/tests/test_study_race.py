@@ -229,3 +229,11 @@ def test_progress_counts_what_is_ahead_at_most() -> None:
     at_last = study_progress(study)
     assert at_last.fraction == 1.0
     assert at_last.runs_done == at_last.runs_total == study.slots.count()
+
+
+def test_a_study_of_too_many_numbers_of_connections_is_refused() -> None:
+    with pytest.raises(BadRequest, match="at most 20 numbers") as refused:
+        started(connections=list(range(1, 10_001)))
+    assert refused.value.field == "connections"
+    assert not Study.objects.exists()
+    assert started(connections=list(range(1, 21))).workloads.count() == 20

@@ -25,7 +25,14 @@ from tuning.configs.candidates import LONGEST_NAME
 from tuning.configs.files.cnf import MOST_CONFIG_BYTES
 from tuning.export import ExportRequest
 from tuning.studies.pausing import MAX_PAUSE_REASON
-from tuning.studies.request import LARGEST, MAX_CONFIGS, MAX_DEVICES, MAX_MINUTES, StudyRequest
+from tuning.studies.request import (
+    LARGEST,
+    MAX_CONFIGS,
+    MAX_DEVICES,
+    MAX_MINUTES,
+    MAX_WORKLOADS,
+    StudyRequest,
+)
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):
@@ -65,6 +72,7 @@ class StudyRequestSerializer(StrictSerializer):
     connections = serializers.ListField(
         child=serializers.IntegerField(min_value=1),
         min_length=1,
+        max_length=MAX_WORKLOADS,
         required=False,
         allow_null=True,
     )

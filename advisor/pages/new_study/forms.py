@@ -15,7 +15,7 @@ from advisor.pages.new_study.templates import template_view
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.studies.host_resources import logical_cpus
-from tuning.studies.request import MAX_MINUTES, StudyRequest
+from tuning.studies.request import MAX_MINUTES, MAX_WORKLOADS, StudyRequest
 from tuning.study_templates import StudyTemplate
 
 DEFAULT_TEMPLATE = "quick"
@@ -104,6 +104,8 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
             ) from None
         if min(numbers) < 1:
             raise forms.ValidationError("Each number of connections must be at least 1.")
+        if len(numbers) > MAX_WORKLOADS:
+            raise forms.ValidationError(f"At most {MAX_WORKLOADS} numbers fit into one study.")
         return numbers
 
     def clean_races(self) -> bool | None:

@@ -19,6 +19,10 @@ from tuning.errors import InvalidConfig, Problem
 
 #: The largest my.cnf that is read, wherever it comes from: a file, a form, the API.
 MOST_CONFIG_BYTES = 256 * 1024
+#: So many options a file may have; no server knows as many.
+MAX_SETTINGS = 2_000
+#: So many groups that are not for the server, and so many problems, are told one by one.
+MAX_TOLD = 200
 _MAX_SHOWN = 60
 _BLANKS = " \t\r\f\v"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
@@ -43,7 +47,9 @@ class Setting:
 class CnfFile:
     """The settings for the server in the order of the file, and the groups that are not for it.
 
-    `skipped` has line and name of each header of such a group, `problems` what could not be read.
+    `skipped` has line and name of each header of such a group, `problems` what could not be read;
+    of both only the first MAX_TOLD are kept. `more_skipped` counts the other headers, and the last
+    problem the other problems.
     """
 
     source: str
@@ -51,6 +57,7 @@ class CnfFile:
     other_groups: tuple[str, ...]
     skipped: tuple[tuple[int, str], ...] = ()
     problems: tuple[Problem, ...] = ()
+    more_skipped: int = 0
 
 
 def read_cnf(path: Path) -> bytes:
@@ -120,16 +127,27 @@ class _Parser:
         self._settings: list[Setting] = []
         self._skipped: list[tuple[int, str]] = []
         self._group: str | None = None
+        self._more_skipped = 0
+        self._more_problems = 0
 
     def parse(self, data: bytes) -> CnfFile:
         for number, line in self._lines(data):
             self._read(number, line)
+            if len(self._settings) > MAX_SETTINGS:
+                self._settings.pop()
+                reason = f"more than {MAX_SETTINGS} options; this is not a my.cnf"
+                self._problems.append(Problem(self._source, number, "", reason))
+                break
+        if self._more_problems:
+            reason = f"{self._more_problems} more lines cannot be read"
+            self._problems.append(Problem(self._source, self._problems[-1].line, "", reason))
         return CnfFile(
             self._source,
             tuple(self._settings),
             tuple(dict.fromkeys(group for _, group in self._skipped)),
             tuple(self._skipped),
             tuple(self._problems),
+            self._more_skipped,
         )
 
     def _lines(self, data: bytes) -> Iterator[tuple[int, str]]:
@@ -174,7 +192,10 @@ class _Parser:
         if not bracket:
             self._problem(number, line, "the ] of the group is missing")
         elif not self._reads(self._group):
-            self._skipped.append((number, self._group))
+            if len(self._skipped) < MAX_TOLD:
+                self._skipped.append((number, self._group))
+            else:
+                self._more_skipped += 1
 
     def _read_option(self, number: int, line: str) -> None:
         text, closed = without_comment(line)
@@ -195,6 +216,9 @@ class _Parser:
             )
 
     def _problem(self, line: int, name: str, reason: str) -> None:
+        if len(self._problems) >= MAX_TOLD:
+            self._more_problems += 1
+            return
         self._problems.append(Problem(self._source, line, printable(name, _MAX_SHOWN), reason))
 
 

@@ -78,6 +78,11 @@ def import_cnf(
     groups_left = [
         Note(_group(group), Action.DROPPED, unread(group)) for group in file.other_groups
     ]
+    if file.more_skipped:
+        more = f"{file.more_skipped} more groups that {reader} does not read"
+        groups_left.append(Note("[...]", Action.DROPPED, more))
+        last = file.skipped[-1][0]
+        lines.append(ImportedLine(last, "[...]", None, Action.DROPPED, (), more))
     return replace(
         report,
         lines=tuple(sorted(lines, key=lambda line: line.line)),
