@@ -127,9 +127,12 @@ def shares_disk(found: FoundDevice) -> bool:
     return found.log is not None and disk is not None and disk == found.log.block_device
 
 
-def check_still_there(device: Device) -> None:
-    """Raise DeviceUnusable unless what stores its directories is what its row stands for."""
-    check_in_place(device.layout, (device.found, device.found_for_logs))
+def check_still_there(device: Device) -> tuple[DeviceIdentity, DeviceIdentity | None]:
+    """What stores the data and the redo log, see `check_in_place`.
+
+    Raises DeviceUnusable unless that is what the row stands for.
+    """
+    return check_in_place(device.layout, (device.found, device.found_for_logs))
 
 
 def check_measurable(device: Device) -> None:

@@ -41,17 +41,16 @@ class ProbeKind(JobKind[Probe]):
 
     def work(self, job: Job[Probe]) -> Ending:
         probe, device = job.row, job.row.device
-        path = device.layout.data_dir
-        check_still_there(device)
+        data, _ = check_still_there(device)
+        correction = DeviceKind(device.kind_correction) if device.kind_correction else None
 
         def progress(found: Progress) -> None:
             job.report(fraction=found.fraction, step=found.job[:64])
 
-        with emulated_device(device.profile, [path], run=f"probe-{probe.pk}") as limits:
+        with emulated_device(device.profile, [data.path], run=f"probe-{probe.pk}") as limits:
             result = self.look(
-                path,
+                data.corrected(correction),
                 seconds=probe.seconds,
-                kind=DeviceKind(device.kind_correction) if device.kind_correction else None,
                 resource_limits=limits,
                 progress=progress,
                 should_stop=job.should_stop,

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
@@ -26,7 +25,7 @@ from benchmarks.probe.workspace import (
     workspace,
 )
 from benchmarks.servers.resource_limits import ResourceLimits
-from benchmarks.storage.identify import human_bytes, identify_device
+from benchmarks.storage.identify import human_bytes
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 
@@ -50,22 +49,20 @@ class Progress:
 
 
 def probe_device(
-    path: Path,
+    device: DeviceIdentity,
     *,
     seconds: float = USUAL_S,
-    kind: DeviceKind | None = None,
     resource_limits: ResourceLimits | None = None,
     deadline_s: float | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> ProbeResult:
-    """Measure the device that holds `path` for about `seconds`, on a file of our own there.
+    """Measure a device, as it was identified just now, for about `seconds` on a file of our own.
 
-    `kind` is the user's correction of the device's kind. With `resource_limits` (what
-    `benchmarks.emulation.device.emulated_device` gives) fio runs under its limits and the result
-    is labelled by them; waiting for a limit counts as the kernel's time. The probe gives up
-    `deadline_s` seconds (four times `seconds`, at least a minute) after its start. Nothing but
-    the device should be busy meanwhile: the caller sees to that.
+    With `resource_limits` (what `benchmarks.emulation.device.emulated_device` gives) fio runs
+    under them and the result is labelled by them; waiting for a limit counts as the kernel's time.
+    The probe gives up `deadline_s` seconds (four times `seconds`, at least a minute) after its
+    start. Nothing but the device should be busy meanwhile: the caller sees to that.
 
     Raises NoFio, DeviceUnusable, ProbeFailed, EmulationUnavailable, or RunFailed with CANCELLED,
     TIMED_OUT or DISK_FULL. Leaves no file behind, however it ends.
@@ -75,7 +72,6 @@ def probe_device(
     control = Control(began + patience_s, should_stop, resource_limits)
     date = datetime.now(UTC)
     fio = find_fio()
-    device = identify_device(path, kind=kind)
     with ExitStack() as stack:
         place = stack.enter_context(workspace(device.path))
         size = file_size(device)

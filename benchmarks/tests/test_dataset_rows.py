@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from benchmarks.datasets import rows, rules
+from benchmarks.datasets import order_rows, rows, rules
 from benchmarks.datasets.text import (
     Bytes,
     Column,
@@ -41,12 +41,12 @@ def customers() -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def orders() -> list[list[str]]:
-    return table(rows.orders(SEED, 3))
+    return table(order_rows.orders(SEED, 3))
 
 
 @pytest.fixture(scope="module")
 def order_lines() -> list[list[str]]:
-    return table(rows.order_line(SEED, 3))
+    return table(order_rows.order_line(SEED, 3))
 
 
 def test_numbers_are_padded_and_decimals_have_two_places() -> None:
@@ -218,7 +218,7 @@ def test_each_customer_of_a_district_has_one_order(orders: list[list[str]]) -> N
 
 
 def test_the_last_900_orders_of_a_district_are_new() -> None:
-    new = table(rows.new_orders(SEED, 3))
+    new = table(order_rows.new_orders(SEED, 3))
     assert [(int(row[1]), int(row[0])) for row in new] == [
         (district, number) for district in range(1, 11) for number in range(2_101, 3_001)
     ]
@@ -255,5 +255,5 @@ def test_row_counts_are_those_expected() -> None:
 
 
 def test_large_warehouse_numbers_fit() -> None:
-    lines = table(rows.order_line(SEED, rules.MAX_WAREHOUSES))
+    lines = table(order_rows.order_line(SEED, rules.MAX_WAREHOUSES))
     assert lines[0][2] == lines[-1][5] == "32767"

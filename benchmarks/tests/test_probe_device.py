@@ -22,6 +22,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.probe import fio, run
 from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Job, Pattern, Purpose, plan_jobs
+from benchmarks.probe.result import ProbeResult
 from benchmarks.probe.run import Progress, probe_device
 from benchmarks.probe.workspace import (
     LARGEST_FILE,
@@ -51,8 +52,14 @@ PROBE = """
 import sys
 from pathlib import Path
 from benchmarks.probe.run import probe_device
-probe_device(Path(sys.argv[1]), seconds=60, progress=lambda p: print(p.done, flush=True))
+from benchmarks.storage.identify import identify_device
+device = identify_device(Path(sys.argv[1]))
+probe_device(device, seconds=60, progress=lambda p: print(p.done, flush=True))
 """
+
+
+def probe(place: Path, **more: Any) -> ProbeResult:
+    return probe_device(identify_device(place), **more)
 
 
 def files_below(place: Path) -> list[Path]:
@@ -87,7 +94,7 @@ def test_a_probe_measures_and_leaves_nothing(tmp_path: Path) -> None:
         heard.append(progress)
         inside.append(files_below(tmp_path))
 
-    result = probe_device(tmp_path, seconds=SECONDS, progress=listen)
+    result = probe(tmp_path, seconds=SECONDS, progress=listen)
     assert [r.job.name for r in result.jobs] == [
         job.name for job in plan_jobs(SECONDS, direct=result.direct)
     ]
@@ -114,7 +121,7 @@ def test_without_direct_io_it_says_so_and_measures_buffered(
 ) -> None:
     monkeypatch.setattr(run, "supports_direct", lambda _: "no direct I/O here")
     monkeypatch.setattr(run, "plan_jobs", lambda *_, direct: plan_jobs(2, direct=direct)[:4])
-    result = probe_device(tmp_path, seconds=SECONDS)
+    result = probe(tmp_path, seconds=SECONDS)
     assert not result.direct
     assert result.direct_missing == "no direct I/O here"
     assert {r.engine for r in result.jobs} == {"psync"}
@@ -127,17 +134,17 @@ def test_engines_that_do_not_work_are_passed_over(
 ) -> None:
     monkeypatch.setattr(run, "ENGINES", ("no-such-engine", "psync"))
     monkeypatch.setattr(run, "plan_jobs", lambda *_, direct: plan_jobs(2, direct=direct)[:3])
-    result = probe_device(tmp_path, seconds=SECONDS)
+    result = probe(tmp_path, seconds=SECONDS)
     assert result.engine == "psync"
     assert {r.engine for r in result.jobs} == {"psync"}
     monkeypatch.setattr(run, "ENGINES", ("no-such-engine",))
-    assert "failed with each" in probe_device(tmp_path, seconds=SECONDS).direct_missing
+    assert "failed with each" in probe(tmp_path, seconds=SECONDS).direct_missing
 
 
 def test_a_cancelled_probe_ends_soon_and_leaves_nothing(tmp_path: Path) -> None:
     jobs: list[str] = []
     with pytest.raises(RunFailed) as caught:
-        probe_device(
+        probe(
             tmp_path,
             seconds=60,
             progress=lambda p: jobs.append(p.job),
@@ -151,7 +158,7 @@ def test_a_cancelled_probe_ends_soon_and_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_probe_past_its_deadline_is_given_up(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="deadline") as caught:
-        probe_device(tmp_path, seconds=60, deadline_s=2)
+        probe(tmp_path, seconds=60, deadline_s=2)
     assert caught.value.outcome is Outcome.TIMED_OUT
     assert list((tmp_path / FOLDER).iterdir()) == []
     assert fio_processes(tmp_path) == []
@@ -267,9 +274,10 @@ import sys
 from pathlib import Path
 from benchmarks.probe import run
 from benchmarks.probe.jobs import Purpose, plan_jobs
+from benchmarks.storage.identify import identify_device
 wanted = (Purpose.FILL, Purpose.LOW_LOAD)
 run.plan_jobs = lambda *_, direct: [j for j in plan_jobs(30, direct=direct) if j.purpose in wanted]
-result = run.probe_device(Path(sys.argv[1]))
+result = run.probe_device(identify_device(Path(sys.argv[1])))
 print(result.tracing_missing)
 for r in result.jobs[1:]:
     print(r.split.source, r.split.device_us, r.latency.mean)
@@ -325,12 +333,18 @@ def test_an_emulated_device_is_probed_inside_its_limits(
 ) -> None:
     monkeypatch.setattr(run, "plan_jobs", lambda *_, direct: plan_jobs(2, direct=direct)[:2])
     log = tmp_path / "entered"
-    result = probe_device(tmp_path, seconds=SECONDS, resource_limits=WrittenDown(log))
+    result = probe_device(
+        identify_device(tmp_path), seconds=SECONDS, resource_limits=WrittenDown(log)
+    )
     assert result.emulated == WrittenDown.label
     assert len(log.read_text().split()) == 3  # the trial and two jobs
-    assert probe_device(tmp_path, seconds=SECONDS).emulated == ""
+    assert probe(tmp_path, seconds=SECONDS).emulated == ""
     with pytest.raises(EmulationUnavailable):
-        probe_device(tmp_path, seconds=SECONDS, resource_limits=WrittenDown(log, NOT_ENTERED))
+        probe_device(
+            identify_device(tmp_path),
+            seconds=SECONDS,
+            resource_limits=WrittenDown(log, NOT_ENTERED),
+        )
 
 
 def test_a_full_device_is_called_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,18 +367,18 @@ def test_an_absent_fio_is_found_out_before_anything_is_made(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoFio, match="apt install fio"):
-        probe_device(tmp_path)
+        probe(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_that_cannot_be_written_to_is_refused() -> None:
     with pytest.raises(DeviceUnusable):
-        probe_device(Path("/proc/self"))
+        probe(Path("/proc/self"))
 
 
 def test_the_users_kind_is_in_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "plan_jobs", lambda *_, direct: plan_jobs(2, direct=direct)[:1])
-    result = probe_device(tmp_path, seconds=SECONDS, kind=DeviceKind.HDD)
+    result = probe_device(identify_device(tmp_path).corrected(DeviceKind.HDD), seconds=SECONDS)
     assert result.device.kind is DeviceKind.HDD
     assert result.device.discovered_kind is identify_device(tmp_path).kind
     assert "heads move less" in result.notes[0]

@@ -13,6 +13,7 @@ from benchmarks.datasets.progress import LoadProgress
 from benchmarks.inventory.devices import check_measurable
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
+from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.storage.layout import DeviceLayout
 from tuning.models import Study, StudyState
@@ -57,6 +58,8 @@ class PreparationKind(JobKind[Study]):
         return Ending(done, is_final=False)
 
     def failed(self, row: Study, failure: Failure) -> Ending:
+        if failure.outcome is Outcome.LOST:  # somebody else ended the server that was loaded
+            return self.lost(row, failure.reason)
         return _ended(StudyState.FAILED, failure.code, failure.reason, failure.log_tail)
 
     def cancelled(self, row: Study) -> Ending:

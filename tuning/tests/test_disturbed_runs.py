@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 import tuning.tests.test_study_lifecycle as lifecycle
+from benchmarks.errors import RunFailed
 from benchmarks.jobs.runs import execute_run, plan_for
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Disturbed, Evidence, Measurement
 from benchmarks.models import Run, RunState
+from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Disturbance, Kind
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import cancel_study, create_study
+from tuning.studies.preparation import prepare_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, advance_host
 from tuning.tests.test_study_lifecycle import (
@@ -244,3 +247,41 @@ def test_a_majority_without_a_baseline_does_not_take_the_ranking(
         "mine": 0,
         "other": 0,
     }
+
+
+KILLED = "the server was ended by SIGKILL, which we did not send"
+
+
+def test_a_run_that_somebody_else_ended_is_measured_again_and_held_against_nobody(
+    study: Study,
+) -> None:
+    killed = first(1)
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        if killed(plan):
+            raise RunFailed(Outcome.LOST, KILLED, log_tail="ready for connections")
+        return measure_by_config(plan)
+
+    run_to_the_end(study, measure)
+    assert study.state == StudyState.FINISHED
+    lost = Run.objects.get(state=RunState.LOST)
+    assert (lost.reason, lost.log_tail) == (KILLED, "ready for connections")
+    assert lost.retries.get().state == RunState.OK
+    (board,) = StudyResult(study).boards
+    assert [(row.ranked.runs, row.ranked.outcome) for row in board.rows] == [(2, "ok"), (4, "ok")]
+
+
+def test_a_preparation_whose_server_somebody_else_ended_is_begun_again_but_not_for_ever(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(*_: Any, **__: Any) -> None:
+        raise RunFailed(Outcome.LOST, KILLED)
+
+    monkeypatch.setattr("tuning.studies.preparation.ensure_dataset", load)
+    assert prepare_study(study.pk)
+    study.refresh_from_db()
+    assert (study.state, study.claimed_by) == (StudyState.PREPARING, "")
+    assert prepare_study(study.pk)
+    study.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "lost")
+    assert KILLED in study.reason

@@ -20,6 +20,7 @@ from benchmarks.models import Device, Host, Probe, ProbeState, Server, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.run import Progress, probe_device
+from benchmarks.storage.identity import DeviceIdentity
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.studies.devices import register_device
@@ -180,7 +181,7 @@ def test_one_that_runs_hears_of_it(
     settings.HEARTBEAT_SECONDS = 0.05
     probe = start_probe(device)
 
-    def look(_: Path, *, progress: Any, should_stop: Any, **__: Any) -> Any:
+    def look(_: DeviceIdentity, *, progress: Any, should_stop: Any, **__: Any) -> Any:
         progress(Progress(0.5, "randread 16k, depth 4, direct", 2, 4))
         request_end(probe)
         deadline = timezone.now() + timedelta(seconds=10)
@@ -226,14 +227,14 @@ def test_a_real_probe(device: Device) -> None:
     probe = start_probe(device)
     seen: list[Progress] = []
 
-    def brief(path: Path, *, seconds: float, progress: Any, **values: Any) -> Any:
+    def brief(found: DeviceIdentity, *, seconds: float, progress: Any, **values: Any) -> Any:
         assert seconds == 50
 
         def heard(step: Progress) -> None:
             seen.append(step)
             progress(step)
 
-        return probe_device(path, seconds=5, progress=heard, **values)
+        return probe_device(found, seconds=5, progress=heard, **values)
 
     assert execute_probe(probe.pk, look=brief)
     probe.refresh_from_db()
