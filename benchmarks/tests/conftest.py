@@ -45,13 +45,13 @@ def golden_dataset(shared_tmp: Path) -> Callable[[ServerBinary], Dataset]:
 def plan_on(
     golden_dataset: Callable[[ServerBinary], Dataset], server_tmp: Path, registry: Path
 ) -> Callable[[ServerBinary], Plan]:
-    """A run of a minute on the golden dataset that the tests of this session share."""
+    """A run of a minute on the golden dataset that all tests share."""
 
     def make(binary: ServerBinary) -> Plan:
         golden = golden_dataset(binary)
         device = server_tmp / "device"
-        device.mkdir()
-        (device / FOLDER).symlink_to(golden.path.parents[1])
+        (device / FOLDER).mkdir(parents=True)
+        (device / FOLDER / "datasets").symlink_to(golden.path.parent)
         return Plan(
             name=f"run-{os.getpid()}",
             binary=binary,

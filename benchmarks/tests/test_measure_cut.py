@@ -50,10 +50,14 @@ def test_commits_are_counted_beside_the_new_orders(plan: Plan) -> None:
     assert len(commits) == 6
     # 0.99 New-Orders, for 1 % is rolled back, a Payment and a tenth of each other transaction, of
     # which Delivery commits ten times.
-    assert sum(commits) / found.metrics.new_orders == pytest.approx(3.19, rel=0.05)
+    new_orders = found.metrics.new_orders
+    scatter = max(0.05, 3 / new_orders**0.5)  # the more, the fewer a busy host completes
+    assert sum(commits) / new_orders == pytest.approx(3.19, rel=scatter)
     for row in rows:
-        if row["new_orders"]:
-            assert row["commits"] == pytest.approx(3.19 * row["new_orders"], rel=0.4)
+        if count := row["new_orders"]:
+            # Few in a second, as on a busy host, scatter by more than a share of them.
+            off = max(0.4 * count, 4 * count**0.5)
+            assert row["commits"] == pytest.approx(3.19 * count, abs=3.19 * off)
 
 
 def test_a_hopeless_run_ends_after_its_first_seconds(plan: Plan) -> None:
@@ -87,6 +91,7 @@ def test_a_hopeless_run_ends_after_its_first_seconds(plan: Plan) -> None:
     assert not [line for line in left if "sysbench" in line or plan.name in line]
 
 
+@pytest.mark.alone
 def test_a_crippled_config_is_told_from_a_sound_one(
     mysql_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
 ) -> None:

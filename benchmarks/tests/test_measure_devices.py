@@ -39,6 +39,7 @@ def run(plan: Plan, steps: list[str] | None = None) -> Measurement:
     return measure(plan, report=heard.append, should_stop=lambda: False)
 
 
+@pytest.mark.alone
 def test_a_run_under_limits_keeps_to_them_and_says_so(plan: Plan) -> None:
     if reason := why_unavailable(HDD, [plan.layout.data_dir]):
         pytest.skip(f"no emulated devices here: {reason}")
