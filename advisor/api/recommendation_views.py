@@ -14,11 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.documents import recommendation_document
 from advisor.api.errors import ApiError, refusal
 from advisor.api.parsers import JSONParser
 from advisor.api.serializers.common import CLASSES, ErrorSerializer
-from advisor.api.serializers.recommendations import RecommendationSerializer
+from advisor.api.serializers.recommendations import RecommendationSerializer, recommendation_of
 from advisor.api.serializers.requests import ExportRequestSerializer
 from advisor.api.views import UNAUTHORISED, studies
 from advisor.ids import MOST_ID
@@ -71,7 +70,7 @@ class RecommendationView(APIView):
         },
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(recommendation_document(*_found(request, pk)))
+        return Response(recommendation_of(*_found(request, pk)))
 
 
 class MyCnfView(APIView):

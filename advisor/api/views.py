@@ -20,15 +20,14 @@ from rest_framework.views import APIView
 
 from advisor.api.errors import ApiError, refusal
 from advisor.api.parsers import JSONParser
-from advisor.api.results import ranking_of, results_document, run_documents
 from advisor.api.serializers.common import ErrorSerializer
-from advisor.api.serializers.rankings import RankingRowSerializer
+from advisor.api.serializers.rankings import RankingRowSerializer, ranking_of
 from advisor.api.serializers.requests import (
     ExtendRequestSerializer,
     PauseRequestSerializer,
     StudyRequestSerializer,
 )
-from advisor.api.serializers.results import ResultsSerializer, RunSerializer
+from advisor.api.serializers.results import ResultsSerializer, RunSerializer, results_of
 from advisor.api.serializers.studies import (
     StudyPageSerializer,
     StudySerializer,
@@ -131,7 +130,7 @@ class ResultsView(APIView):
         responses={200: ResultsSerializer, 401: UNAUTHORISED, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(results_document(StudyResult(get_object_or_404(studies(), pk=pk))))
+        return Response(results_of(StudyResult(get_object_or_404(studies(), pk=pk))))
 
 
 class RunListView(APIView):
@@ -141,7 +140,8 @@ class RunListView(APIView):
         responses={200: RunSerializer(many=True), 401: UNAUTHORISED, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> Response:
-        return Response(run_documents(StudyResult(get_object_or_404(studies(), pk=pk))))
+        result = StudyResult(get_object_or_404(studies(), pk=pk))
+        return Response(RunSerializer(result.history, many=True).data)
 
 
 class _LifeCycleView(APIView):

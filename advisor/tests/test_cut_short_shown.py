@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from rich.console import Console
 
-from advisor.api.results import ranking_of
+from advisor.api.serializers.rankings import ranking_of
 from advisor.terminal.report import print_ranking
 from advisor.tests import factories
 from benchmarks.models import Run, RunState

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from math import isfinite
 from typing import Any
@@ -62,11 +62,10 @@ def computed(base: type[serializers.Field], value: Callable[[Any], Any]) -> type
     return type(base.__name__, (_Computed, base), {"value": staticmethod(value)})
 
 
-def below(prefix: str, fields: dict[str, serializers.Field], *others: str) -> None:
-    """Let the fields read from the instance's `prefix`, but those whose names are `others`."""
-    for name, field in fields.items():
-        if name not in others:
-            field.source = f"{prefix}.{field.source or name}".removesuffix(".*")
+def below(prefix: str, fields: Mapping[str, serializers.Field], names: Iterable[str]) -> None:
+    """Let these of the fields read from the instance's `prefix`."""
+    for name in names:
+        fields[name].source = f"{prefix}.{fields[name].source or name}".removesuffix(".*")
 
 
 class TimeField(serializers.DateTimeField):

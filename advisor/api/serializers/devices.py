@@ -59,7 +59,7 @@ class DeviceSummarySerializer(DeviceReferenceSerializer):
     def get_fields(self) -> dict[str, serializers.Field]:
         # The instance is a KnownDevice.
         fields: dict[str, serializers.Field] = super().get_fields()
-        below("device", fields, "last_probe", "active_probe", "recommendations")
+        below("device", fields, fields.keys() - {"last_probe", "active_probe", "recommendations"})
         return fields
 
 

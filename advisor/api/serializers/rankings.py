@@ -1,13 +1,18 @@
-"""Rows of a ranking in answers."""
+"""Rows of a ranking in answers: tpmP in New-Orders per minute, times in ms, path lengths in CPU
+cycles per New-Order; null where there is no figure.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES, NamedDeviceSerializer
+from advisor.api.serializers.common import CLASSES, FiniteField, NamedDeviceSerializer, computed
 from benchmarks.models import RunState
+from tuning.results.boards import Board
+from tuning.results.study_result import StudyResult
 
 
 class MetricRankSerializer(serializers.Serializer[Any]):
@@ -15,8 +20,8 @@ class MetricRankSerializer(serializers.Serializer[Any]):
 
     rank = serializers.IntegerField(allow_null=True)
     ratio_to_baseline = serializers.FloatField(allow_null=True)
-    interval_low = serializers.FloatField(allow_null=True)
-    interval_high = serializers.FloatField(allow_null=True)
+    interval_low = FiniteField(source="interval.low")
+    interval_high = FiniteField(source="interval.high")
     tied_with = serializers.ListField(child=serializers.CharField())
     better = serializers.BooleanField()
     worse = serializers.BooleanField()
@@ -28,9 +33,9 @@ class MetricRanksSerializer(serializers.Serializer[Any]):
     server_path_length = MetricRankSerializer()
 
 
-class RankingRowSerializer(NamedDeviceSerializer):
+class RankingFiguresSerializer(serializers.Serializer[Any]):
     rank = serializers.IntegerField(allow_null=True, help_text="Null: no run ended well.")
-    config = serializers.CharField(help_text="The candidate's name.")
+    config = serializers.CharField(source="candidate", help_text="The candidate's name.")
     outcome = serializers.CharField(
         help_text=f"One of {', '.join(RunState.values)}; empty: not run yet."
     )
@@ -50,15 +55,20 @@ class RankingRowSerializer(NamedDeviceSerializer):
         allow_null=True, help_text="CPU cycles of the whole host per New-Order."
     )
     runs = serializers.IntegerField(help_text="Runs that ended well.")
-    connections = serializers.IntegerField()
-    device = serializers.CharField(help_text="The device's data directory.")
+    connections = serializers.IntegerField(source="board.workload.connections")
+    device = serializers.CharField(
+        source="device.data_dir", help_text="The device's data directory."
+    )
     durability = serializers.ChoiceField(
-        choices=CLASSES, help_text="Of the board; the baseline is on every one."
+        source="board.durability",
+        choices=CLASSES,
+        help_text="Of the board; the baseline is on every one.",
     )
-    interval_low = serializers.FloatField(
-        allow_null=True, help_text="Of `ratio_to_baseline`: 95 %, for all rows of a board at once."
+    interval_low = FiniteField(
+        source="interval.low",
+        help_text="Of `ratio_to_baseline`: 95 %, for all rows of a board at once.",
     )
-    interval_high = serializers.FloatField(allow_null=True, help_text="Null also: no upper end.")
+    interval_high = FiniteField(source="interval.high", help_text="Null also: no upper end.")
     tied_with = serializers.ListField(
         child=serializers.CharField(), help_text="Who shares its rank: they cannot be told apart."
     )
@@ -70,11 +80,39 @@ class RankingRowSerializer(NamedDeviceSerializer):
     cut_short = serializers.IntegerField(help_text="Runs that were ended as hopeless.")
     failures = serializers.IntegerField()
     left_after_block = serializers.IntegerField(
-        allow_null=True, help_text="When it left the race; null: it did not."
+        source="left.after_block",
+        allow_null=True,
+        help_text="When it left the race; null: it did not.",
     )
-    left_reason = serializers.CharField(help_text="Why it left the race; else empty.")
-    on_pareto_front = serializers.BooleanField(
-        help_text="No candidate beats it in all three rankings."
-    )
+    left_reason = computed(
+        serializers.CharField, lambda row: row["left"].reason if row["left"] else ""
+    )(help_text="Why it left the race; else empty.")
+    on_pareto_front = computed(
+        serializers.BooleanField, lambda row: row["candidate"] in row["board"].pareto
+    )(help_text="No candidate beats it in all three rankings.")
     by = MetricRanksSerializer(help_text="Its place in each of the three rankings.")
-    device_id = serializers.IntegerField()
+    device_id = serializers.IntegerField(source="device.pk")
+
+
+class RankingRowSerializer(RankingFiguresSerializer, NamedDeviceSerializer):
+    """A candidate on one board."""
+
+
+def ranking_of(result: StudyResult) -> Any:
+    """One row per candidate, device, number of connections and durability class, best first by
+    tpmP within each of these; the baseline is in every one.
+    """
+    rows = [row for board in result.boards for row in _rows(board)]
+    return RankingRowSerializer(rows, many=True).data
+
+
+def _rows(board: Board) -> Iterator[dict[str, Any]]:
+    by = {
+        metric.value: {line.candidate: line for line in judgement.ranked}
+        for metric, judgement in board.judgements.items()
+    }
+    for row in board.rows:
+        name = row.candidate.name
+        places = {metric: lines[name] for metric, lines in by.items()}
+        where = {"board": board, "device": board.device, "left": row.left, "by": places}
+        yield vars(row.ranked) | where

@@ -6,7 +6,18 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES, FORMAT_NAMES, NamedDeviceSerializer
+from advisor.api.serializers.common import (
+    CLASSES,
+    FORMAT_NAMES,
+    NamedDeviceSerializer,
+    below,
+    computed,
+)
+from tuning.catalogue.knob import Durability
+from tuning.export.safety import losing_lines
+from tuning.models import Recommendation
+from tuning.results.exports import my_cnf_of
+from tuning.results.study_result import StudyResult
 from tuning.statistics.verdict import VerdictKind
 
 
@@ -17,9 +28,11 @@ class LossSerializer(serializers.Serializer[Any]):
     loses = serializers.CharField(help_text="What a crash may cost with it.")
 
 
-class RecommendationSerializer(NamedDeviceSerializer):
-    config = serializers.CharField(help_text="The candidate's name.")
-    device = serializers.CharField(help_text="The device's data directory.")
+class AdviceSerializer(serializers.Serializer[Any]):
+    config = serializers.CharField(source="candidate.name", help_text="The candidate's name.")
+    device = serializers.CharField(
+        source="device.data_dir", help_text="The device's data directory."
+    )
     ratio_to_baseline = serializers.FloatField()
     verdict = serializers.CharField()
     my_cnf = serializers.CharField(
@@ -31,13 +44,17 @@ class RecommendationSerializer(NamedDeviceSerializer):
         choices=CLASSES, help_text="The class an export has to acknowledge; D0: nothing."
     )
     losses = LossSerializer(many=True)
-    formats = serializers.ListField(
+    formats = computed(serializers.ListField, lambda _: FORMAT_NAMES)(
         child=serializers.ChoiceField(choices=FORMAT_NAMES), help_text="To export it in."
     )
-    connections = serializers.IntegerField(help_text="Of the board it won.")
+    connections = serializers.IntegerField(
+        source="workload.connections", help_text="Of the board it won."
+    )
     kind = serializers.CharField(help_text=f"One of {', '.join(VerdictKind)}; empty: not known.")
-    interval_low = serializers.FloatField(allow_null=True, help_text="Of the ratio, 95 %.")
-    interval_high = serializers.FloatField(allow_null=True)
+    interval_low = serializers.FloatField(
+        source="low", allow_null=True, help_text="Of the ratio, 95 %."
+    )
+    interval_high = serializers.FloatField(source="high", allow_null=True)
     selected_ratio = serializers.FloatField(
         allow_null=True, help_text="What the blocks had found, before the fresh pairs."
     )
@@ -45,3 +62,28 @@ class RecommendationSerializer(NamedDeviceSerializer):
     confirmation = serializers.CharField(
         help_text="confirmed, withdrawn or unfinished; empty: there was none."
     )
+
+
+OF_ITS_EVIDENCE = ("my_cnf", "acknowledge", "losses", "formats")
+
+
+class RecommendationSerializer(AdviceSerializer, NamedDeviceSerializer):
+    """What won and what it costs; no file text before its durability class is acknowledged."""
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        fields: dict[str, serializers.Field] = super().get_fields()
+        below("recommendation", fields, fields.keys() - OF_ITS_EVIDENCE)
+        return fields
+
+
+def recommendation_of(result: StudyResult, recommendation: Recommendation) -> dict[str, Any]:
+    """One of the study's recommendations."""
+    losses = losing_lines(result.evidence(recommendation))
+    needed = max((line.durability for line in losses), default=Durability.D0)
+    parts = {
+        "recommendation": recommendation,
+        "my_cnf": my_cnf_of(result, recommendation) if needed is Durability.D0 else None,
+        "acknowledge": needed,
+        "losses": losses,
+    }
+    return dict(RecommendationSerializer(parts).data)

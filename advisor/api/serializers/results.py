@@ -6,22 +6,35 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES, NamedDeviceSerializer
-from advisor.api.serializers.templates import FindingSerializer
+from advisor.api.serializers.common import (
+    CLASSES,
+    FiniteField,
+    NamedDeviceSerializer,
+    TimeField,
+    below,
+    computed,
+)
+from advisor.api.serializers.templates import ClaimSerializer
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
+from tuning.results.study_result import StudyResult
 from tuning.statistics.verdict import VerdictKind
+from tuning.study_templates.evaluation import FindingKind
 
 
 class ConfirmationSerializer(serializers.Serializer[Any]):
-    candidate = serializers.CharField()
-    state = serializers.CharField(help_text="measuring, confirmed, withdrawn or unfinished.")
-    pairs_done = serializers.IntegerField()
-    pairs = serializers.IntegerField()
-    ratio_to_baseline = serializers.FloatField(allow_null=True)
-    interval_low = serializers.FloatField(allow_null=True)
-    interval_high = serializers.FloatField(allow_null=True)
-    sentence = serializers.CharField(help_text="Empty while it is measured.")
+    candidate = serializers.CharField(source="candidate.name")
+    state = computed(
+        serializers.CharField, lambda one: one.found.state.value if one.found else "measuring"
+    )(help_text="measuring, confirmed, withdrawn or unfinished.")
+    pairs_done = serializers.IntegerField(source="done")
+    pairs = serializers.IntegerField(source="planned")
+    ratio_to_baseline = serializers.FloatField(source="found.ratio", allow_null=True)
+    interval_low = serializers.FloatField(source="found.interval.low", allow_null=True)
+    interval_high = serializers.FloatField(source="found.interval.high", allow_null=True)
+    sentence = computed(
+        serializers.CharField, lambda one: one.found.sentence if one.found else ""
+    )(help_text="Empty while it is measured.")
 
 
 class DriftSerializer(serializers.Serializer[Any]):
@@ -31,28 +44,41 @@ class DriftSerializer(serializers.Serializer[Any]):
     is_named = serializers.BooleanField(help_text="Whether the verdict names it.")
 
 
-class BoardSerializer(NamedDeviceSerializer):
-    device = serializers.CharField(help_text="The device's data directory.")
-    device_id = serializers.IntegerField()
-    connections = serializers.IntegerField()
+class VerdictSerializer(serializers.Serializer[Any]):
+    device = serializers.CharField(
+        source="device.data_dir", help_text="The device's data directory."
+    )
+    device_id = serializers.IntegerField(source="device.pk")
+    connections = serializers.IntegerField(source="workload.connections")
     durability = serializers.ChoiceField(choices=CLASSES)
-    blocks = serializers.IntegerField(help_text="In which the baseline has a figure.")
-    verdict_kind = serializers.ChoiceField(choices=list(VerdictKind))
-    verdict = serializers.CharField()
-    winner = serializers.CharField(allow_null=True)
-    noise_floor = serializers.FloatField(
-        allow_null=True, help_text="What two names of one config may differ by; 0.04 is 4 %."
+    blocks = serializers.IntegerField(
+        source="for_advice.analysis.blocks", help_text="In which the baseline has a figure."
     )
-    run_noise = serializers.FloatField(
-        allow_null=True, help_text="Standard deviation of one run, as a share of its figure."
+    verdict_kind = serializers.ChoiceField(
+        source="for_advice.verdict.kind", choices=list(VerdictKind)
     )
-    same_config_ratio = serializers.FloatField(
-        allow_null=True, help_text="The second baseline's tpmP to the first's (A/A)."
+    verdict = serializers.CharField(source="for_advice.verdict.sentence")
+    winner = serializers.CharField(source="for_advice.analysis.winner", allow_null=True)
+    noise_floor = FiniteField(
+        source="for_advice.analysis.floor",
+        help_text="What two names of one config may differ by; 0.04 is 4 %.",
+    )
+    run_noise = FiniteField(
+        source="for_advice.analysis.run_noise",
+        help_text="Standard deviation of one run, as a share of its figure.",
+    )
+    same_config_ratio = FiniteField(
+        source="for_advice.analysis.same",
+        help_text="The second baseline's tpmP to the first's (A/A).",
     )
     pareto = serializers.ListField(child=serializers.CharField())
-    confirmations = ConfirmationSerializer(many=True)
-    drift = DriftSerializer(allow_null=True)
+    confirmations = ConfirmationSerializer(source="confirming", many=True)
+    drift = DriftSerializer(source="for_advice.drift", allow_null=True)
     excluded_runs = serializers.IntegerField(help_text="Not comparable with the others.")
+
+
+class BoardSerializer(VerdictSerializer, NamedDeviceSerializer):
+    """The verdict is that among candidates that can be recommended: by tpmP, none that failed."""
 
 
 class TrustSerializer(serializers.Serializer[Any]):
@@ -61,6 +87,51 @@ class TrustSerializer(serializers.Serializer[Any]):
     still_warming = serializers.IntegerField()
     kinds = serializers.DictField(child=serializers.IntegerField())
     unwatched = serializers.ListField(child=serializers.CharField())
+
+
+class FindingSerializer(ClaimSerializer):
+    """What one place of a study says of a claim, as it stands, also while the study runs."""
+
+    finding = serializers.ChoiceField(source="finding.kind", choices=list(FindingKind))
+    sentence = serializers.CharField(
+        source="finding.sentence", help_text="One for people, with the interval."
+    )
+    ratio = FiniteField(
+        source="finding.ratio", help_text="Of the metric: the claim's first config to its second."
+    )
+    interval_low = FiniteField(source="finding.interval.low", help_text="Of `ratio`, 95 %.")
+    interval_high = FiniteField(source="finding.interval.high")
+    device = serializers.CharField(
+        source="device.data_dir", allow_null=True, help_text="The device's data directory."
+    )
+    device_id = serializers.IntegerField(source="device.pk", allow_null=True)
+    device_name = serializers.CharField(
+        source="device", allow_null=True, help_text="In words, as on the pages."
+    )
+    device_kind = serializers.CharField(
+        source="finding.device_kind",
+        allow_null=True,
+        help_text="Null, as the other words on the place: no place can tell.",
+    )
+    emulated = computed(
+        serializers.BooleanField,
+        lambda row: row["device"] and bool(row["device"].emulation_label),
+    )(allow_null=True, help_text="Measured under limits around mysqld.")
+    emulation = serializers.CharField(
+        source="device.emulation_label",
+        allow_null=True,
+        help_text="The limits in words; empty: as it is.",
+    )
+    connections = serializers.IntegerField(
+        source="finding.connections",
+        allow_null=True,
+        help_text="Null also where several numbers of them are compared.",
+    )
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        fields: dict[str, serializers.Field] = super().get_fields()
+        below("claim", fields, ClaimSerializer().fields)
+        return fields
 
 
 class ResultsSerializer(serializers.Serializer[Any]):
@@ -79,29 +150,58 @@ class DisturbanceSerializer(serializers.Serializer[Any]):
     text = serializers.CharField()
 
 
-class RunSerializer(NamedDeviceSerializer):
-    id = serializers.IntegerField()
-    order = serializers.IntegerField(help_text="Its place in the study.")
-    config = serializers.CharField(help_text="The candidate's name.")
-    block = serializers.IntegerField()
-    purpose = serializers.ChoiceField(choices=SlotPurpose.values)
-    twin = serializers.IntegerField(help_text="1: the baseline's second run of its block.")
-    device_id = serializers.IntegerField()
-    connections = serializers.IntegerField()
-    state = serializers.CharField(help_text=f"One of {', '.join(RunState.values)}.")
-    reason = serializers.CharField()
-    tpmP = serializers.FloatField(allow_null=True)
+class RunFactsSerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField(source="run.pk")
+    order = serializers.IntegerField(source="slot.order", help_text="Its place in the study.")
+    config = serializers.CharField(source="slot.candidate.name", help_text="The candidate's name.")
+    block = serializers.IntegerField(source="slot.block")
+    purpose = serializers.ChoiceField(source="slot.purpose", choices=SlotPurpose.values)
+    twin = serializers.IntegerField(
+        source="slot.twin", help_text="1: the baseline's second run of its block."
+    )
+    device_id = serializers.IntegerField(source="slot.device_id")
+    connections = serializers.IntegerField(source="slot.workload.connections")
+    state = serializers.CharField(
+        source="run.state", help_text=f"One of {', '.join(RunState.values)}."
+    )
+    reason = serializers.CharField(source="run.reason")
+    tpmP = serializers.FloatField(source="run.tpmP", allow_null=True)
     tpmP_at_most = serializers.FloatField(
-        allow_null=True, help_text="Bound of a run that was cut short."
+        source="run.tpmP_at_most", allow_null=True, help_text="Bound of a run that was cut short."
     )
-    p95_ms = serializers.FloatField(allow_null=True)
-    server_path_length = serializers.FloatField(allow_null=True)
-    started_at = serializers.DateTimeField(allow_null=True)
-    still_warming = serializers.BooleanField()
+    p95_ms = serializers.FloatField(source="run.p95_ms", allow_null=True)
+    server_path_length = serializers.FloatField(source="run.server_path_length", allow_null=True)
+    started_at = TimeField(source="run.started_at", allow_null=True)
+    still_warming = serializers.BooleanField(source="run.still_warming")
     trend_pct = serializers.FloatField(
-        allow_null=True, help_text="Change of throughput while it was measured."
+        source="run.trend_pct",
+        allow_null=True,
+        help_text="Change of throughput while it was measured.",
     )
-    disturbances = DisturbanceSerializer(many=True, help_text="Why it is void.")
+    disturbances = DisturbanceSerializer(
+        source="run.disturbances", many=True, help_text="Why it is void."
+    )
     measured_again_as = serializers.IntegerField(
-        allow_null=True, help_text="The run that took its place."
+        source="again.pk", allow_null=True, help_text="The run that took its place."
     )
+
+
+class RunSerializer(RunFactsSerializer, NamedDeviceSerializer):
+    """One run of a study."""
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        fields: dict[str, serializers.Field] = super().get_fields()
+        below("slot", fields, NamedDeviceSerializer().fields)
+        return fields
+
+
+def results_of(result: StudyResult) -> dict[str, Any]:
+    """Every board's verdict with its evidence, how far the runs can be trusted, and what became
+    of the claims of the template's source.
+    """
+    findings = [
+        {"claim": one.claim, "finding": one, "device": result.devices.get(one.device_id or 0)}
+        for one in result.findings
+    ]
+    parts = {"boards": result.boards, "trust": result.data_quality, "findings": findings}
+    return dict(ResultsSerializer(parts).data)

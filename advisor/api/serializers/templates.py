@@ -10,7 +10,6 @@ from advisor.api.serializers.common import CLASSES, computed
 from tuning.statistics.data import Metric
 from tuning.studies.forecast import template_seconds
 from tuning.studies.host_resources import logical_cpus
-from tuning.study_templates.evaluation import FindingKind
 
 
 class ClaimSerializer(serializers.Serializer[Any]):
@@ -30,33 +29,6 @@ class ClaimSerializer(serializers.Serializer[Any]):
     )
     claimed_high = computed(serializers.FloatField, lambda claim: claim.statement.claimed[1])(
         allow_null=True, help_text="The claim holds for ratios below; null: no upper bound."
-    )
-
-
-class FindingSerializer(ClaimSerializer):
-    """What one place of a study says of a claim, as it stands, also while the study runs."""
-
-    finding = serializers.ChoiceField(choices=list(FindingKind))
-    sentence = serializers.CharField(help_text="One for people, with the interval.")
-    ratio = serializers.FloatField(
-        allow_null=True, help_text="Of the metric: the claim's first config to its second."
-    )
-    interval_low = serializers.FloatField(allow_null=True, help_text="Of `ratio`, 95 %.")
-    interval_high = serializers.FloatField(allow_null=True)
-    device = serializers.CharField(allow_null=True, help_text="The device's data directory.")
-    device_id = serializers.IntegerField(allow_null=True)
-    device_name = serializers.CharField(allow_null=True, help_text="In words, as on the pages.")
-    device_kind = serializers.CharField(
-        allow_null=True, help_text="Null, as the other words on the place: no place can tell."
-    )
-    emulated = serializers.BooleanField(
-        allow_null=True, help_text="Measured under limits around mysqld."
-    )
-    emulation = serializers.CharField(
-        allow_null=True, help_text="The limits in words; empty: as it is."
-    )
-    connections = serializers.IntegerField(
-        allow_null=True, help_text="Null also where several numbers of them are compared."
     )
 
 
