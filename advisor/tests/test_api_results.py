@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from advisor.api.documents import study_document
 from advisor.tests import factories
@@ -100,10 +101,16 @@ def test_two_blocks_leave_no_infinity_in_the_json(api: Client) -> None:
     json.dumps(study_document(StudyResult(study)), allow_nan=False)
 
 
-def test_a_study_is_extended(api: Client) -> None:
+def test_a_study_is_extended(
+    api: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
     study = factories.raced_study()
     before = study.slots.count()
-    status, answer = post(api, f"{study.pk}/extend/", {"blocks": 1})
+    with django_capture_on_commit_callbacks(execute=True):
+        status, answer = post(api, f"{study.pk}/extend/", {"blocks": 1})
     assert status == 200
     assert answer["state"] == "running"
     assert answer["conclusions"] == 2
