@@ -6,7 +6,7 @@ Such a class is a pydantic dataclass with `config=STRICT`. Its numbers and switc
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, TypeVar
@@ -31,7 +31,6 @@ from benchmarks.errors import InvalidDataFile
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
-Values = TypeVar("Values", bound=Sequence[object])
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, str_strip_whitespace=True)
 
@@ -56,11 +55,16 @@ def _as_written(value: object, check: ValidatorFunctionWrapHandler) -> object:
     return value
 
 
-def no_value_twice(values: Values) -> Values:
-    """The values; raises ValueError naming those that are there more than once."""
-    if twice := dict.fromkeys(f"{one}" for one in values if values.count(one) > 1):
-        raise ValueError(f"{', '.join(twice)} stands here twice")
-    return values
+def distinct(by: str = "") -> AfterValidator:
+    """Refuses values (entries by their attribute `by`) that are there more than once."""
+
+    def check(values: tuple[object, ...]) -> tuple[object, ...]:
+        keys = [getattr(one, by) if by else one for one in values]
+        if twice := dict.fromkeys(f"{key}" for key in keys if keys.count(key) > 1):
+            raise ValueError(f"{', '.join(twice)} stands here twice")
+        return values
+
+    return AfterValidator(check)
 
 
 #: A whole number above 0.

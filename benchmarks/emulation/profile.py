@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, StrictInt, model_validator
+from pydantic import AfterValidator, Field, StrictInt
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Count
 
 #: Smaller than any mysqld: such a limit is a slip of the keyboard (MB typed where bytes go).
 LEAST_MEMORY_BYTES = 64 * 1024 * 1024
+#: The limits of requests, in words.
+UNITS = {
+    "read_iops": "IOPS read",
+    "write_iops": "IOPS write",
+    "read_mb_s": "MB/s read",
+    "write_mb_s": "MB/s write",
+}
 
 
 def _enough(memory_bytes: int) -> int:
@@ -39,30 +46,19 @@ class EmulationProfile:
     memory_bytes: Annotated[StrictInt, AfterValidator(_enough)] | None = None
     note: str = ""
 
-    @model_validator(mode="after")
-    def _limits_something(self) -> Self:
+    def __post_init__(self) -> None:
         if not self.throttles and self.memory_bytes is None:
             raise ValueError(f"{self.name} limits nothing")
-        return self
 
     @property
     def throttles(self) -> bool:
         """Whether requests to the device are limited, not only memory."""
-        limits = (self.read_iops, self.write_iops, self.read_mb_s, self.write_mb_s)
-        return any(limit is not None for limit in limits)
+        return any(getattr(self, name) is not None for name in UNITS)
 
     def label(self, on: str = "") -> str:
         """ "emulated hdd (200 IOPS read, 200 IOPS write, 420 MB memory) on vda"."""
-        parts = [
-            f"{limit} {unit}"
-            for limit, unit in (
-                (self.read_iops, "IOPS read"),
-                (self.write_iops, "IOPS write"),
-                (self.read_mb_s, "MB/s read"),
-                (self.write_mb_s, "MB/s write"),
-            )
-            if limit is not None
-        ]
+        limits = {unit: getattr(self, name) for name, unit in UNITS.items()}
+        parts = [f"{limit} {unit}" for unit, limit in limits.items() if limit is not None]
         if self.memory_bytes is not None:
             parts.append(f"{self.memory_bytes / 1e6:.0f} MB memory")
         return f"emulated {self.name} ({', '.join(parts)})" + (f" on {on}" if on else "")

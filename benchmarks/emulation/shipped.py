@@ -6,23 +6,17 @@ import dataclasses
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, StrictBool
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Count, Named, read_data_file
-from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.emulation.profile import UNITS, EmulationProfile
 from benchmarks.errors import EmulationUnavailable
 
 _FILE = Path(__file__).parent / "profiles.yaml"
 Text = Annotated[str, Field(min_length=1)]
-_UNITS = {
-    "read_iops": "IOPS read",
-    "write_iops": "IOPS write",
-    "read_mb_s": "MB/s read",
-    "write_mb_s": "MB/s write",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,11 +51,9 @@ class ShippedProfile(EmulationProfile):
     source: Text
     note: Literal[""] = ""
 
-    @model_validator(mode="after")
-    def _limits_requests(self) -> Self:
+    def __post_init__(self) -> None:
         if not self.throttles:
             raise ValueError("limits no requests")
-        return self
 
     def on(
         self, real: RealFigures | None = None, *, memory_bytes: int | None = None
@@ -73,7 +65,7 @@ class ShippedProfile(EmulationProfile):
         """
         notes = [f"figures of {self.source}"]
         limits: dict[str, int | None] = {}
-        for name, unit in _UNITS.items():
+        for name, unit in UNITS.items():
             rated: int | None = getattr(self, name)
             measured: float | None = getattr(real, name) if real else None
             limits[name] = rated

@@ -6,18 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import pytest
-from pydantic import AfterValidator, StrictBool
+from pydantic import StrictBool
 from pydantic.dataclasses import dataclass
 
-from benchmarks.datafiles import (
-    STRICT,
-    Count,
-    Frozen,
-    Named,
-    Number,
-    no_value_twice,
-    read_data_file,
-)
+from benchmarks.datafiles import STRICT, Count, Frozen, Named, Number, distinct, read_data_file
 from benchmarks.errors import BenchmarkError, InvalidDataFile
 
 
@@ -32,7 +24,7 @@ class Form:
     name: str
     count: Count = 1
     is_on: StrictBool = False
-    words: Annotated[tuple[str, ...], AfterValidator(no_value_twice)] = ()
+    words: Annotated[tuple[str, ...], distinct()] = ()
     texts: Frozen[str, str] | None = None
     parts: Named[str, Part] | None = None
 

@@ -129,7 +129,7 @@ REFERENCE = (
 @pytest.mark.parametrize(
     ("profile", "complaint"),
     [
-        ("{title: t, kind: hdd, scaled: false, source: s}", "hdd limits nothing"),
+        ("{title: t, kind: hdd, scaled: false, source: s}", "limits no requests"),
         (
             "{title: t, kind: hdd, scaled: false, source: s, memory_bytes: 67108864}",
             "limits no requests",

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    PlainValidator,
-    StrictBool,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, StrictBool
 from pydantic.dataclasses import dataclass
 
-from benchmarks.datafiles import STRICT, Frozen, Number, no_value_twice
+from benchmarks.datafiles import STRICT, Frozen, Number, distinct
 from tuning.catalogue.target import Version, read_release
 from tuning.catalogue.timeline import Timeline, reached
 
 #: The name of a variable: lower case, underscores.
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Text = Annotated[str, Field(min_length=1)]
-Words = Annotated[tuple[str, ...], Field(min_length=2), AfterValidator(no_value_twice)]
+Word = Annotated[str, BeforeValidator(lambda word: f"{word}" if type(word) is int else word)]
+Words = Annotated[tuple[Word, ...], Field(min_length=2), distinct()]
 Values = Annotated[frozenset[str], Field(min_length=1)]
 #: B seen on the server program, S read in its source or documentation, M from memory.
 Evidence = Literal["B", "S", "M"]
@@ -75,21 +69,12 @@ def _releases(written: object) -> tuple[Version, ...]:
     return tuple(release for release, _ in Timeline((read_release(one), 0) for one in entries))
 
 
-def _word(written: object) -> object:
-    return f"{written}" if type(written) is int else written
-
-
 def _ascend(limits: Limits) -> Limits:
     if limits.low >= limits.high:
         raise ValueError("the first of a range is below the second")
     return limits
 
 
-Spellings = Annotated[
-    tuple[Annotated[str, BeforeValidator(_word)], ...],
-    Field(min_length=2),
-    AfterValidator(no_value_twice),
-]
 #: Of one release, or of several branches the first of each.
 Releases = Annotated[tuple[Version, ...], PlainValidator(_releases)]
 
@@ -110,14 +95,13 @@ class Facts:
     limits: Timeline[Annotated[Limits, AfterValidator(_ascend)]] = Field(
         default_factory=Timeline, validation_alias="range"
     )
-    values: Timeline[Spellings] = Field(default_factory=Timeline)
+    values: Timeline[Words] = Field(default_factory=Timeline)
     dynamic: Timeline[Dynamic] = Field(default_factory=Timeline)
     shown_as: Timeline[Name] = Field(default_factory=Timeline)
     note: Text = ""
     evidence: Frozen[str, Evidence] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _has_evidence(self) -> Self:
+    def __post_init__(self) -> None:
         """Each group of facts that is stated, and no other, says how it is known."""
         releases = (self.added, self.deprecated, self.ignored, self.removed)
         stated = {
@@ -131,7 +115,6 @@ class Facts:
             raise ValueError(f"facts and evidence differ in {', '.join(lacking)}")
         if bool(self.default) != bool(self.dynamic):
             raise ValueError("`default` and `dynamic` go together")
-        return self
 
     def present_in(self, version: Version) -> bool:
         """Whether servers of that version have the variable."""

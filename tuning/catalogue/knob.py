@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import (
-    Field,
-    StrictBool,
-    model_validator,
-)
+from pydantic import Field, StrictBool, model_validator
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Frozen, Number, Some
@@ -27,7 +23,7 @@ from tuning.catalogue.facts import (
     Values,
     Words,
 )
-from tuning.catalogue.resources import HostResources
+from tuning.catalogue.resources import HostResources, Of
 from tuning.catalogue.target import ServerTraits
 
 
@@ -59,14 +55,6 @@ class Durability(StrEnum):
     D2 = "D2"
 
 
-class Of(StrEnum):
-    """What a figure is a factor of, where people think of it that way."""
-
-    MEMORY = "memory"
-    CORES = "cores"
-    DATA = "data"
-
-
 @dataclass(frozen=True, config=STRICT)
 class WorthTesting:
     """The part of a range, or the words, that `source` gives a reason to try.
@@ -80,8 +68,7 @@ class WorthTesting:
     high: Annotated[Number, Field(gt=0)] | None = Field(default=None, validation_alias="to")
     values: Words = ()
 
-    @model_validator(mode="after")
-    def _is_a_part_or_words(self) -> Self:
+    def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
             raise ValueError("`from` and `to` go together")
         if (self.low is None) != bool(self.values):
@@ -90,19 +77,12 @@ class WorthTesting:
             raise ValueError("`of` is for `from` and `to`")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ValueError("`from` is above `to`")
-        return self
 
     def bounds(self, resources: HostResources) -> tuple[float, float] | None:
         """Smallest and largest value on that host, not yet held to any server's limits."""
         if self.low is None or self.high is None:
             return None
-        unit: float = 1
-        if self.of is not None:
-            unit = {
-                Of.MEMORY: resources.memory_bytes,
-                Of.CORES: resources.logical_cpus,
-                Of.DATA: resources.data_bytes,
-            }[self.of]
+        unit = resources.amount(self.of) if self.of is not None else 1
         return self.low * unit, self.high * unit
 
 
@@ -121,12 +101,10 @@ class DurabilityRule:
     above: Number | None = None
     only_with: Frozen[Name, Values] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _says_one_thing(self) -> Self:
+    def __post_init__(self) -> None:
         said = (bool(self.values), bool(self.not_values), self.above is not None)
         if sum(said) != 1:
             raise ValueError("one of `values`, `not_values` and `above`")
-        return self
 
     def matches(self, value: str, knobs: Mapping[str, str]) -> bool:
         """Whether `value` is such a value, beside the other normalised `knobs`."""
@@ -212,8 +190,7 @@ class Knob:
         mysql = content.get(Flavour.MYSQL)
         return content | {name: _as_mysql(facts, mysql) for name, facts in named.items()}
 
-    @model_validator(mode="after")
-    def _agrees(self) -> Self:
+    def __post_init__(self) -> None:
         """Raises ValueError where what is said in one place denies what is said in another."""
         if not self.flavours:
             raise ValueError("no flavour has it")
@@ -232,7 +209,6 @@ class Knob:
         words.update(*(rule.values | rule.not_values for rule in self.durability))
         if self.kind in (Kind.BOOL, Kind.ENUM) and (unknown := sorted(words - self._spellings)):
             raise ValueError(f"no server takes {', '.join(unknown)}")
-        return self
 
     @property
     def _spellings(self) -> set[str]:

@@ -6,9 +6,9 @@ import difflib
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Frozen, Named, read_data_file
@@ -26,14 +26,12 @@ class Catalogue:
     knobs: Annotated[Named[Name, Knob], Field(min_length=1)]
     evidence: Frozen[str, str]
 
-    @model_validator(mode="after")
-    def _names_known_variables(self) -> Self:
+    def __post_init__(self) -> None:
         for knob in self.knobs.values():
             named = {facts.successor for facts in knob.flavours.values() if facts.successor}
             named.update(*(rule.only_with for rule in knob.durability))
             if unknown := sorted(named - self.knobs.keys()):
                 raise ValueError(f"{knob.name} names {', '.join(unknown)}, which is not here")
-        return self
 
     def get(self, name: str) -> Knob | None:
         """The variable of that normalised name (lower case, underscores)."""

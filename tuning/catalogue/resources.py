@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Of(StrEnum):
+    """What a figure is a factor of, where people think of it that way."""
+
+    MEMORY = "memory"
+    CORES = "cores"
+    DATA = "data"
 
 
 @dataclass(frozen=True)
@@ -12,3 +21,11 @@ class HostResources:
     memory_bytes: int
     logical_cpus: int
     data_bytes: int
+
+    def amount(self, of: Of) -> int:
+        """How much there is of it."""
+        return {
+            Of.MEMORY: self.memory_bytes,
+            Of.CORES: self.logical_cpus,
+            Of.DATA: self.data_bytes,
+        }[of]

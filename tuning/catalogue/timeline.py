@@ -49,12 +49,6 @@ class Timeline(Generic[T]):
     def __bool__(self) -> bool:
         return bool(self._entries)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Timeline) and self._entries == other._entries
-
-    def __hash__(self) -> int:
-        return hash(self._entries)
-
 
 def reached(version: Version, releases: tuple[Version, ...]) -> bool:
     """Whether `version` has what first came with one of `releases`.

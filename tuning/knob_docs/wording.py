@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.facts import Computed
-from tuning.catalogue.knob import Kind, Knob, Of, WorthTesting
+from tuning.catalogue.knob import Kind, Knob, WorthTesting
+from tuning.catalogue.resources import Of
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits, Version
 from tuning.configs.values import readable
 

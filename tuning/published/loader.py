@@ -9,10 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from benchmarks.datafiles import STRICT, Count, Frozen, Named, Some, no_value_twice, read_data_file
+from benchmarks.datafiles import STRICT, Count, Frozen, Named, Some, distinct, read_data_file
 from benchmarks.errors import InvalidDataFile
 
 HERE = Path(__file__).resolve().parent
@@ -54,11 +54,6 @@ class Column:
         return int(text) if self.type == "integer" else float(text)
 
 
-def _distinct(columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    no_value_twice([column.name for column in columns])
-    return columns
-
-
 @dataclass(frozen=True, config=STRICT)
 class PublishedTable:
     """Facts as the sources print them. None is "NA" there: the run could not be completed.
@@ -70,7 +65,7 @@ class PublishedTable:
     title: Phrase
     sources: Some[Source]
     place: Phrase
-    columns: Annotated[tuple[Column, ...], Field(min_length=2), AfterValidator(_distinct)]
+    columns: Annotated[tuple[Column, ...], Field(min_length=2), distinct(by="name")]
     setup: Phrase = ""
 
     @cached_property
@@ -108,11 +103,6 @@ class Machine:
     logical_cpus: Count
 
 
-def _by_figure(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
-    no_value_twice([statement.figure for statement in statements])
-    return statements
-
-
 @dataclass(frozen=True, config=STRICT)
 class Publications:
     """Everything. `quad_socket` is the host of Tables 1 to 3."""
@@ -120,7 +110,7 @@ class Publications:
     sources: Annotated[Frozen[str, Source], Field(min_length=1)]
     quad_socket: Machine
     tables: Annotated[Named[str, PublishedTable], Field(min_length=1)]
-    statements: Annotated[tuple[Statement, ...], AfterValidator(_by_figure)]
+    statements: Annotated[tuple[Statement, ...], distinct(by="figure")]
 
 
 def tables() -> tuple[PublishedTable, ...]:

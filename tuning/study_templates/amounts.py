@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tuning.catalogue.knob import Of
-from tuning.catalogue.resources import HostResources
+from tuning.catalogue.resources import HostResources, Of
 
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?% of (data|memory)")
 _PER_CORE = re.compile(r"([0-9]+(?:\.[0-9]+)?) per core")
@@ -26,12 +25,7 @@ class Amount:
         """The value on a host with these resources, bytes for shares; at least 1."""
         if self.of is None:
             return self.text
-        amount = {
-            Of.DATA: resources.data_bytes,
-            Of.MEMORY: resources.memory_bytes,
-            Of.CORES: resources.logical_cpus,
-        }[self.of]
-        return f"{max(int(amount * self.times), 1)}"
+        return f"{max(int(resources.amount(self.of) * self.times), 1)}"
 
 
 def read_amount(value: object) -> Amount:

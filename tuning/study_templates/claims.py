@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import AfterValidator, Field, StrictBool, StrictFloat, model_validator
+from pydantic import Field, StrictBool
 from pydantic.dataclasses import dataclass
 
-from benchmarks.datafiles import STRICT, Some, no_value_twice
+from benchmarks.datafiles import STRICT, Number, Some, distinct
 from benchmarks.storage.kinds import DeviceKind
 from tuning.statistics.data import Metric
 
 Candidate = Annotated[str, Field(min_length=1)]
 #: A part of 1.
-Share = Annotated[StrictFloat, Field(ge=0, lt=1)]
+Share = Annotated[Number, Field(ge=0, lt=1)]
 # What a ratio, of the claim's first config to its second, would have to lie in: None is no bound.
 Range = tuple[float | None, float | None]
 
@@ -119,14 +119,12 @@ class Claim:
     best: Best | None = None
     no_difference: NoDifference | None = None
     knee: Knee | None = None
-    devices: Annotated[Some[DeviceKind], AfterValidator(no_value_twice)] = ()
+    devices: Annotated[Some[DeviceKind], distinct()] = ()
     needs_seeks: StrictBool = False
 
-    @model_validator(mode="after")
-    def _states_one_thing(self) -> Self:
+    def __post_init__(self) -> None:
         if len(self._stated) != 1:
             raise ValueError("states one of faster, best, no_difference and knee")
-        return self
 
     @property
     def statement(self) -> Statement:

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    PlainValidator,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    model_validator,
-)
+from pydantic import Field, PlainValidator, StrictBool, StrictFloat, StrictInt, model_validator
 from pydantic.dataclasses import dataclass
 
-from benchmarks.datafiles import STRICT, Count, Frozen, Named, no_value_twice, read_data_file
+from benchmarks.datafiles import STRICT, Count, Frozen, Named, distinct, read_data_file
 from tuning.catalogue.facts import Name
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
@@ -26,6 +18,7 @@ from tuning.study_templates.amounts import Amount, read_amount
 from tuning.study_templates.claims import Candidate, Claim
 
 HERE = Path(__file__).resolve().parent
+Factor = Annotated[StrictFloat, Field(gt=0)]
 VariantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
 
 
@@ -52,12 +45,10 @@ class TemplateVariant:
             raise ValueError("says neither `knobs` nor `logs_with_data`: it would be its base")
         return content
 
-    @model_validator(mode="after")
-    def _sets_knobs(self) -> Self:
+    def __post_init__(self) -> None:
         knobs = load_catalogue().knobs
         if unknown := [name for name in self.knobs if name not in knobs or knobs[name].set_by]:
             raise ValueError(f"{', '.join(unknown)}: there is no such knob in the catalogue")
-        return self
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -79,11 +70,11 @@ class StudyTemplate:
     measure_s: Count
     blocks: Count
     baseline: Candidate
-    presets: Annotated[tuple[Candidate, ...], AfterValidator(no_value_twice)] = ()
+    presets: Annotated[tuple[Candidate, ...], distinct()] = ()
     variants: Named[str, TemplateVariant] = Field(default_factory=dict)
-    connections: Annotated[tuple[Count, ...], AfterValidator(no_value_twice)] = ()
+    connections: Annotated[tuple[Count, ...], distinct()] = ()
     connections_per_core: Annotated[
-        tuple[Annotated[StrictFloat, Field(gt=0)], ...], AfterValidator(no_value_twice)
+        tuple[Annotated[StrictFloat, Field(gt=0)], ...], distinct()
     ] = ()
     races: StrictBool = True
     confirms: StrictBool = True
@@ -106,8 +97,7 @@ class StudyTemplate:
                 return content | {"connections": (), "connections_per_core": numbers}
         return content
 
-    @model_validator(mode="after")
-    def _agrees(self) -> Self:
+    def __post_init__(self) -> None:
         """Every name that is used is that of one candidate; logs are placed where they can be."""
         if bool(self.connections) == bool(self.connections_per_core):
             raise ValueError("connections: numbers, or {per_core: numbers}")
@@ -122,7 +112,6 @@ class StudyTemplate:
         with_data = [one.name for one in self.variants.values() if one.logs_with_data]
         if with_data and not self.needs_log_device:
             raise ValueError(f"needs_log_device is missing, and {', '.join(with_data)} needs one")
-        return self
 
     @property
     def candidates(self) -> tuple[str, ...]:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import Field, InstanceOf, PlainValidator, model_validator
+from pydantic import Field, InstanceOf, PlainValidator
 from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Frozen, read_data_file
 from tuning.catalogue.facts import Name
-from tuning.catalogue.knob import Of
 from tuning.catalogue.loader import load_catalogue
-from tuning.catalogue.target import ServerTraits, parse_traits, read_release
+from tuning.catalogue.resources import Of
+from tuning.catalogue.target import ServerTraits, parse_traits
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.scaling import Rules, Size
 from tuning.errors import UnknownPreset
@@ -30,36 +30,27 @@ def _server(written: object) -> ServerTraits:
     return written if isinstance(written, ServerTraits) else parse_traits(f"{written}")
 
 
-def _series(written: object) -> tuple[int, int]:
-    major, minor, patch = read_release(written)
-    if patch or f"{written}".count(".") > 1:
-        raise ValueError(f"{written!r} is more than a series: write 8.0")
-    return major, minor
-
-
 @dataclass(frozen=True, config=STRICT)
 class Variant:
-    """What a preset is on servers without the knob `lacks`, or of one `series` (8, 0)."""
+    """What a preset is on servers without the knob `lacks`, or of one `series` (8.0)."""
 
     knobs: Frozen[Name, str]
     scaling: Rules
     because: Annotated[Frozen[Name, Annotated[str, Field(min_length=10)]], Field(min_length=1)]
     lacks: Name | None = None
-    series: Annotated[tuple[int, int], PlainValidator(_series)] | None = None
+    series: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+$")] | None = None
 
-    @model_validator(mode="after")
-    def _is_for_some(self) -> Self:
+    def __post_init__(self) -> None:
         if (self.lacks is None) == (self.series is None):
             raise ValueError("either `lacks` or `series`")
         if self.lacks and self.lacks not in load_catalogue().knobs:
             raise ValueError(f"lacks {self.lacks}, which is not in the catalogue")
-        return self
 
     def is_for(self, target: ServerTraits) -> bool:
         """Whether the target is such a server."""
         if self.lacks is not None:
             return not load_catalogue().knobs[self.lacks].exists_in(target)
-        return not target.mariadb and target.series == self.series
+        return not target.mariadb and "{}.{}".format(*target.series) == self.series
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -83,8 +74,7 @@ class Preset:
     variants: tuple[Variant, ...] = ()
     adaptations: tuple[InstanceOf[Note], ...] = ()
 
-    @model_validator(mode="after")
-    def _agrees(self) -> Self:
+    def __post_init__(self) -> None:
         scalings = [self.scaling, *(variant.scaling for variant in self.variants)]
         rules = [rule for scaling in scalings for rule in scaling.values()]
         shares = [rule.knob for rule in rules if rule.of is Of.DATA and not rule.steps]
@@ -92,7 +82,6 @@ class Preset:
             raise ValueError(f"{shares[0]} grows with the data, but data_bytes is missing")
         if unknown := sorted(self.remarks.keys() - self.knobs.keys()):
             raise ValueError(f"remarks on {', '.join(unknown)}, which is not among the knobs")
-        return self
 
     def for_server(self, target: ServerTraits) -> Preset:
         """The preset as it is meant for the target: itself, or the first variant that fits."""

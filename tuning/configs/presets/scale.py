@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tuning.catalogue.knob import Of
-from tuning.catalogue.resources import HostResources
+from tuning.catalogue.resources import HostResources, Of
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import DEFAULT_CHUNK, GIB, MIB, Expected
 from tuning.configs.effective.host import HostFacts

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StrictFloat,
-    StrictInt,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, ValidationInfo
 from pydantic.dataclasses import dataclass
 
-from benchmarks.datafiles import STRICT, Frozen, Some
+from benchmarks.datafiles import STRICT, Frozen, Number, Some
 from tuning.catalogue.facts import Name
-from tuning.catalogue.knob import Of
-from tuning.catalogue.resources import HostResources
+from tuning.catalogue.resources import HostResources, Of
 from tuning.configs.values import paper_number
 
 
@@ -46,17 +37,11 @@ class Step:
 
     below: Size | None = None
     take: Size | None = None
-    times: Annotated[StrictFloat, Field(gt=0), BeforeValidator(_read_size)] | None = None
+    times: Annotated[Number, Field(gt=0), BeforeValidator(_read_size)] | None = None
 
-    @model_validator(mode="after")
-    def _takes_or_multiplies(self) -> Self:
+    def __post_init__(self) -> None:
         if (self.take is None) == (self.times is None):
             raise ValueError("either `take` or `times`")
-        return self
-
-
-def _of(written: object) -> object:
-    return None if written == "nothing" else written
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -67,13 +52,16 @@ class Scaling:
     """
 
     knob: Name
-    of: Annotated[Of | None, BeforeValidator(_of), Field(validation_alias="with")]
+    of: Annotated[
+        Of | None,
+        BeforeValidator(lambda of: None if of == "nothing" else of),
+        Field(validation_alias="with"),
+    ]
     why: Annotated[str, Field(min_length=10)] = ""
     steps: Some[Step] = ()
     most: Size | None = None
 
-    @model_validator(mode="after")
-    def _can_be_worked_out(self) -> Self:
+    def __post_init__(self) -> None:
         if self.of is None and not self.why:
             raise ValueError("with nothing: `why` has to be given")
         if self.of is None and self.steps:
@@ -83,7 +71,6 @@ class Scaling:
         has_no_limit = [step.below is None for step in self.steps]
         if any(has_no_limit[:-1]) or not all(has_no_limit[-1:]):
             raise ValueError("the last step, and no other, holds without limit")
-        return self
 
     def figure(
         self, published: int, written_for_bytes: int | None, resources: HostResources
@@ -93,11 +80,7 @@ class Scaling:
             return None
         if self.of is Of.DATA and not self.steps:
             return resources.data_bytes * published // (written_for_bytes or 1)
-        amount = {
-            Of.DATA: resources.data_bytes,
-            Of.MEMORY: resources.memory_bytes,
-            Of.CORES: resources.logical_cpus,
-        }[self.of]
+        amount = resources.amount(self.of)
         step = next(s for s in self.steps if s.below is None or amount < s.below)
         value = step.take if step.take is not None else int(amount * (step.times or 0))
         return value if self.most is None else min(value, self.most)
