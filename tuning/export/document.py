@@ -1,6 +1,7 @@
 """The recommendation for programs; `document.schema.json` beside this file describes every key.
 
-Keys are only ever added while `version` stays the same.
+Keys are only ever added while `version` stays the same. The schema is a contract with
+other people's programs: written by hand, not made from this code; tests hold every export to it.
 """
 
 from __future__ import annotations

@@ -73,9 +73,7 @@ class StudyTemplate:
     presets: Annotated[tuple[Candidate, ...], distinct()] = ()
     variants: Named[str, TemplateVariant] = Field(default_factory=dict)
     connections: Annotated[tuple[Count, ...], distinct()] = ()
-    connections_per_core: Annotated[
-        tuple[Annotated[StrictFloat, Field(gt=0)], ...], distinct()
-    ] = ()
+    connections_per_core: Annotated[tuple[Factor, ...], distinct()] = ()
     races: StrictBool = True
     confirms: StrictBool = True
     copies_of_baseline: Annotated[StrictInt, Field(ge=0, le=20)] = 0

@@ -248,6 +248,11 @@ def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
         ("\nvariants", "\ndurability: D9\nvariants", "durability"),
         ("title: As it", "logs_with_data: true, title: As it", "needs_log_device is missing"),
         ("title: As it", "logs_with_data: 1, title: As it", "logs_with_data"),
+        ("innodb_doublewrite: ON", "innodb_doublewrit: ON", "innodb_doublewrit: there is no such"),
+        ("innodb_doublewrite: ON", "log_bin: ON", "log_bin: there is no such knob"),
+        ("innodb_doublewrite: ON", "innodb_doublewrite: [ON]", "a value is text, a whole number"),
+        ("innodb_doublewrite: ON", "innodb_doublewrite: 6 % of disk", "is none of `6 % of data`"),
+        ("title: As it", "base: '', title: As it", "base: String should have at least 1"),
     ],
 )
 def test_a_broken_template_is_refused(old: str, new: str, reason: str, tmp_path: Path) -> None:
