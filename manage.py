@@ -1,18 +1,24 @@
 #!/usr/bin/env python
-"""Django's command line; `advise`, `serve` and `worker` are ours."""
+"""Django's command line; `advise`, `serve`, `study`, `version` and `worker` are ours."""
 
 from __future__ import annotations
 
 import os
 import sys
 
+import django
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
+from django.core.management import call_command, execute_from_command_line
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
     try:
+        if sys.argv[1:] in (["version"], ["--version"]):
+            # Django answers these itself, with its own version.
+            django.setup()
+            call_command("version")
+            return
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         # A wrong environment variable is the operator's to mend: one line, no traceback.

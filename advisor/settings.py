@@ -20,6 +20,7 @@ from advisor.env import (
     read_port,
     socket_path,
 )
+from advisor.version import version
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -177,7 +178,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "MySQL OLTP tuning advisor",
     "DESCRIPTION": "Start studies, read rankings, download the recommended my.cnf.",
-    "VERSION": "1",
+    "VERSION": version(),
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {

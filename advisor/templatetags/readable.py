@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.forms import BoundField
 from django.template import Library
 
+from advisor.version import version
 from advisor.wording import formatting
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
@@ -37,6 +38,7 @@ ACTION_TONES = {
     "refused": "bad",
 }
 
+register.simple_tag(version, name="program_version")
 register.filter("decimals", formatting.decimals)
 register.filter("significant", formatting.significant)
 register.filter("percent_change", formatting.percent_change)

@@ -1,0 +1,18 @@
+"""`manage.py version`: which code this is, for a report of a fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from advisor.version import version
+from benchmarks.jobs.provenance import code_commit
+
+
+class Command(BaseCommand):
+    help = "Print the version, and the commit where the checkout has one."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stdout.write(" ".join(filter(None, [version(), code_commit()])))
