@@ -287,6 +287,18 @@ def test_a_candidate_shows_the_four_stages_and_what_the_server_made_of_it(
     assert f"Measured once for {twin.name} as well" in shown
 
 
+def test_before_the_trial_starts_a_candidate_shows_what_was_asked_so_far(
+    admin_client: Client,
+) -> None:
+    study = factories.gate(factories.make_study())
+    candidate = study.candidates.get(name="whitepaper-1")
+    candidate.checks = candidate.checks[:2]
+    candidate.save()
+    shown = words(block(page(admin_client, study), f"candidate-{candidate.pk}"))
+    assert "Values passed Rules across values passed Server's own check not asked" in shown
+    assert "Read back not asked" in shown
+
+
 def test_a_file_is_told_line_by_line_and_nothing_twice(admin_client: Client) -> None:
     study = factories.gate(factories.make_study())
     candidate = study.candidates.get(name="whitepaper-2")

@@ -76,7 +76,9 @@ def _view(
 
 def _stage(stage: Stage, check: Mapping[str, Any] | None) -> StageView:
     title = TITLES[stage]
-    if check is None or not check.get("reached", True):
+    if check is None:
+        return StageView(title, "", "not asked", None, ())
+    if not check.get("reached", True):
         return StageView(title, "", "not reached", None, ())
     differing = len(check["differences"])
     if not check["passed"]:
