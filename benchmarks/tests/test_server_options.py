@@ -161,6 +161,8 @@ def test_candidates_come_through_normalised() -> None:
         "mysqlx",
         "user",
         "loose_",
+        "loose_log_bin",
+        "enable_log_bin",
         "innodb_directories",
         "general_log_fil",
         "skip-keyring_file_data",

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.variables import DEDICATED, FLUSH_METHOD
+from tuning.configs.effective.variables import DEDICATED, FLUSH_METHOD, dedicated_chooses_flush
 
 _CHOSEN_BY_DEDICATED = "O_DIRECT_NO_FSYNC"
-_CHOOSES_NO_METHOD_SINCE = (8, 4, 0)
 
 
 def durability_of(knobs: Mapping[str, str], target: ServerTraits | None = None) -> Durability:
@@ -39,14 +38,12 @@ def too_unsafe(
 def leaves_out_fsync(knobs: Mapping[str, str], target: ServerTraits) -> bool:
     """Whether the server itself takes O_DIRECT_NO_FSYNC with these normalised knobs.
 
-    MySQL 8.0 does when it sizes itself to the host and no flush method is set (MySQL Reference
-    Manual 8.0, "Enabling Automatic InnoDB Configuration for a Dedicated MySQL Server").
+    MySQL 8.0 does when it sizes itself to the host and no flush method is set.
     """
     return (
         knobs.get(DEDICATED) == "ON"
         and FLUSH_METHOD not in knobs
-        and not target.mariadb
-        and target.version < _CHOOSES_NO_METHOD_SINCE
+        and dedicated_chooses_flush(target)
     )
 
 

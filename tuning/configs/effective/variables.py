@@ -28,6 +28,15 @@ SIZE, FILES, CAPACITY = REDO = (
 )
 
 
+def dedicated_chooses_flush(target: ServerTraits) -> bool:
+    """Whether a server that sizes itself to the host chooses its flush method, too.
+
+    MySQL Reference Manual 8.0, "Enabling Automatic InnoDB Configuration for a Dedicated MySQL
+    Server"; no longer in 8.4.
+    """
+    return not target.mariadb and target.version < (8, 4, 0)
+
+
 def has_capacity(target: ServerTraits) -> bool:
     """Whether the server has innodb_redo_log_capacity."""
     return load_catalogue().knobs[CAPACITY].exists_in(target)

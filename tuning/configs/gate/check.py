@@ -27,7 +27,7 @@ from tuning.configs.gate.workload import fit_to_workload
 from tuning.configs.notes import Action, Note
 from tuning.configs.translation.origin import Origin
 from tuning.configs.translation.outcome import SettingOutcome
-from tuning.configs.translation.settle import settle, translated_redo
+from tuning.configs.translation.setting import outcome_of, translated_redo
 from tuning.errors import Problem
 
 
@@ -134,7 +134,7 @@ def import_settings(
     redo = translated_redo({r.name: r for r in read if r.is_by_name}, translate_from, target)
     again = _set_again(read)
     outcomes = [
-        settle(r, translate_from, target, redo, counts=place not in again)
+        outcome_of(r, translate_from, target, redo, counts=place not in again)
         for place, r in enumerate(read)
     ]
     knobs, holders = _merge(outcomes, again)

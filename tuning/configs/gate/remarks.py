@@ -20,6 +20,7 @@ from tuning.configs.effective.variables import (
     LOG_BUFFER,
     MAX_CONNECTIONS,
     POOL,
+    dedicated_chooses_flush,
 )
 from tuning.configs.notes import Action, Note
 from tuning.configs.values import readable
@@ -65,9 +66,8 @@ def _pool(expected: Expected) -> Remarks:
 def _dedicated(expected: Expected) -> Remarks:
     if not expected.dedicated():
         return
-    for name in (POOL, CAPACITY, FLUSH_METHOD):
-        if name == FLUSH_METHOD and expected.target.version >= (8, 4, 0):
-            continue  # no longer its business
+    chosen = (FLUSH_METHOD,) if dedicated_chooses_flush(expected.target) else ()
+    for name in (POOL, CAPACITY, *chosen):
         if name in expected.knobs:
             yield name, f"is set, so {DEDICATED} does not choose it"
 

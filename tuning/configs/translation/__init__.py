@@ -1,1 +1,1 @@
-"""Settings carried to another server: one at a time (`settle`), a whole set (`translate`)."""
+"""Settings carried to another server: one at a time (`setting`), a whole set (`translate`)."""

@@ -33,7 +33,7 @@ def translate_redo(
     `number` reads a figure and raises ValueError; what it cannot read is left to the caller too.
     """
     found = _translate(values, origin, target, number)
-    return {name: _within_limits(settled, target) for name, settled in found.items()}
+    return {name: _within_limits(outcome, target) for name, outcome in found.items()}
 
 
 def _translate(
@@ -73,10 +73,10 @@ def _translate(
     return {}
 
 
-def _within_limits(settled: SettingOutcome, target: ServerTraits) -> SettingOutcome:
+def _within_limits(outcome: SettingOutcome, target: ServerTraits) -> SettingOutcome:
     """The same with sizes that the target takes."""
-    became, detail = [], settled.detail
-    for name, value in settled.became:
+    became, detail = [], outcome.detail
+    for name, value in outcome.became:
         limits = load_catalogue().knobs[name].limits(target)
         high = LARGEST if limits is None else min(int(limits.high), LARGEST)
         low = 0 if limits is None else int(limits.low)
@@ -84,7 +84,7 @@ def _within_limits(settled: SettingOutcome, target: ServerTraits) -> SettingOutc
             value = f"{low if int(value) < low else high}"
             detail += f", and {readable(int(value))} is as near as {target} comes"
         became.append((name, value))
-    return replace(settled, became=tuple(became), detail=detail)
+    return replace(outcome, became=tuple(became), detail=detail)
 
 
 def _has_one_file(given: Mapping[str, int], origin: Origin, target: ServerTraits) -> bool:

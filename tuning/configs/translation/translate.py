@@ -49,12 +49,12 @@ def translate_knobs(
     found: dict[str, str] = {}
     notes: list[Note] = []
     for name, text in knobs.items():
-        settled = redo.get(name) or _published(name, text, origin, target, durability)
-        for new, value in settled.became:
+        outcome = redo.get(name) or _published(name, text, origin, target, durability)
+        for new, value in outcome.became:
             if new == name or new not in knobs:  # what is set itself counts
                 found[new] = value
-        if settled.action is not Action.KEPT:
-            notes.append(Note(name, settled.action, settled.detail))
+        if outcome.action is not Action.KEPT:
+            notes.append(Note(name, outcome.action, outcome.detail))
     if durability < Durability.D2 and leaves_out_fsync(found, target):
         found[FLUSH_METHOD] = "O_DIRECT"
         notes = [note for note in notes if note.name != FLUSH_METHOD]
@@ -98,9 +98,9 @@ def _published(
             f"at {at}: {text} gives up {lost[1]} (class {lost[0]}), and this study is {durability}"
         )
     try:
-        settled = carry_over(knob, text, origin, target, number=paper_number)
+        outcome = carry_over(knob, text, origin, target, number=paper_number)
     except BadValue as bad:
         return SettingOutcome.held(f"at the server's default: {text} {bad}")
-    if settled.action is Action.DROPPED and knob.exists_in(target) and knob.values(target):
-        return SettingOutcome.held(f"at the server's default: {text} {settled.detail}")
-    return settled
+    if outcome.action is Action.DROPPED and knob.exists_in(target) and knob.values(target):
+        return SettingOutcome.held(f"at the server's default: {text} {outcome.detail}")
+    return outcome

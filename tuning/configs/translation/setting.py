@@ -24,7 +24,7 @@ def translated_redo(
     return translate_redo(values, origin or ANY_VERSION, target, server_number)
 
 
-def settle(
+def outcome_of(
     read: Read,
     origin: Origin | None,
     target: ServerTraits,
