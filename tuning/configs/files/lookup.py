@@ -13,7 +13,7 @@ from tuning.configs.files.cnf import Setting
 from tuning.configs.files.refusals import STUDY, gone_since, other_name, refusal
 
 _SWITCH = re.compile(r"(skip|disable|enable)_(.+)")
-#: To look for a similar name takes milliseconds, and a file may have 60,000 wrong ones.
+#: To look for a similar name takes milliseconds, and a file may have thousands of wrong ones.
 _MOST_HINTS = 50
 
 
