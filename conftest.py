@@ -50,12 +50,15 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A module's tests on one server stay in one process; those that wait longest begin."""
+    """A module's tests on one server stay in one process, except those that run the advisor in a
+    home of their own; those that wait longest begin.
+    """
     for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            parameters = getattr(item, "callspec", None)
-            server = parameters.params.get("any_server", "") if parameters else ""
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}{server}"))
+        parameters = getattr(item, "callspec", None)
+        name = f"{item.path.stem}{parameters.params.get('any_server', '') if parameters else ''}"
+        if "home" in getattr(item, "fixturenames", ()):
+            name = item.name
+        item.add_marker(pytest.mark.xdist_group(name))
     items.sort(key=_turn)
 
 

@@ -61,7 +61,7 @@ class Home:
         )
 
     def run(
-        self, *arguments: str, timeout: float = 170, **environment: str
+        self, *arguments: str, timeout: float = 330, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         process = self.start(*arguments, **environment)
         try:

@@ -34,7 +34,7 @@ ROW_KEYS = {
 # What a server may use, in bytes: enough for MariaDB, too little for all of the data as well.
 LIMIT = 600_000_000
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(400)]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from advisor.tests.harness import Home, wait_for
 
 RUNS = {"server-default": 2, "mine": 1}
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(400)]
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_worker_killed_mid_run_loses_that_run_and_the_study_goes_on(
     _wait_until_measuring(home, process)
     for worker in home.find("manage.py worker"):
         worker.kill()
-    out, err = process.communicate(timeout=150)
+    out, err = process.communicate(timeout=330)
     assert process.returncode == 0, err
     document = json.loads(out)
     assert {row["config"]: row["runs"] for row in document["ranking"]} == RUNS
@@ -139,7 +139,7 @@ def test_redis_killed_mid_study_costs_nothing_but_time(home: Home, study: list[s
     _wait_until_measuring(home, process)
     (redis,) = home.find("redis-server")
     redis.kill()
-    out, err = process.communicate(timeout=150)
+    out, err = process.communicate(timeout=330)
     assert process.returncode == 0, err
     assert {row["config"]: row["runs"] for row in json.loads(out)["ranking"]} == RUNS
     assert dict(_rows(home, "select state, count(*) from benchmarks_run group by state")) == {
