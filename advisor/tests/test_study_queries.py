@@ -1,0 +1,142 @@
+"""What shows a study asks as little of the database for 100 slots as for 18."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from advisor.api.documents import study_document
+from advisor.pages.study.context import results_stamp
+from advisor.tests import claimed, factories
+from benchmarks.models import Run, RunState
+from tuning.models import Study, StudyState
+from tuning.results.study_result import StudyResult
+from tuning.studies.progress import study_progress
+from tuning.studies.slot_states import slot_states
+
+pytestmark = pytest.mark.django_db
+Shown = dict[str, Callable[[Study], object]]
+
+
+def small_study() -> Study:
+    """18 slots of five candidates on one device with one workload."""
+    return _with_all_that_happens(
+        claimed.claimed_study({"nvme": claimed.AS_PUBLISHED}, blocks=3), recommended=1
+    )
+
+
+def large_study() -> Study:
+    """112 slots of six candidates on two devices with two workloads each."""
+    levels = {
+        "nvme": claimed.AS_PUBLISHED | {"mine": 50_000.0},
+        "hdd": claimed.ON_A_HARD_DISK | {"mine": 500.0},
+    }
+    study = claimed.claimed_study(levels, blocks=4, connections=(16, 64))
+    return _with_all_that_happens(study, recommended=4)
+
+
+def _with_all_that_happens(study: Study, recommended: int) -> Study:
+    """Failed and disturbed runs of a tenth of its slots, and a recommendation of each board."""
+    slots = list(study.slots.exclude(candidate__is_baseline=True))
+    for at, slot in enumerate(slots[: max(2, len(slots) // 5)]):
+        if at % 2:
+            factories.disturb(slot)
+        else:
+            factories.fail(slot.run)
+    for board in StudyResult(study).boards:
+        factories.recommend(study, board)
+    assert study.recommendations.count() == recommended
+    return study
+
+
+@pytest.fixture
+def shown(client: Client, admin_user: User) -> Shown:
+    client.force_login(admin_user)
+
+    def get(path: str) -> Callable[[Study], object]:
+        def answer(study: Study) -> object:
+            found = client.get(path.format(study.pk))
+            assert found.status_code == 200
+            return found
+
+        return answer
+
+    def seen(study: Study) -> str:
+        return results_stamp(study, slot_states(study))
+
+    return {
+        "page": get("/studies/{}/"),
+        "page by p95": get("/studies/{}/?by=p95&p95=100"),
+        "live": get("/studies/{}/live/"),
+        "unchanged": lambda study: get(f"/studies/{{}}/live/?seen={seen(study)}")(study),
+        "charts": get("/studies/{}/charts.json"),
+        "study": get("/api/v1/studies/{}/"),
+        "ranking": get("/api/v1/studies/{}/ranking/"),
+        "results": get("/api/v1/studies/{}/results/"),
+        "runs": get("/api/v1/studies/{}/runs/"),
+        "document": lambda study: study_document(StudyResult(study)),
+        "progress": lambda study: study_progress(Study.objects.get(pk=study.pk)),
+    }
+
+
+def queries(answer: Callable[[Study], object], study: Study) -> int:
+    answer(study)
+    with CaptureQueriesContext(connection) as asked:
+        answer(study)
+        return len(asked)
+
+
+def under_way(study: Study) -> Study:
+    """The same study as if its last run was being measured."""
+    last = study.slots.order_by("-order")[0]
+    Run.objects.filter(pk=last.run_id).update(state=RunState.RUNNING, finished_at=None)
+    Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, finished_at=None)
+    study.refresh_from_db()
+    return study
+
+
+# What each may ask for at most, session and user included.
+MAX_QUERIES = {
+    "page": 17,
+    "page by p95": 17,
+    "live": 17,
+    "unchanged": 11,
+    "charts": 9,
+    "study": 8,
+    "ranking": 9,
+    "results": 12,
+    "runs": 9,
+    "document": 16,
+    "progress": 5,
+}
+
+
+@pytest.mark.parametrize("runs_on", [False, True], ids=["finished", "running"])
+def test_a_larger_study_takes_no_more_queries(shown: Shown, runs_on: bool) -> None:
+    small, large = small_study(), large_study()
+    assert (small.slots.count(), large.slots.count()) == (18, 112)
+    counts = {}
+    for study in (small, large):
+        if runs_on:
+            # One run at a time on a host.
+            Run.objects.filter(state=RunState.RUNNING).update(state=RunState.LOST)
+            under_way(study)
+        counts[study.pk] = {name: queries(answer, study) for name, answer in shown.items()}
+    assert counts[small.pk] == counts[large.pk]
+    too_many = {n: count for n, count in counts[large.pk].items() if count > MAX_QUERIES[n]}
+    assert too_many == {}
+
+
+def test_progress_reads_none_of_the_json_of_candidates_and_runs() -> None:
+    study = under_way(large_study())
+    with CaptureQueriesContext(connection) as asked:
+        assert study_progress(study).candidate
+    sql = " ".join(query["sql"] for query in asked)
+    assert "tuning_slot" in sql
+    for column in ("knobs", "lines", "checks", "notes", "variables", "fingerprint", "conditions"):
+        assert f'."{column}"' not in sql
