@@ -49,7 +49,7 @@ class DriftSeries:
 def drift_series(board: Board, history: Iterable[RunLine]) -> DriftSeries:
     """The baseline's runs that count, and every void run of the board's candidates."""
     runs = []
-    for slot in (*board.slots, *board.confirmations):
+    for slot in (*board.slots, *board.pair_slots):
         run = slot.run
         counts = run.state == RunState.OK and run.tpmP is not None
         if not slot.candidate.is_baseline or not counts or run.started_at is None:

@@ -66,7 +66,7 @@ def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSer
             )
         )
     confirmed = []
-    for one in board.confirming if metric is Metric.TPMP else ():
+    for one in board.fresh_pairs if metric is Metric.TPMP else ():
         if one.found and one.found.ratio and one.found.interval:
             bounds = one.found.interval
             tone = "better" if bounds.low > 1 else "unclear"

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from advisor.wording.findings import findings_view
+from advisor.wording.findings import source_findings
 from advisor.wording.formatting import names_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
@@ -64,7 +64,7 @@ def print_ranking(result: StudyResult, console: Console) -> None:
 
 def _print_findings(result: StudyResult, console: Console) -> None:
     """Nothing where the template has no claims."""
-    findings = findings_view(result)
+    findings = source_findings(result)
     if findings is None:
         return
     so_far = "" if findings.is_final else ", so far"
@@ -167,7 +167,7 @@ def _evidence(board: Board) -> Iterator[str]:
         runs = f"; one run scatters by {analysis.run_noise:.1%}" if analysis.run_noise else ""
         floor = f"{analysis.floor:.1%}"
         yield f"Noise floor {floor}: two names of one config differ by up to as much{runs}."
-    for one in board.confirming:
+    for one in board.fresh_pairs:
         if one.found:
             yield one.found.sentence
         else:

@@ -18,7 +18,7 @@ TONES = {FindingKind.CONFIRMED: "ok", FindingKind.CONTRADICTED: "bad"}
 
 
 @dataclass(frozen=True)
-class FindingView:
+class PlacedFinding:
     """One finding; `place` is what tells it from the others of its claim, "" where it is alone."""
 
     finding: Finding
@@ -39,16 +39,16 @@ class FindingView:
 
 
 @dataclass(frozen=True)
-class ClaimView:
+class ClaimFindings:
     """A claim of the source with what each place of the study says; `number` from 1."""
 
     number: int
     claim: Claim
-    findings: list[FindingView]
+    findings: list[PlacedFinding]
 
 
 @dataclass(frozen=True)
-class FindingsView:
+class SourceFindings:
     """All claims of a study's template; `repeats` is the figure that the template repeats.
 
     `unknown` are devices of no kind that a claim could be about, because nobody has said what
@@ -56,7 +56,7 @@ class FindingsView:
     """
 
     repeats: str
-    claims: list[ClaimView]
+    claims: list[ClaimFindings]
     is_final: bool
     unknown: list[Device]
 
@@ -74,24 +74,24 @@ class FindingsView:
         return ", ".join(f"{kinds[one]} {one.label.lower()}" for one in FindingKind if kinds[one])
 
 
-def findings_view(result: StudyResult) -> FindingsView | None:
+def source_findings(result: StudyResult) -> SourceFindings | None:
     """As the study's boards stand; None without claims."""
     template, is_final = result.template, result.study.is_finished
     if template is None or not template.claims:
         return None
-    by_claim: dict[Claim, list[FindingView]] = {}
+    by_claim: dict[Claim, list[PlacedFinding]] = {}
     told = told_devices(result.devices.values())
     for one in result.findings:
-        view = FindingView(one, place_text(one, result.boards, told), is_final)
+        view = PlacedFinding(one, place_text(one, result.boards, told), is_final)
         by_claim.setdefault(one.claim, []).append(view)
     claims = [
-        ClaimView(number, claim, views)
+        ClaimFindings(number, claim, views)
         for number, (claim, views) in enumerate(by_claim.items(), start=1)
     ]
-    return FindingsView(template.repeats, claims, is_final, _unknown(claims, result.boards))
+    return SourceFindings(template.repeats, claims, is_final, _unknown(claims, result.boards))
 
 
-def _unknown(claims: Sequence[ClaimView], found: Sequence[Board]) -> list[Device]:
+def _unknown(claims: Sequence[ClaimFindings], found: Sequence[Board]) -> list[Device]:
     """A virtual disk does not tell what it is, and the user may know it."""
     if not any(claim.claim.devices for claim in claims):
         return []

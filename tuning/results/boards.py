@@ -13,7 +13,7 @@ from functools import cached_property
 
 from benchmarks.models import Device, Run, RunState, Workload
 from tuning.models import Candidate, DurabilityClass, Elimination, Slot, SlotPurpose
-from tuning.results.confirmations import Confirming, Pair, judge_pairs, pairs_of
+from tuning.results.confirmations import FreshPairs, Pair, judge_pairs, pairs_of
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.pareto import pareto_front
 from tuning.statistics.ranking import Judgement, Metric, Observation, Ranked, judge
@@ -34,7 +34,7 @@ class Board:
     """The ranking of one durability class on one device with one workload.
 
     The baseline is on every board: what the others are compared with, whatever its own class.
-    `slots` are those of the blocks, `confirmations` those of fresh pairs. `excluded_runs` counts
+    `slots` are those of the blocks, `pair_slots` those of fresh pairs. `excluded_runs` counts
     OK and cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
     """
 
@@ -45,7 +45,7 @@ class Board:
     baseline: Candidate
     observations: list[Observation]
     slots: list[Slot]
-    confirmations: list[Slot]
+    pair_slots: list[Slot]
     eliminations: dict[str, Elimination]
     excluded_runs: int
     alpha: float
@@ -88,7 +88,7 @@ class Board:
         """The candidates, without the baseline, with a run that their config may have broken."""
         faulty = {
             slot.candidate.name
-            for slot in (*self.slots, *self.confirmations)
+            for slot in (*self.slots, *self.pair_slots)
             if slot.run.state in FAULTS and not slot.candidate.is_baseline
         }
         return [name for name in self.candidates if name in faulty]
@@ -117,24 +117,24 @@ class Board:
         )
 
     @cached_property
-    def confirming(self) -> list[Confirming]:
+    def fresh_pairs(self) -> list[FreshPairs]:
         """The fresh pairs of every candidate that was the winner once, in their order.
 
         An extended study may have several; the recommendation goes by the winner's of today.
         """
-        slots = sorted(self.confirmations, key=lambda slot: slot.order)
+        slots = sorted(self.pair_slots, key=lambda slot: slot.order)
         names = dict.fromkeys(s.candidate.name for s in slots if not s.candidate.is_baseline)
         found = []
         for name in names:
             pairs = self.pairs_of(self.candidates[name])
             is_done = all(pair.is_finished for pair in pairs)
             says = self.confirmation_of(self.candidates[name]) if is_done else None
-            found.append(Confirming(self.candidates[name], pairs, says))
+            found.append(FreshPairs(self.candidates[name], pairs, says))
         return found
 
     def pairs_of(self, winner: Candidate) -> list[Pair]:
         """The fresh pairs of that candidate and the baseline, in their order."""
-        return pairs_of(self.confirmations, winner, self.baseline)
+        return pairs_of(self.pair_slots, winner, self.baseline)
 
     def confirmation_of(self, winner: Candidate) -> Confirmation:
         """What the fresh pairs of that candidate say, by the noise of the blocks."""
@@ -205,7 +205,7 @@ def _board(
         baseline=next(c for c in candidates.values() if c.is_baseline),
         observations=[_observation(slot) for slot in ranked_slots],
         slots=in_blocks,
-        confirmations=[slot for slot in slots if slot.purpose == SlotPurpose.CONFIRMATION],
+        pair_slots=[slot for slot in slots if slot.purpose == SlotPurpose.CONFIRMATION],
         eliminations={name: one for name, one in out.items() if one is not None},
         excluded_runs=len(ended) - len(ranked_slots),
         alpha=alpha,

@@ -20,7 +20,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Confirming:
+class FreshPairs:
     """The fresh pairs of one winner.
 
     `found` is None until all of them are measured: looking earlier shows more winners than there
@@ -43,7 +43,7 @@ class Confirming:
 
 
 def pairs_of(slots: Iterable[Slot], winner: Candidate, baseline: Candidate) -> list[Pair]:
-    """The pairs of these two among the confirming slots of a board, in their order."""
+    """The pairs of these two among the slots of fresh pairs of a board, in their order."""
     at = {(slot.block, slot.candidate_id): slot.run for slot in slots}
     pairs = []
     for (block, candidate_id), ours in sorted(at.items(), key=lambda item: item[0]):

@@ -72,7 +72,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
         help_text="The second baseline's tpmP to the first's (A/A).",
     )
     pareto = serializers.ListField(child=serializers.CharField())
-    confirmations = ConfirmationSerializer(source="confirming", many=True)
+    confirmations = ConfirmationSerializer(source="fresh_pairs", many=True)
     drift = DriftSerializer(source="for_advice.drift", allow_null=True)
     excluded_runs = serializers.IntegerField(help_text="Not comparable with the others.")
 

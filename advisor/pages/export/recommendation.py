@@ -17,7 +17,7 @@ from tuning.results.study_result import StudyResult
 
 
 @dataclass(frozen=True)
-class RecommendationView:
+class RecommendationCard:
     """`needed` is the class to be acknowledged before any file is shown, for its `losses`.
 
     `my_cnf` is None where that is not D0.
@@ -35,25 +35,25 @@ class RecommendationView:
         return self.needed is Durability.D0
 
 
-def recommendation_views(result: StudyResult, request: HttpRequest) -> list[RecommendationView]:
+def recommendation_cards(result: StudyResult, request: HttpRequest) -> list[RecommendationCard]:
     """All recommendations of the study, by device."""
-    return [recommendation_view(result, one, request) for one in result.recommendations]
+    return [recommendation_card(result, one, request) for one in result.recommendations]
 
 
-def recommendation_view(
+def recommendation_card(
     result: StudyResult,
     recommendation: Recommendation,
     request: HttpRequest,
     *,
     with_answers: bool = False,
-) -> RecommendationView:
+) -> RecommendationCard:
     """One recommendation; `with_answers` binds its form to what was posted."""
     url = study_url(recommendation, request)
     facts = replace(result.evidence(recommendation), study_url=url)
     losses = losing_lines(facts)
     needed = max((line.durability for line in losses), default=Durability.D0)
     answers = (request.POST, request.FILES) if with_answers else ()
-    return RecommendationView(
+    return RecommendationCard(
         recommendation=recommendation,
         needed=needed,
         losses=losses,

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from advisor.pages.export.recommendation import RecommendationView, recommendation_view, study_url
+from advisor.pages.export.recommendation import RecommendationCard, recommendation_card, study_url
 from advisor.responses import download
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
@@ -23,7 +23,7 @@ DOWNLOAD = "download"
 def study_export(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
     """The form; on POST the file below it or as a download, or what is wrong beside the fields."""
     result, found = _found(pk, recommendation)
-    view = recommendation_view(result, found, request, with_answers=request.method == "POST")
+    view = recommendation_card(result, found, request, with_answers=request.method == "POST")
     if request.method == "GET":
         return _page(request, view)
     exported = None
@@ -42,7 +42,7 @@ def study_export(request: HttpRequest, pk: int, recommendation: int) -> HttpResp
 def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
     """The recommended my.cnf; below D0 with `?acknowledge=D1`, else the page that asks."""
     result, found = _found(pk, recommendation)
-    view = recommendation_view(result, found, request)
+    view = recommendation_card(result, found, request)
     acknowledged = request.GET.get("acknowledge", "")
     try:
         wanted = ExportRequest(acknowledged=Durability(acknowledged or Durability.D0))
@@ -63,7 +63,7 @@ def _found(pk: int, recommendation: int) -> tuple[StudyResult, Recommendation]:
 
 def _page(
     request: HttpRequest,
-    view: RecommendationView,
+    view: RecommendationCard,
     exported: Exported | None = None,
     status: int | None = None,
 ) -> HttpResponse:

@@ -46,7 +46,7 @@ class BoardRow:
 
 
 @dataclass(frozen=True)
-class BoardView:
+class BoardSection:
     """A board with the name of its place in the page, by the metric that was chosen.
 
     `shows_durability` says whether its class has to be told: always below D0. `verdict` is one
@@ -122,7 +122,7 @@ def board_key(board: Board) -> str:
     return f"board-{board.device.pk}-{board.workload.pk}-{board.durability}"
 
 
-def board_views(result: StudyResult, choice: BoardChoice) -> list[BoardView]:
+def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSection]:
     """The boards of one study; their titles say only what tells them apart."""
     told = told_devices(result.devices.values())
     workloads = {board.workload.pk for board in result.boards}
@@ -140,7 +140,7 @@ def board_views(result: StudyResult, choice: BoardChoice) -> list[BoardView]:
         title = "Ranking" + (f": {', '.join(words)}" if words else "")
         rows = _rows(board, candidates, disturbed, choice)
         views.append(
-            BoardView(
+            BoardSection(
                 board_key(board),
                 title,
                 board,
@@ -153,7 +153,7 @@ def board_views(result: StudyResult, choice: BoardChoice) -> list[BoardView]:
     return views
 
 
-def verdict_of_study(study: Study, views: Sequence[BoardView]) -> list[tuple[str, str]]:
+def verdict_of_study(study: Study, views: Sequence[BoardSection]) -> list[tuple[str, str]]:
     """(board's title, sentence) while the study runs; then the recommendations say it."""
     if study.is_finished:
         return []

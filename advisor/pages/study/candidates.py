@@ -21,7 +21,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class StageView:
+class ShownStage:
     """One stage of the gate; `tone` is the badge class, `word` the result for people."""
 
     title: str
@@ -32,13 +32,13 @@ class StageView:
 
 
 @dataclass(frozen=True)
-class CandidateView:
+class CandidateDetails:
     """`differences` are [{name, requested, effective}] of the trial start, `log_tail` the words
     of the server that refused it, `notes` those that its lines do not tell already.
     """
 
     candidate: Candidate
-    stages: list[StageView]
+    stages: list[ShownStage]
     lines: Sequence[Mapping[str, Any]]
     lines_left: int
     differences: Sequence[Mapping[str, Any]]
@@ -48,18 +48,20 @@ class CandidateView:
     log_tail: str
 
 
-def candidate_views(candidates: Sequence[Candidate], target: ServerTraits) -> list[CandidateView]:
+def candidate_details(
+    candidates: Sequence[Candidate], target: ServerTraits
+) -> list[CandidateDetails]:
     """The candidates in their order, as the study's server takes them."""
-    return [_view(candidate, candidates, target) for candidate in candidates]
+    return [_details(candidate, candidates, target) for candidate in candidates]
 
 
-def _view(
+def _details(
     candidate: Candidate, all_of_study: Sequence[Candidate], target: ServerTraits
-) -> CandidateView:
+) -> CandidateDetails:
     checks = {check["stage"]: check for check in candidate.checks}
     told = {(line["name"], line["detail"]) for line in candidate.lines}
     knobs = candidate.config.knobs
-    return CandidateView(
+    return CandidateDetails(
         candidate=candidate,
         stages=[_stage(stage, checks.get(stage)) for stage in Stage] if checks else [],
         lines=candidate.lines[:MOST_LINES],
@@ -74,15 +76,15 @@ def _view(
     )
 
 
-def _stage(stage: Stage, check: Mapping[str, Any] | None) -> StageView:
+def _stage(stage: Stage, check: Mapping[str, Any] | None) -> ShownStage:
     title = TITLES[stage]
     if check is None:
-        return StageView(title, "", "not asked", None, ())
+        return ShownStage(title, "", "not asked", None, ())
     if not check.get("reached", True):
-        return StageView(title, "", "not reached", None, ())
+        return ShownStage(title, "", "not reached", None, ())
     differing = len(check["differences"])
     if not check["passed"]:
-        return StageView(title, "bad", "refused", check["seconds"], check["problems"])
+        return ShownStage(title, "bad", "refused", check["seconds"], check["problems"])
     if differing:
-        return StageView(title, "warn", f"{differing} differ", check["seconds"], ())
-    return StageView(title, "ok", "passed", check["seconds"], ())
+        return ShownStage(title, "warn", f"{differing} differ", check["seconds"], ())
+    return ShownStage(title, "ok", "passed", check["seconds"], ())

@@ -8,13 +8,13 @@ from typing import Any
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
-from advisor.pages.export.recommendation import recommendation_views
+from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.study.board_choice import BoardChoice, board_choice
-from advisor.pages.study.boards import board_views, verdict_of_study
-from advisor.pages.study.candidates import candidate_views
+from advisor.pages.study.boards import board_sections, verdict_of_study
+from advisor.pages.study.candidates import candidate_details
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.extend import ExtendForm
-from advisor.wording.findings import findings_view
+from advisor.wording.findings import source_findings
 from advisor.wording.words import told_devices
 from benchmarks.models import RunState
 from tuning.models import Slot, Study
@@ -26,7 +26,7 @@ from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.slot_states import SlotState, slot_states
 
 # A figure or a bound: no reason to show a log.
-_TOLD_IN_THE_TABLE = (RunState.OK, RunState.CUT_SHORT)
+_HAVE_A_FIGURE = (RunState.OK, RunState.CUT_SHORT)
 
 
 def study_for_page(pk: int) -> Study:
@@ -68,16 +68,16 @@ def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> 
     result = StudyResult(study)
     ended = [slot for slot in result.slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
-    failed = [slot for slot in started if slot.run.state not in _TOLD_IN_THE_TABLE]
+    failed = [slot for slot in started if slot.run.state not in _HAVE_A_FIGURE]
     read_log_tails(slot.run for slot in failed)
-    shown = candidate_views(list(result.candidates.values()), traits_of(study.server))
-    views = board_views(result, choice)
+    shown = candidate_details(list(result.candidates.values()), traits_of(study.server))
+    views = board_sections(result, choice)
     return {
         "boards": views,
-        "findings": findings_view(result),
+        "findings": source_findings(result),
         "verdicts": verdict_of_study(study, views),
         "quality": result.data_quality,
-        "recommendations": recommendation_views(result, request),
+        "recommendations": recommendation_cards(result, request),
         "matrices": device_matrices(result),
         "candidates": shown,
         "tells_device": bool(told_devices(result.devices.values())),
