@@ -8,7 +8,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.errors import refusal
-from advisor.api.parsers import JSONParser
 from advisor.api.serializers.common import ErrorSerializer
 from advisor.api.serializers.configs import CheckedConfigSerializer
 from advisor.api.serializers.requests import CheckRequestSerializer
@@ -20,8 +19,6 @@ from tuning.studies.check import check_text
 
 
 class CheckConfigView(APIView):
-    parser_classes = [JSONParser]
-
     @extend_schema(
         operation_id="check_config",
         summary="What would become of a my.cnf, line by line; nothing is stored or started",
@@ -38,8 +35,7 @@ class CheckConfigView(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        body = CheckRequestSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = CheckRequestSerializer.of(request)
         values = body.validated_data
         try:
             checked = check_text(

@@ -8,13 +8,11 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.errors import refusal
-from advisor.api.parsers import JSONParser
 from advisor.api.serializers.common import ErrorSerializer
 from advisor.api.serializers.device_requests import (
     DeviceRequestSerializer,
@@ -32,12 +30,10 @@ from advisor.api.serializers.probes import (
     ProbeSerializer,
     ProbeSummarySerializer,
 )
-from advisor.api.views import UNAUTHORISED, Pages
+from advisor.api.views import PAGES, UNAUTHORISED, Pages
 from benchmarks.emulation.shipped import shipped_profiles
-from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import NATIVE, correct_kind
 from benchmarks.models import Device, Probe
-from tuning.errors import TuningError
 from tuning.results.known_devices import known_devices
 from tuning.studies.devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
@@ -46,10 +42,6 @@ NO_DEVICE = OpenApiResponse(ErrorSerializer, description="There is no such devic
 NO_PROBE = OpenApiResponse(ErrorSerializer, description="There is no such probe.")
 # Beside the shipped profiles; without limits, which a profile cannot be.
 AS_IT_IS = {"name": NATIVE, "title": "The device as it is", "scaled": False, "source": ""}
-PAGES = [
-    OpenApiParameter("page", int, description="Counted from 1."),
-    OpenApiParameter("page_size", int, description="At most 200; 50 when left out."),
-]
 
 
 def devices() -> QuerySet[Device]:
@@ -61,8 +53,6 @@ def probes() -> QuerySet[Probe]:
 
 
 class DeviceListView(APIView):
-    parser_classes = [JSONParser]
-
     @extend_schema(
         operation_id="list_devices",
         summary="The devices of this host, newest first, the retired ones too",
@@ -92,19 +82,13 @@ class DeviceListView(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        body = DeviceRequestSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        try:
-            device = register_device(body.device_request())
-        except (TuningError, BenchmarkError) as error:
-            raise refusal(error) from error
+        body = DeviceRequestSerializer.of(request)
+        device = register_device(body.device_request())
         location = request.build_absolute_uri(reverse("api-device-detail", args=[device.pk]))
         return Response(_document(device), status=201, headers={"Location": location})
 
 
 class DeviceDetailView(APIView):
-    parser_classes = [JSONParser]
-
     @extend_schema(
         operation_id="get_device",
         summary="One device: what it is, its newest probe, what was best on it",
@@ -129,18 +113,12 @@ class DeviceDetailView(APIView):
     )
     def patch(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
-        body = KindRequestSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        try:
-            correct_kind(device, body.device_kind())
-        except BenchmarkError as error:
-            raise refusal(error) from error
+        body = KindRequestSerializer.of(request)
+        correct_kind(device, body.device_kind())
         return Response(_document(device))
 
 
 class ProbeListView(APIView):
-    parser_classes = [JSONParser]
-
     @extend_schema(
         operation_id="list_probes",
         summary="The probes of a device, newest first, without their results",
@@ -169,12 +147,8 @@ class ProbeListView(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
-        body = ProbeRequestSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        try:
-            probe = start_probe(device, body.validated_data["seconds"], user=request.user)
-        except TuningError as error:
-            raise refusal(error) from error
+        body = ProbeRequestSerializer.of(request)
+        probe = start_probe(device, body.validated_data["seconds"], user=request.user)
         location = request.build_absolute_uri(reverse("api-probe-detail", args=[probe.pk]))
         return Response(ProbeSerializer(probe).data, status=202, headers={"Location": location})
 

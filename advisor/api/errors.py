@@ -61,6 +61,8 @@ def refusal(
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """Django REST framework's EXCEPTION_HANDLER; None leaves a bug to Django (status 500)."""
+    if isinstance(error, TuningError | BenchmarkError):
+        error = refusal(error)
     if isinstance(error, RequestDataTooBig):
         # Else Django answers with a page.
         error = ApiError(400, "request_too_large", too_large())

@@ -14,8 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.errors import ApiError, refusal
-from advisor.api.parsers import JSONParser
+from advisor.api.errors import ApiError
 from advisor.api.serializers.common import CLASSES, ErrorSerializer
 from advisor.api.serializers.recommendations import RecommendationSerializer, recommendation_of
 from advisor.api.serializers.requests import ExportRequestSerializer
@@ -23,7 +22,6 @@ from advisor.api.views import UNAUTHORISED, studies
 from advisor.ids import MOST_ID
 from advisor.responses import download
 from tuning.catalogue.knob import Durability
-from tuning.errors import TuningError
 from tuning.export import ExportRequest
 from tuning.models import Recommendation
 from tuning.results.exports import export_file
@@ -106,7 +104,6 @@ class MyCnfView(APIView):
 
 class ExportView(APIView):
     content_negotiation_class = AnyAccept
-    parser_classes = [JSONParser]
 
     @extend_schema(
         operation_id="export_recommendation",
@@ -128,8 +125,7 @@ class ExportView(APIView):
         },
     )
     def post(self, request: Request, pk: int) -> HttpResponse:
-        body = ExportRequestSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = ExportRequestSerializer.of(request)
         values = body.validated_data
         found = _choose(
             pk, values.get("device"), values.get("connections"), values.get("durability")
@@ -141,10 +137,7 @@ def _file(
     request: Request, result: StudyResult, recommendation: Recommendation, wanted: ExportRequest
 ) -> HttpResponse:
     url = request.build_absolute_uri(reverse("study-detail", args=[result.study.pk]))
-    try:
-        file = export_file(result, recommendation, wanted, study_url=url)
-    except TuningError as error:
-        raise refusal(error) from error
+    file = export_file(result, recommendation, wanted, study_url=url)
     return download(file.file_name, file.content_type, file.text)
 
 

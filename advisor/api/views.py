@@ -19,7 +19,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.errors import ApiError, refusal
-from advisor.api.parsers import JSONParser
 from advisor.api.serializers.common import ErrorSerializer
 from advisor.api.serializers.rankings import RankingRowSerializer, ranking_of
 from advisor.api.serializers.requests import (
@@ -42,6 +41,10 @@ from tuning.studies.pausing import pause_study, resume_study
 
 UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
 NOT_FOUND = OpenApiResponse(ErrorSerializer, description="There is no such study.")
+PAGES = [
+    OpenApiParameter("page", int, description="Counted from 1."),
+    OpenApiParameter("page_size", int, description="At most 200; 50 when left out."),
+]
 
 
 class Pages(PageNumberPagination):
@@ -62,15 +65,10 @@ def _state(pk: int) -> dict[str, Any]:
 
 
 class StudyListView(APIView):
-    parser_classes = [JSONParser]
-
     @extend_schema(
         operation_id="list_studies",
         summary="All studies, newest first",
-        parameters=[
-            OpenApiParameter("page", int, description="Counted from 1."),
-            OpenApiParameter("page_size", int, description="At most 200; 50 when left out."),
-        ],
+        parameters=PAGES,
         responses={200: StudyPageSerializer, 401: UNAUTHORISED},
     )
     def get(self, request: Request) -> Response:
@@ -92,8 +90,7 @@ class StudyListView(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        body = StudyRequestSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = StudyRequestSerializer.of(request)
         try:
             study = create_study(body.study_request(), user=request.user)
         except (TuningError, BenchmarkError) as error:
@@ -147,14 +144,9 @@ class RunListView(APIView):
 class _LifeCycleView(APIView):
     """A word to a study; the answer is what it is afterwards."""
 
-    parser_classes = [JSONParser]
-
     def post(self, request: Request, pk: int) -> Response:
         study = get_object_or_404(studies(), pk=pk)
-        try:
-            self.tell(study, request)
-        except TuningError as error:
-            raise refusal(error) from error
+        self.tell(study, request)
         return Response(_state(pk))
 
     def tell(self, study: Study, request: Request) -> None:
@@ -183,8 +175,7 @@ def _told(operation: str, summary: str, codes: str, body: Any = None) -> Any:
 )
 class ExtendView(_LifeCycleView):
     def tell(self, study: Study, request: Request) -> None:
-        body = ExtendRequestSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = ExtendRequestSerializer.of(request)
         extend_study(study, body.validated_data["blocks"])
 
 
@@ -196,8 +187,7 @@ class ExtendView(_LifeCycleView):
 )
 class PauseView(_LifeCycleView):
     def tell(self, study: Study, request: Request) -> None:
-        body = PauseRequestSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = PauseRequestSerializer.of(request)
         by = request.user.get_username()
         pause_study(study, by=by, reason=body.validated_data["reason"])
 

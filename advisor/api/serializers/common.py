@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from math import isfinite
-from typing import Any
+from typing import Any, Self
 
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.knob import Durability
@@ -26,6 +27,13 @@ TARGET_HELP = 'A server such as "mysql 8.4" or "mariadb 10.11.8".'
 
 class StrictSerializer(serializers.Serializer[Any]):
     """Refuses fields it does not know: a mistyped key would be an answer to something else."""
+
+    @classmethod
+    def of(cls, request: Request) -> Self:
+        """The body of a request, checked. Raises ValidationError."""
+        body = cls(data=request.data)
+        body.is_valid(raise_exception=True)
+        return body
 
     def to_internal_value(self, data: Any) -> Any:
         unknown = set(data) - set(self.fields) if isinstance(data, dict) else set()
