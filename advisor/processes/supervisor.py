@@ -11,7 +11,7 @@ from datetime import timedelta
 from types import TracebackType
 
 from django.conf import settings
-from django.utils import timezone
+from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
@@ -82,7 +82,7 @@ class Supervisor:
 
     def _replace_what_is_gone(self) -> None:
         """Redis and worker may have been those of a `serve` beside us that has ended since."""
-        limit = timezone.now() - timedelta(seconds=WORKER_SILENT_SECONDS)
+        limit = Now() - timedelta(seconds=WORKER_SILENT_SECONDS)
         if Host.objects.filter(name=settings.HOST_NAME, worker_seen_at__gte=limit).exists():
             return
         if not settings.REDIS_URL_IS_OURS and not redis_answers():

@@ -221,3 +221,17 @@ def test_who_finds_the_host_taken_does_not_wait_for_it(place: Place) -> None:
         run.refresh_from_db()
         assert run.state == RunState.QUEUED
     """)
+
+
+def test_a_log_that_was_cut_off_loses_no_result(place: Place) -> None:
+    """It may hold NUL, which PostgreSQL does not take as text."""
+    place.run("""
+        run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
+
+        def measure(plan, **_):
+            raise RunFailed(Outcome.CRASHED, "signal 11", log_tail="mysqld\\0\\0 got signal 11")
+
+        runs.execute_run(run.pk, measure=measure)
+        run.refresh_from_db()
+        assert (run.state, run.log_tail) == ("crashed", "mysqld got signal 11"), run.reason
+    """)

@@ -164,7 +164,10 @@ def _keep(kind: JobKind[RowT], row: RowT, began: float, ending: Ending) -> None:
     if ending.is_final and row.heartbeat_at is not None:
         # By the database's clock, as all times of the row are, and whatever was set meanwhile.
         ended = row.heartbeat_at + timedelta(seconds=time.monotonic() - began)
-        ending = Ending({**ending.values, "finished_at": ended}, ending.details)
+        ending = replace(ending, values={**ending.values, "finished_at": ended})
+    # PostgreSQL has no text with NUL, which a log that was cut off may hold.
+    texts = {k: v.replace("\0", "") for k, v in ending.values.items() if isinstance(v, str)}
+    ending = replace(ending, values=ending.values | texts)
     note = Note(kind.name, row.pk, row.claimed_by, ending)
     deadline = time.monotonic() + (STORE_PATIENCE_S if _is_written(note) else inf)
     wait_s = _FIRST_WAIT_S

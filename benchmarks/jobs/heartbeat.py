@@ -62,6 +62,10 @@ class Heartbeat:
                     logger.warning("heartbeat not stored: %s", error)
                     connections["default"].close()
                     continue
+                except Exception:
+                    # Without this thread the job would be taken for dead, whatever the bug is.
+                    logger.exception("heartbeat not stored")
+                    continue
                 if heard == CANCELLED or not self.stop_request:
                     self.stop_request = heard
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import transaction
 
+from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.models import Run, RunState
 from tuning.models import Slot, Study
 from tuning.results.study_result import StudyResult
@@ -21,7 +22,9 @@ def retry_interrupted(study: Study) -> None:
     repeat by whoever holds the study's row.
     """
     bounds = retry_bounds()
-    interrupted = study.slots.filter(study__stop_request="", run__state__in=bounds)
+    if study.stop_request == CANCELLED:
+        return
+    interrupted = study.slots.filter(run__state__in=bounds)
     for slot in interrupted.select_related("run", "run__retry_of"):
         state = RunState(slot.run.state)
         bound = bounds[state]
