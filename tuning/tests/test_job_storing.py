@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import DataError, OperationalError
 
 import tuning.tests.test_study_lifecycle as lifecycle
@@ -28,7 +30,7 @@ from tuning.studies import preparation
 from tuning.studies.devices import register_device
 from tuning.studies.lifecycle import cancel_study
 from tuning.studies.preparation import prepare_study
-from tuning.studies.probing import start_probe
+from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.scheduler import advance_host
 from tuning.tests.test_study_lifecycle import begin, measurement
@@ -110,8 +112,16 @@ def test_a_run_that_cannot_be_stored_for_long_is_stored_by_the_sweep(
     assert Run.objects.filter(state=RunState.QUEUED).count() == 2
 
 
+def _dies(run: Run) -> None:
+    """Its process is gone; the file has the claim that stands in the row."""
+    gone = f"{settings.HOST_NAME}:999999999:1"
+    Run.objects.filter(pk=run.pk).update(claimed_by=gone)
+    [file] = folder().glob("*.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "claim": gone}))
+
+
 def test_what_a_killed_worker_had_on_disk_is_stored_and_not_measured_again(
-    study: Study, monkeypatch: pytest.MonkeyPatch, settings: Any
+    study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = first_run(study)
 
@@ -125,11 +135,7 @@ def test_what_a_killed_worker_had_on_disk_is_stored_and_not_measured_again(
         patched.setattr(engine, "settle", killed)
         with pytest.raises(Killed):
             execute_run(run.pk, measure=measured)
-    # Its process is gone; the file has the claim that stands in the row.
-    gone = f"{settings.HOST_NAME}:999999999:1"
-    Run.objects.filter(pk=run.pk).update(claimed_by=gone)
-    [file] = folder().glob("*.json")
-    file.write_text(json.dumps({**json.loads(file.read_text()), "claim": gone}))
+    _dies(run)
     sweep_host(study.host_id)
     assert is_stored(run)
     assert not run.retries.exists()
@@ -142,7 +148,7 @@ def test_a_result_waits_while_the_database_is_away_and_outlives_every_sweep(
     run = first_run(study)
     database.is_away(times=5)
     execute_run(run.pk, measure=measured)
-    Run.objects.filter(pk=run.pk).update(heartbeat_at=None)
+    _dies(run)
     for _ in range(3):
         sweep_host(study.host_id)
         run.refresh_from_db()
@@ -279,6 +285,24 @@ def test_a_cancel_outweighs_the_end_of_the_worker_and_survives_it(
     advance_host(study.host_id)
     study.refresh_from_db()
     assert (study.state, study.reason) == (StudyState.CANCELLED, "cancelled by the user")
+
+
+def test_a_cancel_is_heard_while_the_worker_ends(settings: Any, tmp_path: Path, sent: Any) -> None:
+    settings.HEARTBEAT_SECONDS = 0.02
+    settings.RUN_DIR = tmp_path
+    (tmp_path / "device").mkdir()
+    probe = start_probe(register_device(DeviceRequest(tmp_path / "device")))
+
+    def look(*_: Any, should_stop: Callable[[], bool], **__: Any) -> Any:
+        request_stop(probe.device.host_id)
+        _until_told(should_stop)
+        cancel_probe(probe)
+        time.sleep(0.5)
+        raise RunFailed(Outcome.CANCELLED, "told to stop")
+
+    execute_probe(probe.pk, look=look)
+    probe.refresh_from_db()
+    assert (probe.state, probe.reason) == (ProbeState.CANCELLED, "cancelled by the user")
 
 
 def test_a_worker_that_ends_in_the_last_moment_of_a_preparation_stops_no_retries(
