@@ -99,8 +99,10 @@ def _lose(kind: JobKind[Any], row: JobRow, reason: str) -> bool:
     """False when it was heard of after all."""
     step = getattr(row, "step", "")
     ending = kind.lost(row, f"{reason} while {step}" if step else reason)
-    since_then = Q(heartbeat_at=row.heartbeat_at)
-    lost = store(kind, row.pk, row.claimed_by, ending, only=kind.running & since_then)
+    # Not "equal": SQLite compares text, and its own clock has milliseconds only.
+    heard = row.heartbeat_at
+    unheard = Q(heartbeat_at=None) if heard is None else Q(heartbeat_at__lte=heard)
+    lost = store(kind, row.pk, row.claimed_by, ending, only=kind.running & unheard)
     if lost:
         logger.warning("%s %s is lost: %s", kind.name, row.pk, reason)
     return lost

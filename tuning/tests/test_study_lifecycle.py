@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from benchmarks.errors import BenchmarkError, DeviceUnusable, RunFailed
 from benchmarks.inventory.devices import DeviceRequest
-from benchmarks.jobs import heartbeat, runs
+from benchmarks.jobs import engine, heartbeat, runs
 from benchmarks.jobs.claims import claimant
 from benchmarks.jobs.runs import execute_run
 from benchmarks.jobs.spool import notes
@@ -392,6 +392,31 @@ def test_a_run_whose_process_is_gone_is_lost_at_once(study: Study, settings: Any
     sweep_host(study.host_id)
     run.refresh_from_db()
     assert run.state == RunState.LOST
+
+
+def test_a_run_whose_process_died_after_its_claim_is_lost_and_comes_again(
+    study: Study, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    """With the times that the database itself wrote."""
+    run = _begun(study)
+
+    class Killed(BaseException):
+        pass
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        raise Killed
+
+    def killed(*_: Any) -> None:
+        raise Killed
+
+    monkeypatch.setattr(engine, "_keep", killed)
+    with pytest.raises(Killed):
+        execute_run(run.pk, measure=measure)
+    Run.objects.filter(pk=run.pk).update(claimed_by=f"{settings.HOST_NAME}:999999999:1")
+    sweep_host(study.host_id)
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.LOST, "the worker died")
+    assert run.retries.get().state == RunState.QUEUED
 
 
 def test_a_living_run_is_left_alone(study: Study) -> None:
