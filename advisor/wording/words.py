@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 from benchmarks.models import Device
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.translation.origin import RELEASES
 from tuning.models import DurabilityClass, Recommendation
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.verdict import VerdictKind
-from tuning.studies.check import known_targets
 from tuning.studies.request import OLDER
 
 # What a class may cost, as a DBA has to answer for it.
@@ -66,14 +66,14 @@ def told_devices(devices: Collection[Device]) -> set[int]:
 
 def target_choices() -> list[tuple[str, str]]:
     """Servers a config can be made for: what `parse_traits` reads, and the name for people."""
-    return [(_traits_text(traits), str(traits)) for traits in known_targets()]
+    return [(_traits_text(traits), str(traits)) for traits in RELEASES]
 
 
 def origin_choices() -> list[tuple[str, str]]:
     """What a file may have been written for; "" takes it as it is."""
     series = {
         f"{traits.flavour} {_series(traits)}": str(traits).rpartition(" ")[0]
-        for traits in known_targets()
+        for traits in RELEASES
     }
     named = [(value, f"{name} {value.partition(' ')[2]}") for value, name in series.items()]
     return [

@@ -156,7 +156,7 @@ def _commented(line: str) -> str:
 
 def _kept(facts: ExportFacts, had: dict[str, CurrentLine]) -> Iterator[str]:
     """What the file sets beside the recommendation, other than the measured server had it."""
-    names = {name: "" for name in had if name not in facts.knobs}
+    names = [name for name in had if name not in facts.knobs]
     shown = effective_values(names, facts.candidate_variables, facts.server)
     set_there = {name: line.value for name, line in had.items() if line.value is not None}
     unsafe = losses({**set_there, **facts.knobs}, facts.server)

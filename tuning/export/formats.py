@@ -58,20 +58,16 @@ class Exported:
     text: str
 
 
-def _cnf(facts: ExportFacts, request: ExportRequest) -> str:
-    return render_my_cnf(facts, acknowledged=request.acknowledged)
+def _fresh(render: Callable[..., str]) -> Renderer:
+    """A format that the user's own my.cnf has nothing to do with."""
+    return lambda facts, request: render(facts, acknowledged=request.acknowledged)
 
 
-def _sql(facts: ExportFacts, request: ExportRequest) -> str:
-    return render_set_persist(facts, acknowledged=request.acknowledged)
-
-
-def _rollback_cnf(facts: ExportFacts, request: ExportRequest) -> str:
-    return render_rollback_cnf(facts, acknowledged=request.acknowledged, current=request.current)
-
-
-def _rollback_sql(facts: ExportFacts, request: ExportRequest) -> str:
-    return render_rollback_sql(facts, acknowledged=request.acknowledged, current=request.current)
+def _back(render: Callable[..., str]) -> Renderer:
+    """A format that restores the user's own my.cnf, where it is there."""
+    return lambda facts, request: render(
+        facts, acknowledged=request.acknowledged, current=request.current
+    )
 
 
 def _diff(facts: ExportFacts, request: ExportRequest) -> str:
@@ -84,21 +80,19 @@ def _diff(facts: ExportFacts, request: ExportRequest) -> str:
     return render_diff(facts, request.current, acknowledged=request.acknowledged)
 
 
-def _json(facts: ExportFacts, request: ExportRequest) -> str:
-    return render_document(facts, acknowledged=request.acknowledged)
-
-
 _CNF = "text/plain; charset=utf-8"
 _SQL = "application/sql; charset=utf-8"
 FORMATS: dict[str, Format] = {
-    "cnf": Format("my.cnf", _CNF, "my.cnf", _cnf),
-    "sql": Format("set-persist.sql", _SQL, "SQL for the running server", _sql),
-    "rollback-cnf": Format("rollback.cnf", _CNF, "Way back: my.cnf", _rollback_cnf),
-    "rollback-sql": Format("rollback.sql", _SQL, "Way back: SQL", _rollback_sql),
+    "cnf": Format("my.cnf", _CNF, "my.cnf", _fresh(render_my_cnf)),
+    "sql": Format(
+        "set-persist.sql", _SQL, "SQL for the running server", _fresh(render_set_persist)
+    ),
+    "rollback-cnf": Format("rollback.cnf", _CNF, "Way back: my.cnf", _back(render_rollback_cnf)),
+    "rollback-sql": Format("rollback.sql", _SQL, "Way back: SQL", _back(render_rollback_sql)),
     "diff": Format(
         "my.cnf.diff", "text/x-diff; charset=utf-8", "Diff against your my.cnf", _diff, True
     ),
-    "json": Format("recommendation.json", "application/json", "JSON", _json),
+    "json": Format("recommendation.json", "application/json", "JSON", _fresh(render_document)),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tuning.catalogue.facts import Computed, Dynamic
@@ -87,11 +87,11 @@ def safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:
     """
     if facts.translated_from is not None:
         return {}  # tuning.export.retarget has written them out
-    names = {
-        knob.name: ""
+    names = [
+        knob.name
         for knob in load_catalogue().tunable(facts.server)
         if knob.durability and knob.name not in values
-    }
+    ]
     shown = effective_values(names, facts.candidate_variables, facts.server)
     return {
         name: text
@@ -138,7 +138,7 @@ def default_of(name: str, facts: ExportFacts) -> str | None:
     if knob is None:
         return None
     if not facts.baseline_knobs:
-        shown = effective_values({name: ""}, facts.baseline_variables, facts.server).get(name)
+        shown = effective_values([name], facts.baseline_variables, facts.server).get(name)
         if shown:
             return shown
     return fixed_default(knob, facts.server)
@@ -154,7 +154,7 @@ def _running(
     facts: ExportFacts,
     variables: Mapping[str, str],
     knobs: Mapping[str, str],
-    names: Mapping[str, str],
+    names: Collection[str],
 ) -> dict[str, str]:
     """What a run had: read back, else as it was asked, else the default."""
     found = {name: text for name in names if (text := default_of(name, facts)) is not None}

@@ -22,7 +22,6 @@ from tuning.configs.effective.host import UNKNOWN, HostFacts
 from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import render_cnf
-from tuning.configs.translation.origin import RELEASES
 from tuning.export.safety import WARNINGS
 from tuning.studies.devices import usual_memory
 from tuning.studies.host_resources import host_facts_here
@@ -44,11 +43,6 @@ class CheckedText:
     def durability(self) -> Durability:
         """The class of what it comes to."""
         return durability_of(self.report.knobs, self.target)
-
-
-def known_targets() -> list[ServerTraits]:
-    """One release of every series that configs can be checked and translated for."""
-    return list(RELEASES)
 
 
 def server_here(named: Path | None = None) -> ServerTraits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tuning.catalogue.knob import Durability, Kind, Knob
@@ -27,7 +27,7 @@ class Difference:
 
 
 def effective_values(
-    names: Mapping[str, str], variables: Mapping[str, str], target: ServerTraits
+    names: Iterable[str], variables: Mapping[str, str], target: ServerTraits
 ) -> dict[str, str]:
     """The values of these knobs as the server runs them, in normalised form.
 
@@ -62,9 +62,9 @@ def effective_losses(
     Also where nobody asked for it: MySQL 8.0 takes O_DIRECT_NO_FSYNC when it sizes itself to the
     host. `variables` is SHOW GLOBAL VARIABLES with lower-case names.
     """
-    names = {name: "" for name, knob in load_catalogue().knobs.items() if knob.exists_in(target)}
+    names = [name for name, knob in load_catalogue().knobs.items() if knob.exists_in(target)]
     if variables.get("log_bin", "ON") == "OFF":
-        names.pop("sync_binlog", None)  # there is nothing to lose
+        names = [name for name in names if name != "sync_binlog"]  # there is nothing to lose
     return losses(effective_values(names, variables, target))
 
 
@@ -81,7 +81,7 @@ def signature(
     one start to the next. `knobs` is what was asked for: it tells a size of the redo log that is
     asked for by its old name but is the default one.
     """
-    names = {knob.name: "" for knob in load_catalogue().tunable(target)}
+    names = [knob.name for knob in load_catalogue().tunable(target)]
     effective = effective_values(names, variables, target)
     if has_capacity(target):
         _put_redo(effective, variables, target, knobs or {})
