@@ -108,7 +108,7 @@ def test_an_option_the_server_does_not_know_is_refused_by_its_own_check(attempt:
 def test_what_only_shows_at_the_start_is_told_with_the_servers_words(
     attempt: Try, any_server: ServerBinary
 ) -> None:
-    options = {"innodb_data_file_path": "ibdata1:1M"}  # below what there is: seen by InnoDB only
+    options = {"innodb_page_size": "8192"}  # not what the files have: seen by InnoDB only
     with pytest.raises(RunFailed) as refused:
         attempt(options)
     assert refused.value.outcome is Outcome.NO_START
