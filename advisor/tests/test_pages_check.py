@@ -191,6 +191,13 @@ def test_what_is_wrong_is_said_beside_the_fields(
     assert error in text
 
 
+def test_only_lines_that_translation_saves_are_counted(admin_client: Client) -> None:
+    text = "[mysqld]\nquery_cache_size=64M\nwrong=1\ninnodb_file_format=Barracuda\n"
+    page = post(admin_client, text)[1]
+    assert "3 lines refused" in page
+    assert "2 of the refused lines could be translated" in page
+
+
 def test_of_a_file_of_60000_lines_the_page_shows_what_matters(admin_client: Client) -> None:
     text = "[mysqld]\n" + "innodb_io_capacity=2000\n" * 600 + "wrong=1\n"
     _, page = post(admin_client, text)

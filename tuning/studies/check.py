@@ -22,6 +22,7 @@ from tuning.configs.effective.host import UNKNOWN, HostFacts
 from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import render_cnf
+from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.export.safety import WARNINGS
 from tuning.studies.devices import usual_memory
 from tuning.studies.host_resources import host_facts_here
@@ -32,12 +33,14 @@ from tuning.studies.request import origin_of
 class CheckedText:
     """The report line by line, and the my.cnf it comes to; "" when something was refused.
 
-    Below D0 the file begins with what it may cost.
+    Below D0 the file begins with what it may cost. `translatable` counts the lines that are
+    refused and would not be if the file were translated from an older version.
     """
 
     report: ImportReport
     target: ServerTraits
     cnf: str
+    translatable: int
 
     @property
     def durability(self) -> Durability:
@@ -83,15 +86,18 @@ def check_text(
         host = host_facts_here(paths, connections, least)
     else:
         host = HostFacts(connections=connections) if connections else UNKNOWN
-    report = import_cnf(
-        data,
-        name,
-        target,
-        translate_from=origin,
-        durability=durability,
-        host=host,
-    )
-    return CheckedText(report, target, "" if report.problems else warned_cnf(report.knobs, target))
+
+    def report_from(origin: Origin | None) -> ImportReport:
+        return import_cnf(
+            data, name, target, translate_from=origin, durability=durability, host=host
+        )
+
+    report, translatable = report_from(origin), 0
+    if report.value_problems and origin is None:
+        refused = {problem.line for problem in report_from(ANY_VERSION).value_problems}
+        translatable = sum(problem.line not in refused for problem in report.value_problems)
+    cnf = "" if report.problems else warned_cnf(report.knobs, target)
+    return CheckedText(report, target, cnf, translatable)
 
 
 def _memory_limit(

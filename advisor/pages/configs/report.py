@@ -10,7 +10,6 @@ from tuning.configs.notes import Action, Note
 from tuning.errors import Problem
 from tuning.studies.check import CheckedText
 
-TRANSLATION_HELPS = "translation would"
 # A page of more lines helps nobody and takes seconds to lay out; the API has them all.
 MOST_LINES = 500
 
@@ -49,7 +48,7 @@ def check_view(checked: CheckedText) -> CheckView:
         lines_left=max(0, len(report.lines) - MOST_LINES),
         rule_problems=report.rule_problems,
         notes=[note for note in report.notes if (note.name, note.detail) not in told],
-        lines_helped=sum(TRANSLATION_HELPS in problem.reason for problem in report.problems),
+        lines_helped=checked.translatable,
     )
 
 
