@@ -6,6 +6,7 @@ Tests run in several processes (docs/testing.md): what takes long to make is mad
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
@@ -60,6 +61,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             name = item.name
         item.add_marker(pytest.mark.xdist_group(name))
     items.sort(key=_turn)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what stays to the end: a tenth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 def _turn(item: pytest.Item) -> int:
