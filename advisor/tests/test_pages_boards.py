@@ -20,6 +20,7 @@ from tuning.models import Study
 from tuning.results.boards import Board
 from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Metric
+from tuning.studies.progress import study_progress
 
 pytestmark = pytest.mark.django_db
 
@@ -149,14 +150,19 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quiet")
-def test_a_finished_study_is_extended_by_more_blocks(admin_client: Client) -> None:
+def test_a_finished_study_is_extended_by_more_blocks(
+    admin_client: Client, django_capture_on_commit_callbacks: Any
+) -> None:
     study = factories.raced_study()
     before = study.slots.count()
     address = reverse("study-extend", args=[study.pk])
-    answer = admin_client.post(address, {"blocks": "2"}, follow=True)
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = admin_client.post(address, {"blocks": "2"}, follow=True)
     assert "More blocks are queued" in answer.content.decode()
-    # Two have left the race: the baseline twice and the best two in each block.
-    assert study.slots.count() == before + 2 * 4
+    # Two have left the race: the baseline twice and the best two in each block, one at a time.
+    assert study.slots.count() == before + 4
+    study.refresh_from_db()
+    assert study_progress(study).runs_total == before + 2 * 4
     assert "extended 1 time" in words(answer.content.decode())
     again = admin_client.post(address, {"blocks": "2"})
     assert again.status_code == 400

@@ -136,7 +136,7 @@ class _Parser:
             if len(self._settings) > MAX_SETTINGS:
                 self._settings.pop()
                 reason = f"more than {MAX_SETTINGS} options; this is not a my.cnf"
-                self._problems.append(Problem(self._source, number, "", reason))
+                self._problems.append(Problem(self._source, None, "", reason))
                 break
         if self._more_problems:
             reason = f"{self._more_problems} more lines cannot be read"
