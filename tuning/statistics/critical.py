@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import special
 
 Floats = NDArray[np.float64]
 
@@ -116,6 +116,8 @@ def _scales(df: float) -> tuple[Floats, Floats]:
 
 def _solve(probability: Callable[[float], float], alpha: float, df: float, looks: int) -> float:
     """Where the probability is 1 - alpha: between one difference's value and Bonferroni's."""
+    from scipy import optimize  # late: a tenth of the start of every command
+
     low, high = (float(special.stdtrit(df, 1 - alpha / 2 / count)) for count in (1, looks))
     if looks == 1:
         return low
