@@ -13,8 +13,8 @@ _PREFIX = re.compile(r"^\d{4}-\d\d-\d\d[T ]+[\d:.]+\S* +\d+ +(?:\[[^\]]+\] +)*")
 _SAYS_NOTHING = re.compile(r"Aborting\s*$")
 
 CRASH = re.compile(r"got signal \d+|got exception 0x")
-# What a server says that was told to end: MySQL 8 and later (MY-013172), MariaDB and MySQL 5.7.
-SHUTDOWN = re.compile(r"Received SHUTDOWN from user|: Normal shutdown$")
+# What a server says that was told to end, by its own list of messages (errmsg.sys).
+SHUTDOWN = re.compile(r"Received SHUTDOWN from user|: Normal shutdown\.?$")
 DISK_FULL = re.compile(
     r"No space left on device|errno: ?28\b|OS errno 28\b|error(?: number)? 28\b"
     r"|[Dd]isk (?:is )?full"

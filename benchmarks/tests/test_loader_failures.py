@@ -72,15 +72,27 @@ def test_a_cancelled_load_leaves_nothing(
 
 
 @pytest.mark.server
+@pytest.mark.parametrize(
+    ("sent", "outcome", "said"),
+    [
+        (signal.SIGSEGV, Outcome.CRASHED, "ended while in use"),
+        (signal.SIGKILL, Outcome.LOST, "SIGKILL, which we did not send"),
+    ],
+)
 def test_a_server_that_dies_while_loading_is_told_apart(
-    mariadb_binary: ServerBinary, server_tmp: Path, registry: Path
+    mariadb_binary: ServerBinary,
+    server_tmp: Path,
+    registry: Path,
+    sent: signal.Signals,
+    outcome: Outcome,
+    said: str,
 ) -> None:
     def kill_the_server(now: LoadProgress) -> None:
         if now.rows > 0:
             for entry in registry.glob("*.json"):
-                os.kill(json.loads(entry.read_text())["server"]["pid"], signal.SIGKILL)
+                os.kill(json.loads(entry.read_text())["server"]["pid"], sent)
 
-    with pytest.raises(RunFailed, match=r"ended while in use") as caught:
+    with pytest.raises(RunFailed, match=said) as caught:
         ensure_dataset(
             mariadb_binary,
             device_dir=server_tmp / "device",
@@ -88,7 +100,7 @@ def test_a_server_that_dies_while_loading_is_told_apart(
             registry=registry,
             progress=kill_the_server,
         )
-    assert caught.value.outcome is Outcome.CRASHED
+    assert caught.value.outcome is outcome
     assert names(server_tmp / "device" / "datasets") == []
 
 

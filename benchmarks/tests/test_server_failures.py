@@ -35,11 +35,12 @@ DISK_FULL_LINES = [
     "2026-11-21  1:14:24 3 [ERROR] mariadbd: Disk full (/tmp/#sql-temptable-1.MAI); waiting for "
     "someone to free some space",
 ]
-# Recorded from MySQL 9.7.4 and MariaDB 10.11.19 under a SIGTERM.
+# After the lists of messages of MySQL 9.7.4, MariaDB 10.11.19 and MySQL 5.7.
 SHUTDOWN_LINES = [
     "2026-11-21T23:38:51.213400Z 0 [System] [MY-013172] [Server] Received SHUTDOWN from user <via "
     "user signal>. Shutting down mysqld (Version: 9.7.4).",
     "2026-11-21 23:38:55 0 [Note] /usr/sbin/mariadbd (initiated by: unknown): Normal shutdown",
+    "2026-11-21T23:38:58.100000Z 0 [Note] /usr/sbin/mysqld: Normal shutdown.",
 ]
 STARTED = [
     "2026-11-21T01:11:19.705138Z 0 [System] [MY-015015] [Server] MySQL Server - start.",
