@@ -24,7 +24,6 @@ from advisor.responses import download
 from tuning.catalogue.knob import Durability
 from tuning.export import ExportRequest
 from tuning.models import Recommendation
-from tuning.results.exports import export_file
 from tuning.results.study_result import StudyResult
 
 WHICH = [
@@ -137,7 +136,7 @@ def _file(
     request: Request, result: StudyResult, recommendation: Recommendation, wanted: ExportRequest
 ) -> HttpResponse:
     url = request.build_absolute_uri(reverse("study-detail", args=[result.study.pk]))
-    file = export_file(result, recommendation, wanted, study_url=url)
+    file = result.export(recommendation, wanted, study_url=url)
     return download(file.file_name, file.content_type, file.text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -10,8 +10,7 @@ import plotly.graph_objects as go
 from advisor.charts.intervals import drawn_range, percent_of, whisker
 from advisor.charts.palette import BLUE, GREEN, GREY, RED, faded
 from advisor.charts.text import wrapped
-from benchmarks.models import Device
-from tuning.comparison.devices import device_names
+from advisor.wording.words import told_names
 from tuning.results.study_result import StudyResult
 from tuning.study_templates.evaluation import FindingKind
 
@@ -43,7 +42,7 @@ def findings_series(result: StudyResult) -> list[FindingLine]:
     """Those with figures; claims are counted from 1 in their order, as on the page."""
     claims = dict.fromkeys(one.claim for one in result.findings)
     numbers = {claim: at for at, claim in enumerate(claims, 1)}
-    names = _told_names(result.devices.values())
+    names = told_names(result.devices.values())
     several = len({board.workload.connections for board in result.boards}) > 1
     lines = []
     for one in result.findings:
@@ -143,12 +142,6 @@ def _add_claimed(figure: go.Figure, row: int, line: FindingLine, low: float, hig
             figure.add_shape(
                 type="line", x0=threshold, x1=threshold, **rows, line={"color": GREEN, "width": 2}
             )
-
-
-def _told_names(devices: Collection[Device]) -> dict[int | None, str]:
-    """Short names of each of several devices, and of an emulated one always."""
-    names = device_names(devices)
-    return {one.pk: names[one.pk] for one in devices if len(devices) > 1 or one.emulation_label}
 
 
 def _row_height(lines: Sequence[FindingLine]) -> int:

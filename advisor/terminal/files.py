@@ -14,7 +14,6 @@ from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export import ExportRequest
 from tuning.models import DurabilityClass, Recommendation
-from tuning.results.exports import export_file, my_cnf_of
 from tuning.results.study_result import StudyResult
 
 
@@ -47,7 +46,8 @@ def write_files(
     suffixes = _suffixes(rows)
     for found in rows:
         try:
-            ready.append((found, my_cnf_of(result, found, acknowledged=acknowledged)))
+            my_cnf = result.export(found, ExportRequest(acknowledged=acknowledged))
+            ready.append((found, my_cnf.text))
         except TuningError as error:
             if error.code != "durability_not_acknowledged":
                 raise
@@ -68,7 +68,7 @@ def write_files(
         for found in wanted:
             path = _with(file, suffixes[found.pk])
             wanted_file = ExportRequest(name, None, acknowledged)
-            _write(path, export_file(result, found, wanted_file).text)
+            _write(path, result.export(found, wanted_file).text)
             console.print(f"Recommended, as {name}: {path}", markup=False, soft_wrap=True)
     for found, reason in withheld:
         said = f"Not written: {reason}; to have it, {_how(found)}"

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from benchmarks.models import Device
 from tuning.catalogue.target import ServerTraits
+from tuning.comparison.devices import device_names
 from tuning.configs.translation.origin import RELEASES
 from tuning.models import DurabilityClass, Recommendation
 from tuning.statistics.confirmation import ConfirmationState
@@ -62,6 +63,12 @@ def how_sure(found: Recommendation) -> str:
 def told_devices(devices: Collection[Device]) -> set[int]:
     """Those that are named beside their figures: each of several, and an emulated one always."""
     return {one.pk for one in devices if len(devices) > 1 or one.emulation_label}
+
+
+def told_names(devices: Collection[Device]) -> dict[int | None, str]:
+    """Their short names."""
+    names = device_names(devices)
+    return {pk: names[pk] for pk in told_devices(devices)}
 
 
 def target_choices() -> list[tuple[str, str]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
 from tuning.errors import UnknownTemplate
-from tuning.export import ExportFacts
+from tuning.export import Exported, ExportFacts, ExportRequest, export
 from tuning.models import Candidate, Recommendation, Slot, Study
 from tuning.results.boards import Board, boards_of
 from tuning.results.data_quality import DataQuality, data_quality
@@ -59,11 +60,7 @@ class StudyResult:
         """In their order, with their newest runs; of these without the BULKY columns."""
         found = self.study.slots.select_related("run").defer(*(f"run__{name}" for name in BULKY))
         slots = list(found)
-        for slot in slots:
-            slot.study = self.study
-            slot.candidate = self.candidates[slot.candidate_id]
-            slot.device = self.devices[slot.device_id]
-            slot.workload = self.workloads[slot.workload_id]
+        self._attach(slots)
         return slots
 
     @cached_property
@@ -111,13 +108,17 @@ class StudyResult:
     def recommendations(self) -> list[Recommendation]:
         """By device, then by number of connections, then safest first."""
         found = list(self.study.recommendations.all())
-        for one in found:
-            one.study = self.study
-            one.candidate = self.candidates[one.candidate_id]
-            one.device = self.devices[one.device_id]
-            one.workload = self.workloads[one.workload_id]
+        self._attach(found)
         found.sort(key=lambda one: (one.device_id, one.workload.connections, one.durability))
         return found
+
+    def _attach(self, rows: Iterable[Slot | Recommendation]) -> None:
+        """Let the rows point to the objects that are here already."""
+        for row in rows:
+            row.study = self.study
+            row.candidate = self.candidates[row.candidate_id]
+            row.device = self.devices[row.device_id]
+            row.workload = self.workloads[row.workload_id]
 
     def evidence(self, recommendation: Recommendation) -> ExportFacts:
         """What the files of one of the study's recommendations say of it."""
@@ -127,6 +128,15 @@ class StudyResult:
             facts = export_facts(recommendation, board, self._variables)
             self._evidence[recommendation.pk] = facts
         return self._evidence[recommendation.pk]
+
+    def export(
+        self, recommendation: Recommendation, request: ExportRequest, *, study_url: str = ""
+    ) -> Exported:
+        """One of the study's recommendations as a file; raises TuningError as `export` does.
+
+        `study_url` is the page of the study, for whoever finds the file later.
+        """
+        return export(replace(self.evidence(recommendation), study_url=study_url), request)
 
     @cached_property
     def _variables(self) -> dict[int, Mapping[str, str]]:

@@ -100,7 +100,7 @@ def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -
     several = len({one.device.pk for one in forecast.arenas}) > 1
     told = replace(
         counted,
-        candidate=current.candidate,
+        candidate=current.name,
         block=current.block,
         step=current.step,
         eta_s=max(seconds, 0.0),
@@ -111,10 +111,10 @@ def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -
         there = forecast.slots(arena)
         pairs = sorted({one.block for one in there if one.purpose == SlotPurpose.CONFIRMATION})
         pair = pairs.index(current.block) + 1
-        text = f"confirmation, pair {pair} of {len(pairs)}: {current.candidate}, {step}"
+        text = f"confirmation, pair {pair} of {len(pairs)}: {current.name}, {step}"
         return replace(told, text=text, pair=pair, pairs=len(pairs))
     again = " again" if current.twin else ""
-    text = f"block {current.block} of {counted.blocks}: {current.candidate}{again}, {step}"
+    text = f"block {current.block} of {counted.blocks}: {current.name}{again}, {step}"
     return replace(told, text=text)
 
 

@@ -12,13 +12,13 @@ from tuning.models import Study
 class SlotState(NamedTuple):
     """A slot and how its newest run stands, in plain columns: no rows, no JSON.
 
-    `candidate` is its name, `durability` its class.
+    `name` and `durability` are its candidate's.
     """
 
     order: int
     device_id: int
     workload_id: int
-    candidate: str
+    name: str
     durability: str
     block: int
     purpose: str
@@ -46,21 +46,15 @@ class SlotState(NamedTuple):
         return (self.finished_at - self.started_at).total_seconds()
 
 
+# Where the columns are that a slot does not have itself.
+_OF = {"name": "candidate", "durability": "candidate"} | dict.fromkeys(
+    ("state", "step", "started_at", "finished_at"), "run"
+)
+
+
 def slot_states(study: Study) -> list[SlotState]:
     """All of the study, in their order, in one query."""
-    columns = study.slots.order_by("order").values_list(
-        "order",
-        "device_id",
-        "workload_id",
-        "candidate__name",
-        "candidate__durability",
-        "block",
-        "purpose",
-        "twin",
-        "run_id",
-        "run__state",
-        "run__step",
-        "run__started_at",
-        "run__finished_at",
+    rows = study.slots.order_by("order").values_list(
+        *(f"{_OF[name]}__{name}" if name in _OF else name for name in SlotState._fields)
     )
-    return [SlotState(*row) for row in columns]
+    return [SlotState(*row) for row in rows]

@@ -194,7 +194,7 @@ def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:
 
     def left(state: RunState) -> float:
         slots = [slot for slot in slot_states(study) if slot.block == 1]
-        at = next(at for at, slot in enumerate(slots) if slot.candidate != "server-default")
+        at = next(at for at, slot in enumerate(slots) if slot.name != "server-default")
         slots[at] = slots[at]._replace(state=state)
         found = Forecast(study, slots).budget(arenas(study)[0])
         assert found.seconds_left is not None

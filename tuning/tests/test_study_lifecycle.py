@@ -33,8 +33,8 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
 from benchmarks.tests.fake_driver import FakeDriver
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
+from tuning.export import ExportRequest
 from tuning.models import Study, StudyState
-from tuning.results.exports import my_cnf_of
 from tuning.results.study_result import StudyResult
 from tuning.studies import lifecycle as studies
 from tuning.studies import preparation as prepare
@@ -169,7 +169,7 @@ def test_a_study_runs_block_by_block_to_its_recommendation(study: Study) -> None
     assert (rows["mine"].rank, rows["server-default"].rank) == (1, 2)
     recommendation = study.recommendations.get()
     assert recommendation.candidate.name == "mine"
-    assert "innodb_io_capacity" in my_cnf_of(StudyResult(study), recommendation)
+    assert "innodb_io_capacity" in StudyResult(study).export(recommendation, ExportRequest()).text
     assert "20.0 %" in recommendation.verdict
     assert Run.objects.filter(state=RunState.OK).first().samples.count() == 1  # type: ignore[union-attr]
 

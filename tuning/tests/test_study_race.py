@@ -15,8 +15,8 @@ from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
+from tuning.export import ExportRequest
 from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
-from tuning.results.exports import my_cnf_of
 from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.progress import study_progress
@@ -95,7 +95,7 @@ def test_who_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_pairs() -> No
     assert 1.15 < found.ratio_to_baseline < 1.25
     assert "Confirmed: fast" in found.verdict
     assert f"(in {len(pairs) // 2} fresh pairs; 95% interval" in " ".join(
-        my_cnf_of(StudyResult(study), found).replace("#", "").split()
+        StudyResult(study).export(found, ExportRequest()).text.replace("#", "").split()
     )
     blocks = study.slots.filter(purpose=SlotPurpose.BLOCK)
     assert blocks.filter(candidate__name="slow").count() == 3

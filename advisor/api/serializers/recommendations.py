@@ -14,9 +14,9 @@ from advisor.api.serializers.common import (
     computed,
 )
 from tuning.catalogue.knob import Durability
+from tuning.export import ExportRequest
 from tuning.export.safety import losing_lines
 from tuning.models import Recommendation
-from tuning.results.exports import my_cnf_of
 from tuning.results.study_result import StudyResult
 from tuning.statistics.verdict import VerdictKind
 
@@ -82,7 +82,9 @@ def recommendation_of(result: StudyResult, recommendation: Recommendation) -> di
     needed = max((line.durability for line in losses), default=Durability.D0)
     parts = {
         "recommendation": recommendation,
-        "my_cnf": my_cnf_of(result, recommendation) if needed is Durability.D0 else None,
+        "my_cnf": result.export(recommendation, ExportRequest()).text
+        if needed is Durability.D0
+        else None,
         "acknowledge": needed,
         "losses": losses,
     }

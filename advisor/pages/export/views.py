@@ -12,7 +12,6 @@ from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export import Exported, ExportRequest
 from tuning.models import Recommendation, Study
-from tuning.results.exports import export_file
 from tuning.results.study_result import StudyResult
 
 # Value of `action`: without it the file is shown.
@@ -30,7 +29,7 @@ def study_export(request: HttpRequest, pk: int, recommendation: int) -> HttpResp
     if view.form.is_valid():
         try:
             wanted = view.form.export_request()
-            exported = export_file(result, found, wanted, study_url=study_url(found, request))
+            exported = result.export(found, wanted, study_url=study_url(found, request))
         except TuningError as error:
             view.form.add_refusal(error)
     if exported is not None and request.POST.get("action") == DOWNLOAD:
@@ -46,7 +45,7 @@ def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
     acknowledged = request.GET.get("acknowledge", "")
     try:
         wanted = ExportRequest(acknowledged=Durability(acknowledged or Durability.D0))
-        exported = export_file(result, found, wanted, study_url=study_url(found, request))
+        exported = result.export(found, wanted, study_url=study_url(found, request))
     except (TuningError, ValueError):
         return _page(request, view, status=409)
     return download(exported.file_name, exported.content_type, exported.text)

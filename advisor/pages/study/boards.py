@@ -80,15 +80,6 @@ class BoardSection:
         return self.board.judgements[self.choice.metric]
 
     @property
-    def verdict(self) -> str:
-        return self.judgement.verdict.sentence
-
-    @property
-    def same_config(self) -> float | None:
-        """The second baseline's ratio to the first, by the chosen metric."""
-        return self.judgement.analysis.same
-
-    @property
     def blocks(self) -> int:
         """Blocks that have begun."""
         return len({slot.block for slot in self.board.slots if slot.run.is_finished})

@@ -24,9 +24,8 @@ from advisor.pages.study.context import (
     study_for_page,
 )
 from advisor.pages.study.extend import ExtendForm
-from advisor.wording.words import told_devices
+from advisor.wording.words import told_names
 from benchmarks.models import ACTIVE_RUN_STATES
-from tuning.comparison.devices import device_names
 from tuning.errors import TuningError
 from tuning.models import Recommendation, Study
 from tuning.results.study_result import StudyResult
@@ -58,12 +57,8 @@ def study_list(request: HttpRequest) -> HttpResponse:
 
 def _answers(study: Study) -> list[tuple[Recommendation, str]]:
     """Each recommendation with the device it is for, "" where that needs no telling."""
-    devices = study.devices.all()
-    told, names = told_devices(devices), device_names(devices)
-    return [
-        (found, names[found.device_id] if found.device_id in told else "")
-        for found in study.recommendations.all()
-    ]
+    names = told_names(study.devices.all())
+    return [(found, names.get(found.device_id, "")) for found in study.recommendations.all()]
 
 
 @require_GET
