@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 #: still as well.
 SILENT_SWEEPS = 10
 
+#: So often what was left is looked for once nothing runs: a killed process may take its time.
+CLEARINGS = 3
+
 _Heard = tuple[str, int, object]
 
 
@@ -35,7 +38,7 @@ class Sweeper:
     def __init__(self, kinds: Sequence[JobKind[Any]]) -> None:
         self._kinds = {kind.name: kind for kind in kinds}
         self._silent: dict[_Heard, int] = {}
-        self._may_be_left = True
+        self._clearings = CLEARINGS
 
     def sweep(self, host_id: int) -> None:
         """Store what waits for it, give up what died, delete what it left. Safe to repeat.
@@ -47,11 +50,12 @@ class Sweeper:
                 self._store_noted()
             lost = self._lose_abandoned(host_id)
             busy = any(kind.running_on(host_id).exists() for kind in self._kinds.values())
-            self._may_be_left |= lost or busy
-            if alone and not busy and self._may_be_left:
+            if lost or busy:
+                self._clearings = CLEARINGS
+            if alone and not busy and self._clearings:
                 for line in clear_leftovers(host_id):
                     logger.warning("left behind by a dead worker: %s", line)
-                self._may_be_left = False
+                self._clearings -= 1
 
     def request_stop(self, host_id: int) -> None:
         """The worker is shutting down: ask what runs on this host to end within seconds."""
