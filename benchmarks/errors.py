@@ -25,6 +25,9 @@ class BenchmarkError(Exception):
 
     code = "benchmark_error"
 
+    def __init_subclass__(cls, *, code: str = "") -> None:
+        cls.code = code or cls.code
+
     def __init__(self, message: str, *, log_tail: str = "", field: str = "") -> None:
         super().__init__(message)
         self.log_tail = log_tail
@@ -44,71 +47,48 @@ def about(field: str) -> Iterator[None]:
         raise
 
 
-class InvalidDataFile(BenchmarkError):
+class InvalidDataFile(BenchmarkError, code="invalid_data_file"):
     """A data file of the project (the knobs, a preset, a study template) cannot be used."""
 
-    code = "invalid_data_file"
 
-
-class NotAServer(BenchmarkError):
+class NotAServer(BenchmarkError, code="not_a_server"):
     """A path that was named as a server is not a mysqld that can be run here."""
 
-    code = "not_a_server"
 
-
-class NoServerFound(BenchmarkError):
+class NoServerFound(BenchmarkError, code="no_server_found"):
     """No server was named, none is on PATH and set-up brought none."""
 
-    code = "no_server_found"
 
-
-class NoServerUser(BenchmarkError):
+class NoServerUser(BenchmarkError, code="no_server_user"):
     """We run as root and the unprivileged user that mysqld must run as does not exist."""
 
-    code = "no_server_user"
 
-
-class NoDriver(BenchmarkError):
+class NoDriver(BenchmarkError, code="no_driver"):
     """The workload driver that was asked for is not installed."""
 
-    code = "no_driver"
 
-
-class DeviceUnusable(BenchmarkError):
+class DeviceUnusable(BenchmarkError, code="device_unusable"):
     """The data or log path does not exist, is not a directory, not writable or too full."""
 
-    code = "device_unusable"
 
-
-class EmulationUnavailable(BenchmarkError):
+class EmulationUnavailable(BenchmarkError, code="emulation_unavailable"):
     """The limits of an emulated device cannot be set here; the message says why."""
 
-    code = "emulation_unavailable"
 
-
-class NoFio(BenchmarkError):
+class NoFio(BenchmarkError, code="no_fio"):
     """fio, which probes devices, is not installed."""
 
-    code = "no_fio"
 
-
-class ProbeFailed(BenchmarkError):
+class ProbeFailed(BenchmarkError, code="probe_failed"):
     """fio ended with an error or said something that cannot be understood."""
 
-    code = "probe_failed"
 
-
-class LoadFailed(BenchmarkError):
+class LoadFailed(BenchmarkError, code="load_failed"):
     """The dataset could not be loaded or does not meet TPC-C's consistency conditions."""
-
-    code = "load_failed"
 
 
 class RunFailed(BenchmarkError):
     """A run ended without a measurement; `outcome` says in which way."""
-
-    outcome: Outcome
-    code = "run_failed"
 
     def __init__(self, outcome: Outcome, message: str, *, log_tail: str = "") -> None:
         super().__init__(message, log_tail=log_tail)

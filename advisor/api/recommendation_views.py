@@ -22,7 +22,7 @@ from advisor.api.views import UNAUTHORISED, studies
 from advisor.ids import MOST_ID
 from advisor.responses import download
 from tuning.catalogue.knob import Durability
-from tuning.export import ExportRequest
+from tuning.export.formats import ExportRequest
 from tuning.models import Recommendation
 from tuning.results.study_result import StudyResult
 

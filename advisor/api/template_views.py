@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from advisor.api.serializers.templates import TemplateSerializer
 from advisor.api.views import UNAUTHORISED
-from tuning.study_templates import load_template, template_names
+from tuning.study_templates.loader import load_template, template_names
 
 
 class TemplateListView(APIView):

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from types import TracebackType
 
 from django.conf import settings
 from django.db.models.functions import Now
@@ -57,12 +56,7 @@ class Supervisor:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._stop_all()
 
     def check(self) -> None:

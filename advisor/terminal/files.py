@@ -12,7 +12,7 @@ from rich.console import Console
 from advisor.errors import AdvisorError
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
-from tuning.export import ExportRequest
+from tuning.export.formats import ExportRequest
 from tuning.models import DurabilityClass, Recommendation
 from tuning.results.study_result import StudyResult
 

@@ -24,7 +24,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.models import Study
 from tuning.studies.devices import usual_memory
 from tuning.studies.request import BadRequest
-from tuning.study_templates import load_template
+from tuning.study_templates.loader import load_template
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from benchmarks.models import Device
 from benchmarks.storage.kinds import DeviceKind
 from tuning.results.boards import Board
 from tuning.results.study_result import StudyResult
-from tuning.study_templates import Claim
+from tuning.study_templates.claims import Claim
 from tuning.study_templates.evaluation import Finding, FindingKind
 
 TONES = {FindingKind.CONFIRMED: "ok", FindingKind.CONTRADICTED: "bad"}

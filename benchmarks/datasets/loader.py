@@ -11,11 +11,10 @@ from typing import Any
 import pymysql
 from pymysql.connections import Connection
 
-from benchmarks.datasets import rules
+from benchmarks.datasets import rules, schema
 from benchmarks.datasets.consistency import check_consistency
 from benchmarks.datasets.parallel_load import load_rows
 from benchmarks.datasets.progress import Meter, ProgressCallback, ignore, never
-from benchmarks.datasets.schema import TABLES, Table
 from benchmarks.datasets.statements import execute_each, run_all
 from benchmarks.errors import LoadFailed
 from benchmarks.servers.instance import ServerInstance
@@ -87,8 +86,8 @@ def create_tables(instance: ServerInstance) -> None:
     with contextlib.closing(instance.connect()) as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE IF NOT EXISTS {rules.DATABASE}")
         cursor.execute(f"USE {rules.DATABASE}")
-        for table in TABLES:
-            cursor.execute(table.create())
+        for statement in schema.TABLES:
+            cursor.execute(statement)
 
 
 def add_indexes(instance: ServerInstance, should_stop: Callable[[], bool]) -> None:
@@ -97,15 +96,10 @@ def add_indexes(instance: ServerInstance, should_stop: Callable[[], bool]) -> No
     With foreign_key_checks off a foreign key on indexed columns changes the dictionary only; the
     rows were made to satisfy it.
     """
-    largest = [table for table in TABLES if table.name == "order_line"]
-    others = [table for table in TABLES if table.name != "order_line"]
-
-    def indexes(tables: list[Table]) -> list[str]:
-        return [table.add_indexes() for table in tables if table.indexes]
-
-    run_all(instance, [execute_each(indexes(part)) for part in (largest, others)], should_stop)
-    foreign_keys = [table.add_foreign_keys() for table in TABLES if table.foreign_keys]
-    run_all(instance, [execute_each(foreign_keys)], should_stop)
+    largest = [one for one in schema.INDEXES if one.startswith("ALTER TABLE order_line")]
+    others = [one for one in schema.INDEXES if one not in largest]
+    run_all(instance, [execute_each(part) for part in (largest, others)], should_stop)
+    run_all(instance, [execute_each(schema.FOREIGN_KEYS)], should_stop)
 
 
 def verify(

@@ -11,7 +11,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import psutil
@@ -83,12 +82,7 @@ class Child:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.kill()
         self._selector.close()
         for stream in (self._process.stdout, self._process.stderr):

@@ -11,7 +11,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -47,12 +46,7 @@ class CommitCounter:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._stopping.set()
         self._thread.join()
 

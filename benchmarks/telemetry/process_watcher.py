@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from types import TracebackType
 from typing import Self
 
 from benchmarks.telemetry.process_usage import ProcessCounter, ProcessUsage
@@ -32,12 +31,7 @@ class ProcessWatcher:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._ended.set()
         self._begun.set()
         self._thread.join()

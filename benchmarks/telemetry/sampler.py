@@ -6,7 +6,6 @@ import math
 import os
 import threading
 import time
-from types import TracebackType
 from typing import Protocol, Self
 
 from benchmarks.storage.identity import DeviceIdentity
@@ -62,18 +61,13 @@ class Sampler:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         with self._changed:
             self._stopping = True
             self._changed.notify()
         self._thread.join()
         if self._watcher is not None:
-            self._watcher.__exit__(kind, error, trace)
+            self._watcher.__exit__(*exc)
 
     @property
     def period_s(self) -> float:

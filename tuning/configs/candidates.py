@@ -22,7 +22,7 @@ from tuning.configs.presets.variants import cannot_have, variant_preset
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.configs.translation.translate import translate_knobs
 from tuning.errors import InvalidConfig, Problem
-from tuning.study_templates import StudyTemplate, TemplateVariant
+from tuning.study_templates.loader import StudyTemplate, TemplateVariant
 
 LONGEST_NAME = 60
 

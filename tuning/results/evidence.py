@@ -12,7 +12,7 @@ from benchmarks.models import Device, Server
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits, parse_version
 from tuning.configs.notes import Action, Note
-from tuning.export import Effect, ExportFacts
+from tuning.export.facts import Effect, ExportFacts
 from tuning.models import Candidate, Recommendation, Study
 from tuning.results.boards import Board
 from tuning.statistics.confirmation import ConfirmationState

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
 from tuning.errors import UnknownTemplate
-from tuning.export import Exported, ExportFacts, ExportRequest, export
+from tuning.export.facts import ExportFacts
+from tuning.export.formats import Exported, ExportRequest, export
 from tuning.models import Candidate, Recommendation, Slot, Study
 from tuning.results.boards import Board, boards_of
 from tuning.results.data_quality import DataQuality, data_quality
@@ -16,8 +17,8 @@ from tuning.results.evidence import export_facts
 from tuning.results.findings import places_of
 from tuning.results.history import BULKY, RunLine, run_history
 from tuning.strategy.racing import conclusion_alpha
-from tuning.study_templates import StudyTemplate, load_template
 from tuning.study_templates.evaluation import Finding, evaluate_all
+from tuning.study_templates.loader import StudyTemplate, load_template
 
 
 class StudyResult:

@@ -14,7 +14,7 @@ from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from tuning.studies.request import BadRequest
-from tuning.study_templates import load_template
+from tuning.study_templates.loader import load_template
 
 MB = 1_000_000
 # Of a memory limit that may be asked for.

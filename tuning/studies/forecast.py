@@ -15,7 +15,7 @@ from tuning.models import Candidate, SlotPurpose, Study
 from tuning.statistics.confirmation import LEAST_PAIRS
 from tuning.strategy.protocol import Budget
 from tuning.studies.slot_states import SlotState
-from tuning.study_templates import StudyTemplate
+from tuning.study_templates.loader import StudyTemplate
 
 # Until a first run has shown it: what a run takes beside warm-up and measured time, in seconds.
 ASSUMED_OVERHEAD_S = 10.0

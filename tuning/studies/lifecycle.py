@@ -50,7 +50,7 @@ from tuning.studies.rows import (
     workload_row,
 )
 from tuning.studies.scheduler import advance_host
-from tuning.study_templates import StudyTemplate, load_template
+from tuning.study_templates.loader import StudyTemplate, load_template
 
 # Room for the golden copy, the clone of the run at hand, and what a run adds to it.
 COPIES_ON_DEVICE = 2.2

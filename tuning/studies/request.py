@@ -10,7 +10,7 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.errors import TuningError
-from tuning.study_templates import StudyTemplate
+from tuning.study_templates.loader import StudyTemplate
 
 LARGEST = {
     "warehouses": 10_000,

@@ -12,7 +12,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_preset
 from tuning.configs.files.cnf import parse_cnf
 from tuning.configs.gate.check import import_settings
-from tuning.export import Effect, ExportFacts
+from tuning.export.facts import Effect, ExportFacts
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 MYSQL_8 = ServerTraits(Flavour.MYSQL, (8, 0, 36))

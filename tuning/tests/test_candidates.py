@@ -17,7 +17,7 @@ from tuning.configs.candidates import (
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.knobs import config_hash
 from tuning.errors import InvalidConfig
-from tuning.study_templates import load_template
+from tuning.study_templates.loader import load_template
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
 MIB = 1024**2

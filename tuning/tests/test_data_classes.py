@@ -12,7 +12,7 @@ from benchmarks.emulation.shipped import Profiles
 from tuning.catalogue.loader import Catalogue
 from tuning.configs.presets.loader import Preset
 from tuning.published.loader import Publications
-from tuning.study_templates import StudyTemplate
+from tuning.study_templates.loader import StudyTemplate
 
 FORMS = [Catalogue, Preset, StudyTemplate, Publications, Profiles]
 NOT_READ = ("serialization", "metadata")

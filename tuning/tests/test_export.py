@@ -13,8 +13,9 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_file
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import preset_names
-from tuning.export import Effect, render_my_cnf
+from tuning.export.facts import Effect
 from tuning.export.lines import changed_names, default_of
+from tuning.export.my_cnf import render_my_cnf
 from tuning.statistics.ranking import Interval
 from tuning.tests.export_cases import (
     EFFECT,

@@ -16,14 +16,9 @@ from tuning.catalogue.knob import Durability
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import preset_names
 from tuning.errors import TuningError
-from tuning.export import (
-    FORMATS,
-    ExportRequest,
-    export,
-    export_document,
-    render_document,
-    retarget,
-)
+from tuning.export.document import export_document, render_document
+from tuning.export.formats import FORMATS, ExportRequest, export
+from tuning.export.retarget import retarget
 from tuning.statistics.ranking import Interval
 from tuning.tests.export_cases import EFFECT, FACTS, MARIADB, facts, preset_facts
 

@@ -8,8 +8,10 @@ from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Action
 from tuning.configs.presets.loader import preset_names
-from tuning.export import ExportRequest, export, render_my_cnf, retarget
+from tuning.export.formats import ExportRequest, export
 from tuning.export.lines import default_of
+from tuning.export.my_cnf import render_my_cnf
+from tuning.export.retarget import retarget
 from tuning.tests.export_cases import (
     FACTS,
     MARIADB,

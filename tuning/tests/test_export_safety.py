@@ -6,7 +6,8 @@ import pytest
 
 from tuning.catalogue.knob import Durability
 from tuning.errors import InvalidConfig, TuningError
-from tuning.export import FORMATS, ExportRequest, export, render_my_cnf
+from tuning.export.formats import FORMATS, ExportRequest, export
+from tuning.export.my_cnf import render_my_cnf
 from tuning.tests.export_cases import MARIADB, MYSQL, MYSQL_8, facts, flat, knobs_in
 
 UNSAFE = [

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.notes import Action, Note
-from tuning.export import render_rollback_cnf, render_rollback_sql, render_set_persist
 from tuning.export.assignments import literal
+from tuning.export.persist import render_set_persist
+from tuning.export.rollback import render_rollback_cnf, render_rollback_sql
 from tuning.tests.export_cases import (
     EFFECT,
     FACTS,

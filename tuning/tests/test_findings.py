@@ -23,8 +23,8 @@ from tuning.studies import lifecycle as studies
 from tuning.studies.host_resources import host_facts_here
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, StudyRequest
-from tuning.study_templates import load_template
 from tuning.study_templates.evaluation import FindingKind
+from tuning.study_templates.loader import load_template
 from tuning.tests.test_study_lifecycle import (
     BINARY,
     host_of_fakes,

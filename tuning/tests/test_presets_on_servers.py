@@ -15,7 +15,8 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_file, plan_preset
 from tuning.configs.effective.readback import differences
 from tuning.configs.presets.loader import preset_names
-from tuning.export import ExportFacts, render_my_cnf
+from tuning.export.facts import ExportFacts
+from tuning.export.my_cnf import render_my_cnf
 
 RESOURCES = HostResources(8 * 1024**3, 2, data_bytes=1000 * 1024**2)
 # Lowered by the server where it may not open enough files, as in many containers.

@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks.datafiles import read_data_file
 from benchmarks.errors import InvalidDataFile
-from tuning import published
 from tuning.published import loader
 from tuning.statistics.ratios import ladder, ratio, spread
 
@@ -26,7 +25,7 @@ PRINTED = {
 def test_the_ratios_of_table_1_follow_from_its_figures(
     connections: int, printed: list[float | None]
 ) -> None:
-    figures = published.table("throughput_by_connections").by_device("tpmP")
+    figures = loader.table("throughput_by_connections").by_device("tpmP")
     assert list(figures) == DEVICES
     for (slower, faster), expected in zip(ladder(4), printed, strict=True):
         found = ratio(
@@ -44,7 +43,7 @@ def test_what_could_not_run_has_no_figure() -> None:
         ("cpu_by_connections", "cpu_user_sys_pct"),
         ("cpu_by_connections", "cpu_iowait_pct"),
     ):
-        figures = published.table(name).by_device(figure)
+        figures = loader.table(name).by_device(figure)
         missing = [(d, c) for d, line in figures.items() for c, v in line.items() if v is None]
         assert missing == [("SAS-HDD", 200)]
 
@@ -58,7 +57,7 @@ def test_the_changes_of_the_early_figures_follow(
 ) -> None:
     rows = [
         row
-        for row in published.table("config_comparison").rows
+        for row in loader.table("config_comparison").rows
         if (row["figure"], row["connections"], row["device"]) == (figure, connections, config)
     ]
     first, second = (row["tpmP"] for row in rows)
@@ -70,7 +69,7 @@ def test_the_changes_of_the_early_figures_follow(
 
 def test_path_lengths_agree_with_what_the_paper_says_of_them() -> None:
     """NVMe's are 50 to 60 % shorter than HDD's; two digits of a percentage allow a bit more."""
-    found = published.path_lengths()
+    found = loader.path_lengths()
     assert found["SAS-HDD"][200] is None
     assert found["NVMe"][100] == pytest.approx(34.8e6, rel=0.01)
     for connections in (50, 100, 150):
@@ -82,20 +81,20 @@ def test_path_lengths_agree_with_what_the_paper_says_of_them() -> None:
 
 def test_every_table_names_its_sources_and_fits_its_columns() -> None:
     files = {path.stem for path in Path(loader.HERE).glob("*.csv")}
-    assert {table.name for table in published.tables()} == files
-    for table in published.tables():
+    assert {table.name for table in loader.tables()} == files
+    for table in loader.tables():
         assert table.rows
         assert table.sources
         for row in table.rows:
             for column in table.columns:
                 value = row[column.name]
                 assert value is None or isinstance(value, str) != column.is_number
-    figures = {one.figure for one in published.publications().statements}
+    figures = {one.figure for one in loader.publications().statements}
     assert figures == set(range(11, 20)), "Figures 11 to 19 are pictures"
 
 
 def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
-    columns = published.table("throughput_by_connections").columns
+    columns = loader.table("throughput_by_connections").columns
     broken = tmp_path / "broken.csv"
     for text in ("connections,tpmP,device\n", "connections,device,tpmP\n50,NVMe\n"):
         broken.write_text(text)

@@ -33,7 +33,7 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
 from benchmarks.tests.fake_driver import FakeDriver
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
-from tuning.export import ExportRequest
+from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies import lifecycle as studies

@@ -15,7 +15,7 @@ from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
-from tuning.export import ExportRequest
+from tuning.export.formats import ExportRequest
 from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import create_study, extend_study

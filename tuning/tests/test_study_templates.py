@@ -13,8 +13,7 @@ from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_candidates
 from tuning.errors import UnknownTemplate
-from tuning.study_templates import StudyTemplate, load_template, template_names
-from tuning.study_templates.loader import HERE
+from tuning.study_templates.loader import HERE, StudyTemplate, load_template, template_names
 
 
 def test_quick_is_what_the_docs_say() -> None:

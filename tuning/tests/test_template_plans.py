@@ -20,9 +20,8 @@ from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.errors import InvalidConfig
 from tuning.studies.forecast import template_seconds
-from tuning.study_templates import load_template, template_names
 from tuning.study_templates.amounts import read_amount
-from tuning.study_templates.loader import StudyTemplate
+from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
 MIB = 1024**2
 RESOURCES = HostResources(memory_bytes=8 << 30, logical_cpus=2, data_bytes=1000 * MIB)

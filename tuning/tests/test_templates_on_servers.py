@@ -14,7 +14,7 @@ from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_candidates
 from tuning.configs.effective.readback import differences
-from tuning.study_templates import load_template
+from tuning.study_templates.loader import load_template
 
 RESOURCES = HostResources(8 * 1024**3, 2, data_bytes=1000 * 1024**2)
 # Lowered by the server where it may not open enough files, as in many containers.

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
-from tuning.export import FORMATS
+from tuning.export.formats import FORMATS
 
 CLASSES = [one.value for one in Durability]
 FORMAT_NAMES = list(FORMATS)

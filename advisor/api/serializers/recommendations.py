@@ -14,7 +14,7 @@ from advisor.api.serializers.common import (
     computed,
 )
 from tuning.catalogue.knob import Durability
-from tuning.export import ExportRequest
+from tuning.export.formats import ExportRequest
 from tuning.export.safety import losing_lines
 from tuning.models import Recommendation
 from tuning.results.study_result import StudyResult

@@ -23,7 +23,7 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import LONGEST_NAME
 from tuning.configs.files.cnf import MOST_CONFIG_BYTES
-from tuning.export import ExportRequest
+from tuning.export.formats import ExportRequest
 from tuning.studies.pausing import MAX_PAUSE_REASON
 from tuning.studies.request import (
     LARGEST,

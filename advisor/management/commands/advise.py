@@ -29,7 +29,7 @@ from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import read_cnf
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
-from tuning.export import FORMATS
+from tuning.export.formats import FORMATS
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies.devices import MB

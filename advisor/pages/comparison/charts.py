@@ -20,9 +20,9 @@ from advisor.charts.comparison import (
     over_seconds_figure,
 )
 from benchmarks.models import Sample
-from tuning import published
 from tuning.comparison.devices import Comparison
 from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
+from tuning.published import loader as published
 
 BY_CONNECTIONS, OVER_SECONDS = "by connections", "over time"
 BY_IO_CAPACITY = "by innodb_io_capacity"

@@ -9,9 +9,9 @@ from advisor.pages.comparison.charts import CHARTS, ChartWords, connections_of
 from advisor.pages.comparison.choice import ComparisonChoice
 from advisor.wording.formatting import ABSENT, decimals
 from benchmarks.models import Device
-from tuning import published
 from tuning.comparison.comparable_runs import chosen_family, families, labels
 from tuning.comparison.devices import BEST, Cell, Comparison, compare
+from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio, ladder, ratio, spread
 
 Cells = list[tuple[published.Column, str]]

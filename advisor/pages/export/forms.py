@@ -12,8 +12,8 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.configs.files.cnf import MOST_CONFIG_BYTES
 from tuning.errors import InvalidConfig, TuningError
-from tuning.export import FORMATS, ExportRequest
 from tuning.export.current import SOURCE
+from tuning.export.formats import FORMATS, ExportRequest
 
 
 class ExportForm(forms.Form):

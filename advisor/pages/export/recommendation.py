@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from advisor.pages.export.forms import ExportForm
 from tuning.catalogue.knob import Durability
-from tuning.export import ExportRequest, export
+from tuning.export.formats import ExportRequest, export
 from tuning.export.lines import Line
 from tuning.export.safety import losing_lines
 from tuning.models import Recommendation

@@ -10,7 +10,7 @@ from advisor.pages.export.recommendation import RecommendationCard, recommendati
 from advisor.responses import download
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
-from tuning.export import Exported, ExportRequest
+from tuning.export.formats import Exported, ExportRequest
 from tuning.models import Recommendation, Study
 from tuning.results.study_result import StudyResult
 

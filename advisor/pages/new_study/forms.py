@@ -16,7 +16,7 @@ from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.studies.host_resources import logical_cpus
 from tuning.studies.request import MAX_MINUTES, MAX_WORKLOADS, StudyRequest
-from tuning.study_templates import StudyTemplate
+from tuning.study_templates.loader import StudyTemplate
 
 DEFAULT_TEMPLATE = "quick"
 SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")

@@ -8,7 +8,7 @@ from advisor.wording.formatting import rough_duration
 from tuning.catalogue.knob import Durability
 from tuning.studies.forecast import template_seconds
 from tuning.studies.host_resources import logical_cpus
-from tuning.study_templates import StudyTemplate
+from tuning.study_templates.loader import StudyTemplate
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.studies.check import check_text
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import MAX_CONFIGS, OLDER
-from tuning.study_templates import StudyTemplate, load_template, template_names
+from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
 # Values of `action`: without one the study is started.
 CHECK, CHECK_TRANSLATED = "check", "check-translated"

@@ -10,7 +10,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.loader import Preset, load_preset
 from tuning.configs.presets.scaling import Scaling, Step
-from tuning.study_templates import TemplateVariant
+from tuning.study_templates.loader import TemplateVariant
 
 
 def variant_preset(
