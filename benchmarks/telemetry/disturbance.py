@@ -122,6 +122,16 @@ def reason(disturbances: Iterable[Disturbance]) -> str:
     return "; ".join(disturbance.text for disturbance in disturbances)
 
 
+#: Why something is not watched although the host has figures for it.
+SWITCHED_OFF = "switched off"
+
+
+def switched_off(unwatched: Iterable[str]) -> list[str]:
+    """The names of those lines of `unwatched` that are so because a limit is 0."""
+    parts = (line.partition(": ") for line in unwatched)
+    return [name for name, _, why in parts if why == SWITCHED_OFF]
+
+
 def unwatched(conditions: Conditions, limits: Limits) -> list[str]:
     """What could not or should not be watched, one line each: a quiet run says what it means."""
     figures = {
@@ -136,7 +146,7 @@ def unwatched(conditions: Conditions, limits: Limits) -> list[str]:
     lines = []
     for name, (limit, value) in figures.items():
         if not limit:
-            lines.append(f"{name}: switched off")
+            lines.append(f"{name}: {SWITCHED_OFF}")
         elif value is None:
             lines.append(f"{name}: this host does not tell")
     return lines

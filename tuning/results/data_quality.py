@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.models import RunState
+from benchmarks.telemetry.disturbance import switched_off
 from tuning.results.history import RunLine
 
 NAMES = {
@@ -52,8 +53,7 @@ class DataQuality:
             said.append(f"{' and '.join(parts)}.")
         if self.still_warming:
             said.append(f"{_runs(self.still_warming)} still warming up.")
-        off = [line.partition(":")[0] for line in self.unwatched if line.endswith("switched off")]
-        if off:
+        if off := switched_off(self.unwatched):
             said.append(f"Not watched, because switched off: {', '.join(off)}.")
         return " ".join(said)
 
