@@ -13,6 +13,7 @@ from django.db import (
     Error,
     IntegrityError,
     InterfaceError,
+    InternalError,
     OperationalError,
     connection,
     transaction,
@@ -35,8 +36,9 @@ from benchmarks.outcomes import Outcome
 
 logger = logging.getLogger(__name__)
 
-#: The database is away or busy, which says nothing of what was asked of it.
-AWAY = (OperationalError, InterfaceError)
+#: The database is away, busy or takes nothing (PostgreSQL's InternalError of one that may only be
+#: read), which says nothing of what was asked of it.
+AWAY = (OperationalError, InterfaceError, InternalError)
 #: So long the process that did a job tries to store how it ended, in seconds, before it leaves
 #: the file to the sweep; waits between two tries double up to the longest.
 STORE_PATIENCE_S = 20.0
@@ -89,11 +91,12 @@ def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
     now = Now()
     values: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": now}
     try:
-        claimed = waiting.update(**values)
+        # A claim whose row could not be read would be held by a process that does nothing for it.
+        with transaction.atomic():
+            return kind.rows.get(pk=row_id) if waiting.update(**values) else None
     except IntegrityError:
         # The row of a process that died is still said to run; the sweep will see to that.
-        claimed = 0
-    return kind.rows.get(pk=row_id) if claimed else None
+        return None
 
 
 def _do(kind: JobKind[RowT], row: RowT) -> None:
@@ -183,7 +186,7 @@ def _is_written(note: Note) -> bool:
     try:
         note.write()
     except (OSError, TypeError, ValueError):
-        logger.exception("%s could not be written: it is kept in memory until stored", note.path)
+        logger.exception("%s %s is kept in memory until it is stored", note.kind, note.row_id)
         return False
     return True
 
@@ -205,10 +208,21 @@ def settle(kind: JobKind[RowT], note: Note) -> bool:
         return False
     except (Error, TypeError, ValueError) as refused:
         logger.exception("%s %s can not be stored as it is", note.kind, note.row_id)
-        failure = _bug(f"the result could not be stored: {refused}")
-        bug = replace(note, ending=kind.failed(kind.rows.get(pk=note.row_id), failure))
-        note.set_aside()
-        return settle(kind, bug)
+        return _settle_as_bug(kind, note, refused)
+    return True
+
+
+def _settle_as_bug(kind: JobKind[RowT], note: Note, refused: Exception) -> bool:
+    """Only what could be closed so is set aside: else it is the database that takes nothing."""
+    failure = _bug(f"the result could not be stored: {refused}".replace("\0", ""))
+    try:
+        row = kind.rows.get(pk=note.row_id)
+        store(kind, note.row_id, note.claim, kind.failed(row, failure))
+    except Error as error:
+        logger.warning("%s %s could not be closed: %s", note.kind, note.row_id, error)
+        connection.close()
+        return False
+    note.set_aside()
     return True
 
 

@@ -24,6 +24,7 @@ from benchmarks.jobs.kinds import Ending
 logger = logging.getLogger(__name__)
 
 _SUFFIX = ".json"
+_DRAFT = ".draft"
 # Kept for who wants to look: nothing of ours reads these again.
 _SET_ASIDE = ".set-aside"
 
@@ -43,13 +44,17 @@ class Note:
 
     def write(self) -> None:
         """Bring it to the disk. Raises OSError."""
-        draft = self.path.with_suffix(".draft")
+        folder().mkdir(mode=0o700, exist_ok=True)
+        draft = self.path.with_suffix(_DRAFT)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w") as file:
-            json.dump(asdict(self), file, cls=_Encoder)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(self.path)
+        try:
+            with open(descriptor, "w") as file:
+                json.dump(asdict(self), file, cls=_Encoder)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.rename(self.path)
+        finally:
+            draft.unlink(missing_ok=True)
         sync_directory(self.path.parent)
 
     def remove(self) -> None:
@@ -62,10 +67,15 @@ class Note:
 
 
 def folder() -> Path:
-    """Where they are; closed to everyone but this user."""
+    """Where they are, once there was one; closed to everyone but this user."""
     path: Path = settings.RUN_DIR / "unstored"
-    path.mkdir(mode=0o700, exist_ok=True)
     return path
+
+
+def clear_drafts() -> None:
+    """Delete what a killed process had only begun to write; nobody may be writing meanwhile."""
+    for path in folder().glob(f"*{_DRAFT}"):
+        path.unlink(missing_ok=True)
 
 
 def notes() -> list[Note]:

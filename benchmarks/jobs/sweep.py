@@ -16,7 +16,7 @@ from benchmarks.jobs.engine import settle, store
 from benchmarks.jobs.heartbeat import WORKER_STOPPING
 from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.leftovers import clear_leftovers
-from benchmarks.jobs.spool import is_spooled, notes
+from benchmarks.jobs.spool import clear_drafts, is_spooled, notes
 from benchmarks.models import JobRow
 
 logger = logging.getLogger(__name__)
@@ -63,6 +63,7 @@ class Sweeper:
             kind.running_on(host_id).filter(stop_request="").update(stop_request=WORKER_STOPPING)
 
     def _store_noted(self) -> None:
+        clear_drafts()
         for note in notes():
             kind = self._kinds.get(note.kind)
             if kind is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import stat
 import time
 from collections.abc import Callable
@@ -11,7 +13,8 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import DataError, OperationalError
+from django.db import DataError, InternalError, OperationalError
+from django.db.models import QuerySet
 
 import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.errors import RunFailed
@@ -169,6 +172,75 @@ def test_a_full_disk_keeps_the_result_in_memory_until_it_is_stored(
     run = first_run(study)
     database.is_away(times=4)
     execute_run(run.pk, measure=measured)
+    assert is_stored(run)
+
+
+def test_a_disk_that_was_full_from_the_first_result_on_loses_none(
+    study: Study, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even the folder could be made."""
+    real = Path.mkdir
+
+    def mkdir(path: Path, *arguments: Any, **values: Any) -> None:
+        if path == folder():
+            raise OSError(28, "No space left on device")
+        real(path, *arguments, **values)
+
+    if folder().exists():
+        shutil.rmtree(folder())
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    run = first_run(study)
+    database.is_away(times=1)
+    execute_run(run.pk, measure=measured)
+    assert is_stored(run)
+    sweep_host(study.host_id)
+
+
+def test_a_note_that_was_half_written_is_not_left_behind(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    run = first_run(study)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        execute_run(run.pk, measure=measured)
+    assert is_stored(run)
+    assert list(folder().iterdir()) == []
+    (folder() / "run-7.draft").write_text('{"kind": "r')  # by a process that was killed
+    sweep_host(study.host_id)
+    assert list(folder().iterdir()) == []
+
+
+@pytest.mark.parametrize("refusal", [InternalError, DataError])
+def test_a_database_that_takes_nothing_for_a_while_costs_no_result(
+    study: Study, database: Database, refusal: type[Exception]
+) -> None:
+    """PostgreSQL says so of one that may only be read, as after a failover."""
+    run = first_run(study)
+    database.refusals += [refusal("cannot execute UPDATE in a read-only transaction")] * 4
+    execute_run(run.pk, measure=measured)
+    assert is_stored(run)
+    assert notes() == []
+
+
+def test_a_claim_is_not_kept_when_its_row_cannot_be_read(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = first_run(study)
+    real = QuerySet.get
+
+    def get(rows: Any, *arguments: Any, **values: Any) -> Any:
+        if rows.model is Run:
+            raise OperationalError("server closed the connection unexpectedly")
+        return real(rows, *arguments, **values)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(QuerySet, "get", get)
+        with pytest.raises(OperationalError):
+            execute_run(run.pk, measure=measured)
+    assert execute_run(run.pk, measure=measured)
     assert is_stored(run)
 
 
