@@ -170,7 +170,7 @@ def _told(operation: str, summary: str, codes: str, body: Any = None) -> Any:
 @_told(
     "extend_study",
     "Measure more blocks of a finished study and conclude it again",
-    "`invalid_request`, `not_finished`, `nothing_left`.",
+    "`invalid_request`, `not_finished`, `nothing_left`, `device_retired`.",
     ExtendRequestSerializer,
 )
 class ExtendView(_LifeCycleView):
@@ -195,7 +195,7 @@ class PauseView(_LifeCycleView):
 @_told(
     "resume_study",
     "Let a paused study go on, behind the one that is under way",
-    "`not_paused`, `already_ended`.",
+    "`not_paused`, `already_ended`, `device_retired`.",
 )
 class ResumeView(_LifeCycleView):
     def tell(self, study: Study, request: Request) -> None:

@@ -13,6 +13,8 @@ from benchmarks.inventory.devices import DeviceRequest, FoundDevice, device_row,
 from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
+from tuning.errors import TuningError
+from tuning.models import Study
 from tuning.studies.request import BadRequest
 from tuning.study_templates.loader import load_template
 
@@ -55,6 +57,12 @@ def register_device(request: DeviceRequest) -> Device:
     found = find_device(request, default=settings.DEFAULT_DEVICE, memory_bytes=limit)
     host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
     return device_row(host, found)
+
+
+def check_none_retired(study: Study) -> None:
+    """Raises TuningError, device_retired: then every further run of the study would fail."""
+    if gone := study.devices.exclude(retired_at=None).first():
+        raise TuningError("device_retired", f"{gone}: there is another device in its place now")
 
 
 def usual_memory(warehouses: int, flavour: Flavour) -> int:

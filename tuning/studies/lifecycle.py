@@ -33,7 +33,7 @@ from tuning.configs.effective.variables import REDO
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.strategy.budget import plan
-from tuning.studies.devices import find_devices, least_memory, room_for_pool
+from tuning.studies.devices import check_none_retired, find_devices, least_memory, room_for_pool
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
 from tuning.studies.request import (
@@ -127,8 +127,7 @@ def extend_study(study: Study, blocks: int) -> None:
     """
     if not 1 <= blocks <= LARGEST["blocks"]:
         raise BadRequest(f"blocks must be between 1 and {LARGEST['blocks']}", field="blocks")
-    if gone := study.devices.exclude(retired_at=None).first():
-        raise TuningError("device_retired", f"{gone}: there is another device in its place now")
+    check_none_retired(study)
     with transaction.atomic():
         again = Study.objects.filter(pk=study.pk, state=StudyState.FINISHED).update(
             state=StudyState.RUNNING,

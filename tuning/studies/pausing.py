@@ -13,6 +13,7 @@ from benchmarks.jobs import heartbeat
 from benchmarks.models import Run, RunState
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.studies.devices import check_none_retired
 from tuning.studies.scheduler import advance_host
 
 # As the columns hold.
@@ -42,8 +43,10 @@ def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
 def resume_study(study: Study) -> None:
     """Let a paused study go on: at once, or when the study that is under way has ended.
 
-    Raises TuningError: not_paused, already_ended.
+    Raises TuningError: not_paused, already_ended, device_retired.
     """
+    if study.is_paused:
+        check_none_retired(study)
     there = Study.objects.filter(
         pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at__isnull=False
     )

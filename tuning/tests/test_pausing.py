@@ -238,6 +238,16 @@ def test_what_cannot_be_done_says_why(study: Study) -> None:
     assert study.state == StudyState.FINISHED
 
 
+def test_a_study_whose_device_is_gone_is_not_resumed_only_cancelled(study: Study) -> None:
+    """Every run that is left would fail at once."""
+    pause_study(study)
+    study.devices.update(retired_at=timezone.now())
+    assert refused(resume_study, study) == "device_retired"
+    study.refresh_from_db()
+    assert study.is_paused
+    cancel_study(study)
+
+
 def test_a_study_that_is_being_cancelled_is_not_paused(study: Study) -> None:
     prepare_study(study.pk)
     advance_host(study.host_id)
