@@ -187,25 +187,14 @@ def _choose(
     devices = {row.device_id: str(row.device) for row in rows}
     if len(devices) > 1:
         names = "; ".join(f"{pk}: {name}" for pk, name in devices.items())
-        raise ApiError(
-            400,
-            "device_required",
-            f"The study has several devices, name one with device=ID. {names}.",
-            {"devices": list(devices)},
-        )
+        said = f"The study has several devices, name one with device=ID. {names}."
+        raise ApiError(400, "device_required", said, {"devices": list(devices)})
     numbers = sorted({row.workload.connections for row in rows})
     if len(numbers) > 1:
-        raise ApiError(
-            400,
-            "connections_required",
-            "There are several numbers of connections: name one with connections=N.",
-            {"connections": numbers},
-        )
+        said = "There are several numbers of connections: name one with connections=N."
+        raise ApiError(400, "connections_required", said, {"connections": numbers})
     if len(rows) > 1:
-        raise ApiError(
-            400,
-            "durability_required",
-            "The study has recommendations of several classes: name one with durability=D0.",
-            {"classes": [row.durability for row in rows]},
-        )
+        said = "The study has recommendations of several classes: name one with durability=D0."
+        classes = [row.durability for row in rows]
+        raise ApiError(400, "durability_required", said, {"classes": classes})
     return result, rows[0]

@@ -40,6 +40,16 @@ class TelemetrySeries:
 # Fields that are stored in another unit than they are drawn in.
 SCALES = {"server_rss_bytes": 1e-6}
 
+
+def _of_disks(unit: str) -> tuple[tuple[str, str, str], ...]:
+    """Lines for data and log device; `unit` ends the names of their fields."""
+    names = ("data read", "data write", "log read", "log write")
+    return tuple(
+        (name, colour, f"{name.replace(' ', '_')}_{unit}")
+        for name, colour in zip(names, (BLUE, ORANGE, GREEN, PURPLE), strict=True)
+    )
+
+
 # Key, title, unit, whether lines are stacked, and per line: label, colour, field of Sample.
 CHARTS: tuple[tuple[str, str, str, bool, tuple[tuple[str, str, str], ...]], ...] = (
     ("new_orders", "New-Orders", "per second", False, (("New-Orders", BLUE, "new_orders"),)),
@@ -64,30 +74,8 @@ CHARTS: tuple[tuple[str, str, str, bool, tuple[tuple[str, str, str], ...]], ...]
         False,
         (("resident", GREEN, "server_rss_bytes"),),
     ),
-    (
-        "iops",
-        "I/O operations",
-        "per second",
-        False,
-        (
-            ("data read", BLUE, "data_read_iops"),
-            ("data write", ORANGE, "data_write_iops"),
-            ("log read", GREEN, "log_read_iops"),
-            ("log write", PURPLE, "log_write_iops"),
-        ),
-    ),
-    (
-        "throughput",
-        "I/O throughput",
-        "MB/s",
-        False,
-        (
-            ("data read", BLUE, "data_read_mb_s"),
-            ("data write", ORANGE, "data_write_mb_s"),
-            ("log read", GREEN, "log_read_mb_s"),
-            ("log write", PURPLE, "log_write_mb_s"),
-        ),
-    ),
+    ("iops", "I/O operations", "per second", False, _of_disks("iops")),
+    ("throughput", "I/O throughput", "MB/s", False, _of_disks("mb_s")),
 )
 
 

@@ -15,6 +15,7 @@ from benchmarks.emulation.hierarchies import IO, MEMORY
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.targets import Disk
 from benchmarks.errors import EmulationUnavailable
+from benchmarks.storage.host import read_text
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ class Group:
 
     def pids(self) -> set[int]:
         """The processes inside, as our pid namespace numbers them."""
-        return {int(word) for word in _text(self.procs).split()} - {0}
+        return {int(word) for word in read_text(self.procs).split()} - {0}
 
     def limit(self, profile: EmulationProfile, disks: tuple[Disk, ...]) -> None:
         """Set the profile's limits, as far as they are of our controllers, and read them back.
@@ -62,7 +63,7 @@ class Group:
         """Take all I/O limits away; requests that wait go on at once. Never raises."""
         files = {_V2_IO: _V2_UNLIMITED} if self.version == 2 else dict.fromkeys(_V1_IO, "0")
         for name, unlimited in files.items():
-            for line in _text(self.directory / name).splitlines():
+            for line in read_text(self.directory / name).splitlines():
                 with contextlib.suppress(OSError):
                     (self.directory / name).write_text(f"{line.split()[0]} {unlimited}")
 
@@ -71,7 +72,7 @@ class Group:
         if MEMORY not in self.controllers:
             return None
         name = "memory.events" if self.version == 2 else "memory.oom_control"
-        for line in _text(self.directory / name).splitlines():
+        for line in read_text(self.directory / name).splitlines():
             key, _, value = line.partition(" ")
             if key == "oom_kill":
                 return int(value)
@@ -149,11 +150,4 @@ class Group:
 
 
 def _lines(path: Path) -> list[str]:
-    return _text(path).splitlines()
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
+    return read_text(path).splitlines()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.errors import EmulationUnavailable
+from benchmarks.storage.host import read_text
 
 PROC = Path("/proc")
 CGROUP_VARIABLE = "ADVISOR_CGROUP"
@@ -32,7 +33,7 @@ def find_hierarchy(controller: str) -> Hierarchy:
     kernel or container shows it in none.
     """
     v1_name = _V1_NAMES[controller]
-    for line in _text(PROC / "self/mountinfo").splitlines():
+    for line in read_text(PROC / "self/mountinfo").splitlines():
         fields = line.split(" ")
         root, mount = fields[3], Path(fields[4])
         file_system, _, options = fields[fields.index("-", 6) + 1 :][:3]
@@ -91,7 +92,7 @@ def _own(mount_point: Path, root: str, v1_name: str) -> Path:
 
     `root` is the cgroup that is mounted: in a container perhaps its own, not the host's top.
     """
-    for line in _text(PROC / "self/cgroup").splitlines():
+    for line in read_text(PROC / "self/cgroup").splitlines():
         _, names, path = line.split(":", 2)
         if v1_name in names.split(","):
             own = mount_point / path.removeprefix(root).strip("/")
@@ -144,14 +145,7 @@ def _handed_on(parent: Path) -> set[str]:
 
 
 def _words(path: Path) -> set[str]:
-    return set(_text(path).split())
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
+    return set(read_text(path).split())
 
 
 _WHAT = {IO: "I/O", MEMORY: "memory"}

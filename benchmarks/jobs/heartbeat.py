@@ -6,7 +6,6 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from types import TracebackType
 
 from django.conf import settings
 from django.db import Error, connections
@@ -44,12 +43,7 @@ class Heartbeat:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._ended.set()
         self._thread.join()
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchmarks.storage.host import read_text
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.tunables import host_tunables
@@ -37,12 +38,12 @@ def host_fingerprint(
     "unknown". `log` is None where the logs live with the data; then there are no log_ keys. Free
     space, load and the current clock rate are left out on purpose.
     """
-    cpuinfo = _text(proc_root / "cpuinfo")
+    cpuinfo = read_text(proc_root / "cpuinfo")
     facts = {
         "cpu_model": _cpu_model(cpuinfo),
         "logical_cpus": str(logical_cpus()),
-        "memory_bytes": _memory_bytes(_text(proc_root / "meminfo")),
-        "kernel": _text(proc_root / "sys/kernel/osrelease") or UNKNOWN,
+        "memory_bytes": _memory_bytes(read_text(proc_root / "meminfo")),
+        "kernel": read_text(proc_root / "sys/kernel/osrelease") or UNKNOWN,
         "machine": platform.machine(),
         "virtualisation": _virtualisation(cpuinfo, sys_root),
         **host_tunables(proc_root, sys_root),
@@ -124,14 +125,9 @@ def _memory_bytes(meminfo: str) -> str:
 def _virtualisation(cpuinfo: str, sys_root: Path) -> str:
     """The product name of a virtual machine or "hypervisor", "none" where the CPU shows none."""
     if not re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE):
-        return _text(sys_root / "hypervisor/type") or ("none" if "flags" in cpuinfo else UNKNOWN)
-    maker = _text(sys_root / "class/dmi/id/sys_vendor")
-    product = _text(sys_root / "class/dmi/id/product_name")
+        return read_text(sys_root / "hypervisor/type") or (
+            "none" if "flags" in cpuinfo else UNKNOWN
+        )
+    maker = read_text(sys_root / "class/dmi/id/sys_vendor")
+    product = read_text(sys_root / "class/dmi/id/product_name")
     return f"{maker} {product}".strip() or "hypervisor"
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

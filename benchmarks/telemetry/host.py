@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.storage.host import read_text
+
 PROC = Path("/proc")
 SYS = Path("/sys")
 
@@ -38,7 +40,7 @@ class HostCounters:
 def read_host(proc_root: Path = PROC, sys_root: Path = SYS) -> HostCounters:
     """All counters now. Source: /proc/vmstat, /proc/pressure, thermal_throttle in /sys."""
     return HostCounters(
-        swap_bytes=_swap_bytes(_text(proc_root / "vmstat")),
+        swap_bytes=_swap_bytes(read_text(proc_root / "vmstat")),
         cpu_wait_s=_pressure(proc_root, "cpu", "some"),
         io_wait_s=_pressure(proc_root, "io", "full"),
         memory_wait_s=_pressure(proc_root, "memory", "full"),
@@ -67,7 +69,7 @@ def _swap_bytes(vmstat: str) -> int | None:
 
 def _pressure(proc_root: Path, what: str, share: str) -> float | None:
     """Seconds; the kernel counts microseconds."""
-    text = _text(proc_root / "pressure" / what)
+    text = read_text(proc_root / "pressure" / what)
     total = re.search(rf"^{share} .*\btotal=(\d+)", text, re.MULTILINE)
     return int(total[1]) / 1e6 if total else None
 
@@ -75,7 +77,7 @@ def _pressure(proc_root: Path, what: str, share: str) -> float | None:
 def _throttled_s(sys_root: Path) -> float | None:
     cpus = (sys_root / "devices/system/cpu").glob("cpu[0-9]*/thermal_throttle")
     return _largest(
-        _text(directory / name)
+        read_text(directory / name)
         for directory in cpus
         for name in ("core_throttle_total_time_ms", "package_throttle_total_time_ms")
     )
@@ -84,10 +86,3 @@ def _throttled_s(sys_root: Path) -> float | None:
 def _largest(milliseconds: Iterable[str]) -> float | None:
     known = [int(text) / 1000 for text in milliseconds if text.isdigit()]
     return max(known) if known else None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""  # an older kernel, a container, or pressure stall information is switched off

@@ -36,7 +36,7 @@ class Snapshot:
     second); guests' time is in user already. `cpu_irq_s` is the part of sys that is interrupts.
     `own_cpu_s` is what this process used, all its threads. `server_*` belong to mysqld and are
     None once it is gone; `server_write_bytes` is what it caused to be sent to storage (nothing on
-    tmpfs), `server_read_bytes` what it fetched from there. `log` is None unless the logs have a
+    tmpfs). `log` is None unless the logs have a
     block device of their own; `device_write_bytes` sums the distinct block devices of data and
     logs, None unless each is known. `cpu_hz` and `host` are read at marks only, for that is
     costly on many CPUs.
@@ -57,7 +57,6 @@ class Snapshot:
     cpu_hz: float | None = None
     cpu_irq_s: float = 0.0
     own_cpu_s: float = 0.0
-    server_read_bytes: int | None = None
     host: HostCounters | None = None
 
 
@@ -71,12 +70,11 @@ class _ServerCounters:
     """What mysqld used since it started, None each once it is gone."""
 
     cpu_s: float | None
-    read_bytes: int | None
     write_bytes: int | None
     rss_bytes: int | None
 
 
-_GONE = _ServerCounters(None, None, None, None)
+_GONE = _ServerCounters(None, None, None)
 
 
 class SnapshotReader:
@@ -133,7 +131,6 @@ class SnapshotReader:
             cpu_irq_s=cpu.irq + cpu.softirq,
             own_cpu_s=time.process_time(),
             server_cpu_s=server.cpu_s,
-            server_read_bytes=server.read_bytes,
             server_write_bytes=server.write_bytes,
             server_rss_bytes=server.rss_bytes,
             data=data,
@@ -154,19 +151,18 @@ class SnapshotReader:
                     raise psutil.ZombieProcess(self._server.pid)
                 times = self._server.cpu_times()
                 rss_bytes = self._server.memory_info().rss
-                read_bytes, write_bytes = self._read_server_io(self._server)
+                write_bytes = self._bytes_written(self._server)
         except psutil.NoSuchProcess:  # ZombieProcess is one
             self._server = None
             return _GONE
-        return _ServerCounters(times.user + times.system, read_bytes, write_bytes, rss_bytes)
+        return _ServerCounters(times.user + times.system, write_bytes, rss_bytes)
 
     @staticmethod
-    def _read_server_io(server: psutil.Process) -> tuple[int | None, int | None]:
+    def _bytes_written(server: psutil.Process) -> int | None:
         try:
-            counters = server.io_counters()
+            return int(server.io_counters().write_bytes)
         except psutil.AccessDenied:
-            return None, None  # another user's process: its I/O is not ours to see
-        return counters.read_bytes, counters.write_bytes
+            return None  # another user's process: its I/O is not ours to see
 
     def _read_disks(self) -> tuple[DiskCounters | None, DiskCounters | None]:
         """The counters of the data and of the log device."""

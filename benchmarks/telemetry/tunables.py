@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.storage.host import read_text
+
 UNKNOWN = "unknown"
 NO_LIMIT = "none"
 
@@ -26,12 +28,12 @@ def host_tunables(proc_root: Path, sys_root: Path) -> dict[str, str]:
     return {
         "cpu_governor": _governors(cpu),
         "cpu_boost": _boost(cpu),
-        "smt": _text(cpu / "smt/control") or UNKNOWN,
-        "clock_source": _text(sys_root / _CLOCK_SOURCE) or UNKNOWN,
+        "smt": read_text(cpu / "smt/control") or UNKNOWN,
+        "clock_source": read_text(sys_root / _CLOCK_SOURCE) or UNKNOWN,
         "transparent_hugepage": _chosen(
-            _text(sys_root / "kernel/mm/transparent_hugepage/enabled")
+            read_text(sys_root / "kernel/mm/transparent_hugepage/enabled")
         ),
-        "swappiness": _text(proc_root / "sys/vm/swappiness") or UNKNOWN,
+        "swappiness": read_text(proc_root / "sys/vm/swappiness") or UNKNOWN,
         "usable_cpus": str(len(os.sched_getaffinity(0))),
         "memory_limit": _memory_limit(proc_root),
         "cpu_limit": _cpu_limit(proc_root),
@@ -43,13 +45,13 @@ _CLOCK_SOURCE = "devices/system/clocksource/clocksource0/current_clocksource"
 
 def _governors(cpu: Path) -> str:
     files = cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")
-    return ",".join(sorted({_text(file) for file in files} - {""})) or UNKNOWN
+    return ",".join(sorted({read_text(file) for file in files} - {""})) or UNKNOWN
 
 
 def _boost(cpu: Path) -> str:
     """Whether CPUs may run faster than their nominal rate: "on" or "off"."""
-    off = _text(cpu / "intel_pstate/no_turbo")
-    on = _text(cpu / "cpufreq/boost")
+    off = read_text(cpu / "intel_pstate/no_turbo")
+    on = read_text(cpu / "cpufreq/boost")
     if off in ("0", "1"):
         return "off" if off == "1" else "on"
     return {"0": "off", "1": "on"}.get(on, UNKNOWN)
@@ -64,7 +66,7 @@ def _chosen(text: str) -> str:
 def _memory_limit(proc_root: Path) -> str:
     found = []
     for group in _groups("memory", proc_root):
-        text = _text(group / "memory.max") or _text(group / "memory.limit_in_bytes")
+        text = read_text(group / "memory.max") or read_text(group / "memory.limit_in_bytes")
         if text.isdigit() and int(text) < _UNLIMITED_BYTES:
             found.append(int(text))
     return str(min(found)) if found else NO_LIMIT
@@ -73,8 +75,8 @@ def _memory_limit(proc_root: Path) -> str:
 def _cpu_limit(proc_root: Path) -> str:
     found = []
     for group in _groups("cpu", proc_root):
-        text = _text(group / "cpu.max") or (
-            f"{_text(group / 'cpu.cfs_quota_us')} {_text(group / 'cpu.cfs_period_us')}"
+        text = read_text(group / "cpu.max") or (
+            f"{read_text(group / 'cpu.cfs_quota_us')} {read_text(group / 'cpu.cfs_period_us')}"
         )
         quota, _, period = text.partition(" ")
         if quota.isdigit() and period.isdigit() and int(period):
@@ -84,8 +86,8 @@ def _cpu_limit(proc_root: Path) -> str:
 
 def _groups(controller: str, proc_root: Path) -> Iterator[Path]:
     """Our control group's directory in each tree that may limit this, and all above it."""
-    own = _own_groups(_text(proc_root / "self/cgroup"))
-    for line in _text(proc_root / "self/mounts").splitlines():
+    own = _own_groups(read_text(proc_root / "self/cgroup"))
+    for line in read_text(proc_root / "self/mounts").splitlines():
         words = line.split(" ")
         if len(words) < 4:
             continue
@@ -110,10 +112,3 @@ def _own_groups(cgroup: str) -> dict[str, str]:
         controllers, _, path = rest.partition(":")
         found.update(dict.fromkeys(controllers.split(","), path))
     return found
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

@@ -14,7 +14,7 @@ from tuning.statistics.data import Metric, Observation
 from tuning.statistics.drift import Drift, find_drift
 from tuning.statistics.verdict import Verdict, conclude
 
-__all__ = ["Interval", "Judgement", "Metric", "Observation", "Ranked", "judge", "rank"]
+__all__ = ["Interval", "Judgement", "Metric", "Observation", "Ranked", "judge"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,12 @@ def judge(
     metric: Metric = Metric.TPMP,
     alpha: float = ALPHA,
 ) -> Judgement:
-    """Rank the candidates and conclude; see `rank`. `alpha`: `racing.conclusion_alpha`."""
+    """Rank the candidates, best first, then those without a ratio, then those that failed.
+
+    `candidates` names every candidate in the order that breaks ties (default: the order in which
+    they were observed). Runs that failed enter no figure; `failures` counts them. `alpha`:
+    `racing.conclusion_alpha`.
+    """
     seen = list(observations)
     analysis = analyse(seen, baseline, candidates or (), metric, alpha)
     names = list(dict.fromkeys([*(candidates or ()), *(run.candidate for run in seen)]))
@@ -80,20 +85,6 @@ def judge(
     ranked += [_line(s, seen, standings) for s in without]
     drift = find_drift(seen, baseline)
     return Judgement(ranked, analysis, conclude(analysis, drift), drift)
-
-
-def rank(
-    observations: Iterable[Observation],
-    baseline: str,
-    candidates: Sequence[str] | None = None,
-    metric: Metric = Metric.TPMP,
-) -> list[Ranked]:
-    """Rank the candidates, best first, then those without a ratio, then those that failed.
-
-    `candidates` names every candidate in the order that breaks ties (default: the order in which
-    they were observed). Runs that failed enter no figure; `failures` counts them.
-    """
-    return judge(observations, baseline, candidates, metric).ranked
 
 
 def most_tpmP_within(lines: Iterable[Ranked], p95_ms: float) -> list[Ranked]:

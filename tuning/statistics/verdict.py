@@ -29,10 +29,6 @@ class Verdict:
     candidate: str
     sentence: str
 
-    @property
-    def recommends_change(self) -> bool:
-        return self.kind in (VerdictKind.WINNER, VerdictKind.TIE)
-
 
 def conclude(analysis: Analysis, drift: Drift | None = None) -> Verdict:
     """The verdict of a ranking; a drifting host is named in its sentence."""

@@ -115,24 +115,15 @@ def evaluate(claim: Claim, places: Sequence[Place]) -> list[Finding]:
         devices: dict[tuple[int, str], list[Place]] = {}
         for place in having:
             devices.setdefault((place.device_id, place.device), []).append(place)
-        return [
-            replace(
-                _knee(claim, statement, there),
-                device=there[0].device,
-                device_kind=there[0].kind,
-                device_id=there[0].device_id,
-            )
-            for there in devices.values()
+        found = [(there[0], _knee(claim, statement, there)) for there in devices.values()]
+    else:
+        found = [
+            (place, replace(_of_place(claim, place), connections=place.connections))
+            for place in having
         ]
     return [
-        replace(
-            _of_place(claim, place),
-            device=place.device,
-            device_kind=place.kind,
-            connections=place.connections,
-            device_id=place.device_id,
-        )
-        for place in having
+        replace(finding, device=place.device, device_kind=place.kind, device_id=place.device_id)
+        for place, finding in found
     ]
 
 

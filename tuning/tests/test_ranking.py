@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.outcomes import Outcome
-from tuning.statistics.ranking import Metric, Observation, Ranked, judge, most_tpmP_within, rank
+from tuning.statistics.ranking import Metric, Observation, Ranked, judge, most_tpmP_within
+
+
+def rank(
+    runs: list[Observation],
+    baseline: str,
+    candidates: list[str] | None = None,
+    metric: Metric = Metric.TPMP,
+) -> list[Ranked]:
+    return judge(runs, baseline, candidates, metric).ranked
 
 
 def ok(candidate: str, block: int, tpmP: float, **figures: Any) -> Observation:

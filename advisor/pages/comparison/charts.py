@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
 from django.db.models import F
 from django.db.models.functions import Coalesce
+from pydantic.dataclasses import dataclass
 
 from advisor.charts.comparison import (
     BySetting,
@@ -19,6 +20,7 @@ from advisor.charts.comparison import (
     device_colour,
     over_seconds_figure,
 )
+from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.models import Sample
 from tuning.comparison.devices import Comparison
 from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
@@ -28,7 +30,7 @@ BY_CONNECTIONS, OVER_SECONDS = "by connections", "over time"
 BY_IO_CAPACITY = "by innodb_io_capacity"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class ChartWords:
     """A chart: `field` is one of `Cell`, or of Sample for those over time; `axis` has the unit."""
 
@@ -49,98 +51,7 @@ class ChartWords:
         return f"Figure{'s' if len(self.figures) > 1 else ''} {numbers}"
 
 
-CHARTS = (
-    ChartWords(
-        "throughput",
-        "Throughput",
-        (10,),
-        BY_CONNECTIONS,
-        "tpmP",
-        "tpmP, New-Orders per minute",
-        "tpmP",
-        "More is better. Where a line turns flat, more connections stop paying.",
-    ),
-    ChartWords(
-        "io-capacity",
-        "Throughput",
-        (11,),
-        BY_IO_CAPACITY,
-        "tpmP",
-        "tpmP, New-Orders per minute",
-        "tpmP",
-        "Configs that differ in nothing but innodb_io_capacity and its maximum.",
-    ),
-    ChartWords(
-        "new-orders",
-        "New-Orders over time",
-        (12,),
-        OVER_SECONDS,
-        "new_orders",
-        "New-Orders per second",
-        "New-Orders/s",
-    ),
-    ChartWords(
-        "p95",
-        "95th-percentile response time of New-Order",
-        (13,),
-        BY_CONNECTIONS,
-        "p95_ms",
-        "p95 response time, ms",
-        "ms",
-        "Less is better.",
-    ),
-    ChartWords(
-        "max",
-        "Slowest New-Order",
-        (14,),
-        BY_CONNECTIONS,
-        "max_ms",
-        "maximum response time, ms",
-        "ms",
-        "Less is better. One transaction decides it: expect it to vary.",
-    ),
-    ChartWords(
-        "p95-over-time",
-        "95th percentile of each second",
-        (15,),
-        OVER_SECONDS,
-        "p95_ms",
-        "p95 of the second, ms",
-        "ms",
-        "Less is better. Runs made before this figure was kept have none.",
-    ),
-    ChartWords(
-        "path-length",
-        "CPU path length of the server",
-        (16, 17),
-        BY_CONNECTIONS,
-        "server_path_length",
-        "Mcycles per New-Order",
-        "Mcycles/New-Order",
-        "Less is better. Of mysqld alone; the paper's is that of a host without the driver.",
-        1e-6,
-    ),
-    ChartWords(
-        "reads",
-        "Disk reads over time",
-        (18,),
-        OVER_SECONDS,
-        "read_iops",
-        "reads per second (IOPS)",
-        "IOPS",
-        "Data device and, where there is one, log device together.",
-    ),
-    ChartWords(
-        "writes",
-        "Disk writes over time",
-        (19,),
-        OVER_SECONDS,
-        "write_iops",
-        "writes per second (IOPS)",
-        "IOPS",
-        "Data device and, where there is one, log device together.",
-    ),
-)
+CHARTS = read_data_file(Path(__file__).with_name("charts.yaml"), tuple[ChartWords, ...])
 
 
 def comparison_figures(

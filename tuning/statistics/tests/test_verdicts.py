@@ -31,7 +31,6 @@ def test_names_of_one_config_share_a_rank_and_the_default_stays() -> None:
     assert {standing.rank for standing in found.standings} == {1}
     verdict = conclude(found)
     assert (verdict.kind, verdict.candidate) == (VerdictKind.NO_DIFFERENCE, BASE)
-    assert not verdict.recommends_change
     assert verdict.sentence.startswith("No measurable difference: keep base (6 blocks show")
 
 
@@ -154,7 +153,8 @@ def test_whatever_ran_the_words_agree_with_the_figures(
             assert standing.better <= (standing.interval.low > 1)
             assert standing.worse == (standing.interval.high < 1)
     verdict = conclude(found)
-    assert verdict.recommends_change == (found.winner is not None)
+    is_change = verdict.kind in (VerdictKind.WINNER, VerdictKind.TIE)
+    assert is_change == (found.winner is not None)
 
 
 def drifting(loss_per_block: float) -> list[Observation]:
