@@ -180,6 +180,8 @@ class JobRow(models.Model):
     )
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     stop_request = models.CharField(max_length=32, blank=True, help_text="why it should end early")
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         abstract = True
@@ -240,8 +242,6 @@ class Run(JobRow, UsageColumns):
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
     step = models.CharField(max_length=32, blank=True, help_text="what it is doing while running")
     queued_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
     reason = models.TextField(blank=True, help_text="one line on why it failed")
     log_tail = models.TextField(blank=True)
 
@@ -358,8 +358,6 @@ class Probe(JobRow):
     fraction = models.FloatField(default=0.0, help_text="0 to 1 of its time")
     step = models.CharField(max_length=64, blank=True, help_text="what it measures at the moment")
     queued_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
     reason_code = models.CharField(max_length=64, blank=True)
     reason = models.TextField(blank=True)
 

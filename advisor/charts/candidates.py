@@ -116,15 +116,13 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
         range=[-0.5, len(names) - 0.5],
         showgrid=False,
         zeroline=False,
-        automargin=True,
     )
-    figure.update_yaxes(rangemode="tozero", automargin=True)
+    figure.update_yaxes(rangemode="tozero")
     figure.update_yaxes(title_text="tpmP<br>New-Orders per minute", row=1, col=1)
     figure.update_yaxes(title_text="p95 response time<br>of New-Order, ms", row=2, col=1)
     figure.update_layout(
         showlegend=False,
         margin={"l": 8, "r": 8, "t": 12, "b": 8},
-        hovermode="closest",
         bargap=0.45,
         height=460,
     )

@@ -111,7 +111,6 @@ def by_setting_figure(series: BySetting) -> go.Figure:
         tickvals=_apart(numbers),
         ticktext=[f"{number:,}" for number in _apart(numbers)],
         zeroline=False,
-        automargin=True,
     )
     drawn = [
         value for trace in figure.data for value in trace.y if value is not None and value > 0
@@ -139,7 +138,6 @@ def over_seconds_figure(series: OverSeconds) -> go.Figure:
         title_text="seconds since measuring began"
         + (f", means of {width} s" if width > 1 else ""),
         zeroline=False,
-        automargin=True,
     )
     # A second without a single one is told too, so medians decide whether the axis is logarithmic.
     typical = [sorted(there)[len(there) // 2] for line in figure.data if (there := _there(line.y))]
@@ -175,7 +173,6 @@ def _style(figure: go.Figure, axis: str, drawn: Sequence[float], published: int)
         title_text=f"{axis}<br>(logarithmic)" if is_wide else axis,
         type="log" if is_wide else "linear",
         zeroline=False,
-        automargin=True,
     )
     if is_wide:
         figure.update_yaxes(dtick=1, tickformat=",~g")
@@ -185,7 +182,6 @@ def _style(figure: go.Figure, axis: str, drawn: Sequence[float], published: int)
         showlegend=True,
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0},
         margin={"l": 8, "r": 8, "t": 30, "b": 8},
-        hovermode="closest",
         height=340 + 30 * published,
     )
 

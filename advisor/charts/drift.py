@@ -105,15 +105,14 @@ def drift_figure(series: DriftSeries) -> go.Figure:
         )
         for run in series.void:
             figure.add_vline(x=run.started_at, line={"color": GREY, "dash": "dot", "width": 1})
-    figure.update_xaxes(title_text="wall time, UTC", zeroline=False, automargin=True)
-    figure.update_yaxes(rangemode="tozero", automargin=True)
+    figure.update_xaxes(title_text="wall time, UTC", zeroline=False)
+    figure.update_yaxes(rangemode="tozero")
     figure.update_layout(
         yaxis={"title": {"text": "tpmP of the baseline<br>New-Orders per minute"}},
         yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
         showlegend=True,
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0},
         margin={"l": 8, "r": 8, "t": 30, "b": 8},
-        hovermode="closest",
         height=340,
     )
     return figure

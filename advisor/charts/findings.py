@@ -106,18 +106,15 @@ def findings_figure(lines: Sequence[FindingLine]) -> go.Figure:
         range=[len(lines) - 0.5, -0.5],
         showgrid=False,
         zeroline=False,
-        automargin=True,
     )
     figure.update_xaxes(
         title_text="change to what it is compared with, %",
         range=[low, high],
         zeroline=False,
-        automargin=True,
     )
     figure.update_layout(
         showlegend=False,
         margin={"l": 8, "r": 12, "t": 12, "b": 8},
-        hovermode="closest",
         height=80 + _row_height(lines) * max(len(lines), 3),
     )
     return figure

@@ -133,16 +133,12 @@ def intervals_figure(series: IntervalsSeries) -> go.Figure:
         range=[len(names) - 0.5, -0.5],
         showgrid=False,
         zeroline=False,
-        automargin=True,
     )
-    figure.update_xaxes(
-        title_text=TITLES[series.metric], range=[low, high], zeroline=False, automargin=True
-    )
+    figure.update_xaxes(title_text=TITLES[series.metric], range=[low, high], zeroline=False)
     figure.update_layout(
         showlegend=bool(series.confirmed),
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "right", "x": 1},
         margin={"l": 8, "r": 12, "t": 30, "b": 8},
-        hovermode="closest",
         height=110 + 44 * max(len(names), 3),
     )
     return figure

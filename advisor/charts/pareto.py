@@ -103,13 +103,11 @@ def pareto_figure(series: ParetoSeries) -> go.Figure:
     figure.update_xaxes(
         title_text="p95 response time of New-Order, ms (less is better)",
         zeroline=False,
-        automargin=True,
     )
-    figure.update_yaxes(title_text="tpmP, New-Orders per minute", zeroline=False, automargin=True)
+    figure.update_yaxes(title_text="tpmP, New-Orders per minute", zeroline=False)
     figure.update_layout(
         showlegend=False,
         margin={"l": 8, "r": 16, "t": 56, "b": 8},
-        hovermode="closest",
         height=400,
     )
     return figure

@@ -164,11 +164,8 @@ def depth_figure(lines: Iterable[DepthLine], unit: str, title: str) -> go.Figure
         type="log",
         tickvals=depths,
         ticktext=[str(depth) for depth in depths],
-        automargin=True,
     )
-    figure.update_yaxes(
-        title_text=title, title_standoff=10, type="log", **_ticks(lines), automargin=True
-    )
+    figure.update_yaxes(title_text=title, title_standoff=10, type="log", **_ticks(lines))
     return _laid_out(figure, legend=len(lines) > 1)
 
 
@@ -190,8 +187,8 @@ def split_figure(bars: list[SplitBar]) -> go.Figure:
                 customdata=[bar.source for bar in bars],
                 hovertemplate=f"%{{y}}<br>%{{x:,.4~g}} µs (%{{customdata}})<extra>{label}</extra>",
             )
-    figure.update_xaxes(title_text="mean latency of one request, µs", automargin=True)
-    figure.update_yaxes(autorange="reversed", automargin=True, showgrid=False)
+    figure.update_xaxes(title_text="mean latency of one request, µs")
+    figure.update_yaxes(autorange="reversed", showgrid=False)
     figure.update_layout(barmode="stack", bargap=0.35)
     return _laid_out(figure)
 
@@ -213,8 +210,8 @@ def commit_figure(flushes: dict[str, Latency]) -> go.Figure:
             marker={"color": faded(colour, 0.6), "line": {"color": colour, "width": 1}},
             hovertemplate=f"%{{x}}: %{{y:,.4~g}} µs<extra>{sync}</extra>",
         )
-    figure.update_xaxes(showgrid=False, automargin=True)
-    figure.update_yaxes(title_text="time of one flush, µs", rangemode="tozero", automargin=True)
+    figure.update_xaxes(showgrid=False)
+    figure.update_yaxes(title_text="time of one flush, µs", rangemode="tozero")
     figure.update_layout(barmode="group", bargap=0.3)
     return _laid_out(figure)
 
@@ -256,7 +253,6 @@ def _laid_out(figure: go.Figure, *, legend: bool = True) -> go.Figure:
             "traceorder": "normal",
         },
         margin={"l": 8, "r": 16, "t": 36, "b": 8},
-        hovermode="closest",
         height=HEIGHT,
     )
     return figure

@@ -129,10 +129,8 @@ def telemetry_figure(series: TelemetrySeries) -> go.Figure:
             yref="paper",
             yanchor="bottom",
         )
-    figure.update_xaxes(
-        title_text="seconds since measuring began", zeroline=False, automargin=True
-    )
-    figure.update_yaxes(title_text=series.unit, rangemode="tozero", automargin=True)
+    figure.update_xaxes(title_text="seconds since measuring began", zeroline=False)
+    figure.update_yaxes(title_text=series.unit, rangemode="tozero")
     figure.update_layout(
         showlegend=len(series.lines) > 1,
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "right", "x": 1},

@@ -179,7 +179,7 @@ def test_a_heartbeat_that_had_to_wait_says_when_it_was_stored(place: Place) -> N
             assert not should_stop()
             raise RunFailed(Outcome.ZERO_WORK, "nothing done")
 
-        runs.execute_run(run.pk, measure=measure)
+        execute_run(run.pk, measure=measure)
         run.refresh_from_db()
         assert run.state == RunState.ZERO_WORK, run.reason
     """)
@@ -194,7 +194,7 @@ def test_two_that_are_told_of_one_run_measure_it_once(place: Place) -> None:
             raise RunFailed(Outcome.ZERO_WORK, "nothing done")
 
         def told():
-            return runs.execute_run(run.pk, measure=measure)
+            return execute_run(run.pk, measure=measure)
 
         assert sorted(at_once(told, told)) == [False, True]
     """)
@@ -213,7 +213,7 @@ def test_who_finds_the_host_taken_does_not_wait_for_it(place: Place) -> None:
         def told():
             assert heard("taken")
             began = time.monotonic()
-            assert not runs.execute_run(run.pk)
+            assert not execute_run(run.pk)
             assert time.monotonic() - began < 10
             say("enough")
 
@@ -231,7 +231,7 @@ def test_a_log_that_was_cut_off_loses_no_result(place: Place) -> None:
         def measure(plan, **_):
             raise RunFailed(Outcome.CRASHED, "signal 11", log_tail="mysqld\\0\\0 got signal 11")
 
-        runs.execute_run(run.pk, measure=measure)
+        execute_run(run.pk, measure=measure)
         run.refresh_from_db()
         assert (run.state, run.log_tail) == ("crashed", "mysqld got signal 11"), run.reason
     """)

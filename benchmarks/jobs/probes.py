@@ -10,7 +10,6 @@ from django.db.models.functions import Now
 
 from benchmarks.emulation.device import emulated_device
 from benchmarks.inventory.devices import check_still_there
-from benchmarks.jobs.engine import execute
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.provenance import code_commit
 from benchmarks.models import Probe, ProbeState
@@ -68,11 +67,6 @@ class ProbeKind(JobKind[Probe]):
 
     def lost(self, row: Probe, reason: str) -> Ending:
         return _ended(ProbeState.LOST, reason=reason)
-
-
-def execute_probe(probe_id: int, *, look: Look = probe_device) -> bool:
-    """Probe if nobody else does, never beside a benchmark; False when there was nothing to do."""
-    return execute(ProbeKind(look), probe_id)
 
 
 def _ended(state: ProbeState, **values: object) -> Ending:

@@ -13,7 +13,6 @@ from django.db.models.functions import Now
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError
-from benchmarks.jobs.engine import execute
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.run_values import run_values
 from benchmarks.measurement.early_stop import CutRule
@@ -81,11 +80,6 @@ class RunKind(JobKind[Run]):
 
 def _ended(state: str, reason: str, log_tail: str = "") -> Ending:
     return Ending({"state": str(state), "step": "", "reason": reason, "log_tail": log_tail})
-
-
-def execute_run(run_id: int, *, measure: Measure = measure, cutting: Cutting = never_cut) -> bool:
-    """Measure run `run_id` if nobody else does; False when there was nothing to do."""
-    return execute(RunKind(measure, cutting), run_id)
 
 
 def plan_for(run: Run) -> Plan:

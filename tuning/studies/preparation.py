@@ -11,7 +11,6 @@ from django.db.models import Q, QuerySet
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import LoadProgress
 from benchmarks.inventory.devices import check_measurable
-from benchmarks.jobs.engine import execute
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary, identify
@@ -76,11 +75,6 @@ class PreparationKind(JobKind[Study]):
             return _ended(StudyState.FAILED, "lost", text)
         again = self.given_back(row, reason)
         return Ending({**again.values, "prepare_attempts": attempts}, is_final=False)
-
-
-def prepare_study(study_id: int) -> bool:
-    """Prepare that study if nobody else does; False when there was nothing to do."""
-    return execute(PreparationKind(), study_id)
 
 
 def _ended(state: StudyState, code: str, reason: str, log_tail: str = "") -> Ending:

@@ -9,7 +9,7 @@ import pytest
 
 import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.errors import RunFailed
-from benchmarks.jobs.runs import execute_run, plan_for
+from benchmarks.jobs.runs import plan_for
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Disturbed, Evidence, Measurement
 from benchmarks.models import Run, RunState
@@ -18,7 +18,6 @@ from benchmarks.telemetry.disturbance import Disturbance, Kind
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import cancel_study, create_study
-from tuning.studies.preparation import prepare_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, advance_host
 from tuning.tests.test_study_lifecycle import (
@@ -27,6 +26,7 @@ from tuning.tests.test_study_lifecycle import (
     measurement,
     run_to_the_end,
 )
+from tuning.tests.work import execute_run, prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -21,8 +21,6 @@ from benchmarks.errors import RunFailed
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import engine
 from benchmarks.jobs.kinds import Ending
-from benchmarks.jobs.probes import execute_probe
-from benchmarks.jobs.runs import execute_run
 from benchmarks.jobs.spool import Note, folder, notes
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
@@ -32,11 +30,11 @@ from tuning.models import Study, StudyState
 from tuning.studies import preparation
 from tuning.studies.devices import register_device
 from tuning.studies.lifecycle import cancel_study
-from tuning.studies.preparation import prepare_study
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.scheduler import advance_host
 from tuning.tests.test_study_lifecycle import begin, measurement
+from tuning.tests.work import execute_probe, execute_run, prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

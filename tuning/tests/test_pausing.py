@@ -15,7 +15,6 @@ from tuning.models import Study, StudyState
 from tuning.studies.jobs import StudyRunKind
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
-from tuning.studies.preparation import prepare_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
@@ -26,6 +25,7 @@ from tuning.tests.test_study_lifecycle import (
     run_to_the_end,
     sent,
 )
+from tuning.tests.work import prepare_study
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = pytest.mark.django_db(transaction=True)

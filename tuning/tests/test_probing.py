@@ -15,7 +15,6 @@ from django.utils import timezone
 from benchmarks.errors import ProbeFailed, RunFailed
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import heartbeat
-from benchmarks.jobs.probes import execute_probe
 from benchmarks.models import Device, Host, Probe, ProbeState, Server, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Pattern
@@ -28,6 +27,7 @@ from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.request import BadRequest
 from tuning.studies.scheduler import PREPARE, PROBE, advance_host
+from tuning.tests.work import execute_probe
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

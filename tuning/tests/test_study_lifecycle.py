@@ -21,7 +21,6 @@ from benchmarks.errors import BenchmarkError, DeviceUnusable, RunFailed
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import engine, heartbeat, runs
 from benchmarks.jobs.claims import claimant
-from benchmarks.jobs.runs import execute_run
 from benchmarks.jobs.spool import notes
 from benchmarks.jobs.sweep import SILENT_SWEEPS
 from benchmarks.measurement.metrics import BytesSource, Metrics
@@ -42,11 +41,11 @@ from tuning.studies import scheduler as dispatch
 from tuning.studies import trials as gatekeeping
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.lifecycle import cancel_study, create_study
-from tuning.studies.preparation import prepare_study
 from tuning.studies.progress import study_progress
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
+from tuning.tests.work import execute_run, prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

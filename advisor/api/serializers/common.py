@@ -17,6 +17,8 @@ from tuning.export.formats import FORMATS
 
 CLASSES = [one.value for one in Durability]
 FORMAT_NAMES = list(FORMATS)
+#: A field that may be left out or null.
+OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
 KINDS = [kind.value for kind in DeviceKind]
 ORIGIN_HELP = (
     'What the files were written for: "" takes them as they are, "older" is an older version '

@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import KINDS, StrictSerializer
+from advisor.api.serializers.common import KINDS, OPTIONAL, StrictSerializer
 from advisor.ids import MOST_ID
 from advisor.wording.words import OF_ITS_OWN_KIND
 from benchmarks.emulation.shipped import shipped_profiles
@@ -23,32 +23,26 @@ class DeviceRequestSerializer(StrictSerializer):
     """A device by what it is made of. Without `path` it is the host's usual one."""
 
     path = serializers.CharField(
-        max_length=1024, required=False, allow_null=True, help_text="A directory on the device."
+        max_length=1024, **OPTIONAL, help_text="A directory on the device."
     )
     log_dir = serializers.CharField(
-        max_length=1024,
-        required=False,
-        allow_null=True,
-        help_text="A directory on another device, for the redo logs.",
+        max_length=1024, **OPTIONAL, help_text="A directory on another device, for the redo logs."
     )
     emulate = serializers.ChoiceField(
         choices=[NATIVE, *shipped_profiles()],
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         help_text="A profile's name: its limits are set around mysqld. Null: as it is.",
     )
     memory_mb = serializers.IntegerField(
         min_value=MIN_MEMORY_MB,
         max_value=MAX_MEMORY_MB,
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         help_text="Limits all memory of mysqld, its page cache included; 1 MB is 10^6 bytes. "
         "Null: of an emulated device what the server and half of the data take, else no limit.",
     )
     kind = serializers.ChoiceField(
         choices=KINDS,
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         help_text="What the device is, where it cannot be seen. Null: as it is found. Not with a "
         "profile that stands for a kind.",
     )

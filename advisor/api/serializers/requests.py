@@ -10,6 +10,7 @@ from rest_framework import serializers
 from advisor.api.serializers.common import (
     CLASSES,
     FORMAT_NAMES,
+    OPTIONAL,
     ORIGIN_HELP,
     TARGET_HELP,
     StrictSerializer,
@@ -51,35 +52,30 @@ class StudyRequestSerializer(StrictSerializer):
     name = serializers.CharField(max_length=200, default="", allow_blank=True)
     device = serializers.CharField(
         max_length=1024,
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         help_text="A directory on the device: short for `devices` with one `path`.",
     )
     devices = StudyDeviceSerializer(
         many=True,
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         allow_empty=False,
         max_length=MAX_DEVICES,
         help_text="Each has rankings of its own. Left out: the host's usual one.",
     )
-    server = serializers.CharField(
-        max_length=1024, required=False, allow_null=True, help_text="Path of a mysqld."
-    )
+    server = serializers.CharField(max_length=1024, **OPTIONAL, help_text="Path of a mysqld.")
     driver = serializers.ChoiceField(choices=["auto", "tpcc-mysql", "sysbench"], default="auto")
     configs = ConfigTextSerializer(many=True, required=False, max_length=MAX_CONFIGS)
-    warehouses = serializers.IntegerField(min_value=1, required=False, allow_null=True)
+    warehouses = serializers.IntegerField(min_value=1, **OPTIONAL)
     connections = serializers.ListField(
         child=serializers.IntegerField(min_value=1),
         min_length=1,
         max_length=MAX_WORKLOADS,
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
     )
-    warmup_s = serializers.IntegerField(min_value=0, required=False, allow_null=True)
-    measure_s = serializers.IntegerField(min_value=1, required=False, allow_null=True)
-    blocks = serializers.IntegerField(min_value=1, required=False, allow_null=True)
-    seed = serializers.IntegerField(min_value=0, max_value=2**62, required=False, allow_null=True)
+    warmup_s = serializers.IntegerField(min_value=0, **OPTIONAL)
+    measure_s = serializers.IntegerField(min_value=1, **OPTIONAL)
+    blocks = serializers.IntegerField(min_value=1, **OPTIONAL)
+    seed = serializers.IntegerField(min_value=0, max_value=2**62, **OPTIONAL)
 
     durability = serializers.ChoiceField(
         choices=CLASSES,
@@ -93,22 +89,19 @@ class StudyRequestSerializer(StrictSerializer):
         default=False, help_text="Measures configs with the same effective values apart."
     )
     races = serializers.BooleanField(
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         default=None,
         help_text="Drops candidates that are measurably behind. Null: as the template has it.",
     )
     confirms = serializers.BooleanField(
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         default=None,
         help_text="Measures the winner afresh in pairs. Null: as the template has it.",
     )
     budget_minutes = serializers.IntegerField(
         min_value=1,
         max_value=MAX_MINUTES,
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         help_text="Ends the blocks by time in place of their number.",
     )
 
@@ -157,8 +150,7 @@ class CheckRequestSerializer(StrictSerializer):
     text = serializers.CharField(max_length=MOST_CONFIG_BYTES, trim_whitespace=False)
     name = serializers.CharField(max_length=LONGEST_NAME, default="my.cnf")
     target = TargetField(
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         help_text=f"{TARGET_HELP} Left out: the server of this host, under this host's rules.",
     )
     translate_from = serializers.CharField(
@@ -166,7 +158,7 @@ class CheckRequestSerializer(StrictSerializer):
     )
     durability = serializers.ChoiceField(choices=CLASSES, default=Durability.D0.value)
     connections = serializers.IntegerField(
-        min_value=1, max_value=LARGEST["connections"], required=False, allow_null=True
+        min_value=1, max_value=LARGEST["connections"], **OPTIONAL
     )
 
 
@@ -174,7 +166,7 @@ class ExportRequestSerializer(StrictSerializer):
     """Asks for a recommendation as a file."""
 
     format = serializers.ChoiceField(choices=FORMAT_NAMES, default="cnf")
-    target = TargetField(required=False, allow_null=True, help_text=TARGET_HELP)
+    target = TargetField(**OPTIONAL, help_text=TARGET_HELP)
     acknowledge = serializers.ChoiceField(
         choices=CLASSES,
         default=Durability.D0.value,
@@ -182,27 +174,24 @@ class ExportRequestSerializer(StrictSerializer):
     )
     current = serializers.CharField(
         max_length=MOST_CONFIG_BYTES,
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         trim_whitespace=False,
         help_text="Your my.cnf as it is now: needed for `diff`, used by the ways back.",
     )
     device = serializers.IntegerField(
         min_value=1,
         max_value=MOST_ID,
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         help_text="Needed when there are several devices.",
     )
     connections = serializers.IntegerField(
         min_value=1,
         max_value=LARGEST["connections"],
-        required=False,
-        allow_null=True,
+        **OPTIONAL,
         help_text="Needed when there are several workloads.",
     )
     durability = serializers.ChoiceField(
-        choices=CLASSES, required=False, allow_null=True, help_text="Of the board that it won."
+        choices=CLASSES, **OPTIONAL, help_text="Of the board that it won."
     )
 
     def export_request(self) -> ExportRequest:

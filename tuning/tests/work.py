@@ -1,0 +1,24 @@
+"""Jobs done here and now, as the worker's task does them; False when there was nothing to do."""
+
+from __future__ import annotations
+
+from benchmarks.jobs.engine import execute
+from benchmarks.jobs.probes import Look, ProbeKind
+from benchmarks.jobs.runs import Cutting, Measure, RunKind, never_cut
+from benchmarks.measurement.measure import measure as really_measure
+from benchmarks.probe.run import probe_device
+from tuning.studies.preparation import PreparationKind
+
+
+def execute_run(
+    run_id: int, *, measure: Measure = really_measure, cutting: Cutting = never_cut
+) -> bool:
+    return execute(RunKind(measure, cutting), run_id)
+
+
+def execute_probe(probe_id: int, *, look: Look = probe_device) -> bool:
+    return execute(ProbeKind(look), probe_id)
+
+
+def prepare_study(study_id: int) -> bool:
+    return execute(PreparationKind(), study_id)
