@@ -39,6 +39,7 @@ from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.models import Study, StudyState
 from tuning.studies import scheduler
+from tuning.tests.work import execute_run
 
 current_app.send_task = lambda *_, **__: None
 runs.plan_for = lambda _: runs.Plan(*[None] * 7)

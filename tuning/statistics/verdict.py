@@ -80,17 +80,17 @@ def _no_difference(analysis: Analysis) -> str:
         for s in _others(analysis)
         if s.interval is not None and s.ratio is not None and s.interval.low > 0
     ]
-    seen = f"{_blocks(analysis.blocks)} show differences from about {_percent(median(reach))} on, "
+    seen = f"{_blocks(analysis.blocks)} show differences from about {percent(median(reach))} on, "
     return (
         f"No measurable difference: keep {analysis.baseline} "
-        f"({seen if reach else ''}the noise floor is {_percent(analysis.floor or 0.0)})."
+        f"({seen if reach else ''}the noise floor is {percent(analysis.floor or 0.0)})."
     )
 
 
 def _baseline_best(analysis: Analysis) -> str:
     return (
         f"{analysis.baseline} is measurably better than every other candidate: keep it "
-        f"({_blocks(analysis.blocks)}, noise floor {_percent(analysis.floor or 0.0)})."
+        f"({_blocks(analysis.blocks)}, noise floor {percent(analysis.floor or 0.0)})."
     )
 
 
@@ -107,7 +107,7 @@ def _nothing(analysis: Analysis) -> str:
 
 
 def _effect(standing: Standing, analysis: Analysis) -> str:
-    change = _percent(abs((standing.ratio or 1.0) - 1))
+    change = percent(abs((standing.ratio or 1.0) - 1))
     than = f"than {analysis.baseline}"
     return {
         Metric.TPMP: f"completes {change} more New-Orders per minute {than}",
@@ -118,7 +118,7 @@ def _effect(standing: Standing, analysis: Analysis) -> str:
 
 def _evidence(standing: Standing, analysis: Analysis) -> str:
     interval = f"{interval_text(standing.interval)}, " if standing.interval else ""
-    return f"{interval}{_blocks(standing.blocks)}, noise floor {_percent(analysis.floor or 0.0)}"
+    return f"{interval}{_blocks(standing.blocks)}, noise floor {percent(analysis.floor or 0.0)}"
 
 
 def interval_text(interval: Interval) -> str:
@@ -131,5 +131,6 @@ def _blocks(count: int) -> str:
     return f"{count} block{'' if count == 1 else 's'}"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """0.042 as `4.2 %`."""
     return f"{share * 100:.1f} %"

@@ -10,9 +10,8 @@ from __future__ import annotations
 from django.utils import timezone
 
 from benchmarks.jobs import heartbeat
-from benchmarks.models import Run, RunState
 from tuning.errors import TuningError
-from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.models import ACTIVE_STUDY_STATES, Study
 from tuning.studies.devices import check_none_retired
 from tuning.studies.scheduler import advance_host
 
@@ -59,13 +58,6 @@ def resume_study(study: Study) -> None:
             raise _ended(study)
         raise TuningError("not_paused", "the study is not paused")
     advance_host(study.host_id)
-
-
-def is_under_way(study: Study) -> bool:
-    """Whether something of the study is being done right now, which a pause waits for."""
-    if study.state == StudyState.PREPARING:
-        return bool(study.claimed_by)
-    return Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists()
 
 
 def pause_text(study: Study) -> str:

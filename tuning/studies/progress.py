@@ -10,7 +10,8 @@ from django.utils import timezone
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.studies.forecast import Forecast, expected_s
-from tuning.studies.pausing import is_under_way, pause_text
+from tuning.studies.pausing import pause_text
+from tuning.studies.scheduler import is_under_way
 from tuning.studies.slot_states import SlotState, slot_states
 
 # Loading counts as this share of the bar until the first runs are done.

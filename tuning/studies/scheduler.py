@@ -123,7 +123,7 @@ def _take_turn(study: Study) -> _Turn:
 def _decide(study: Study) -> _Turn:
     if study.is_finished:
         return _Turn(ended=True)
-    if _is_busy(study):
+    if is_under_way(study):
         return _Turn()
     if study.stop_request == heartbeat.CANCELLED:
         return _Turn(end_study(study, StudyState.CANCELLED, "cancelled", "cancelled by the user"))
@@ -145,7 +145,8 @@ def _decide(study: Study) -> _Turn:
     return _Turn(task=EXECUTE, row_id=slot.run_id)
 
 
-def _is_busy(study: Study) -> bool:
+def is_under_way(study: Study) -> bool:
+    """Whether something of the study is being done right now, which a pause waits for."""
     if study.state == StudyState.PREPARING:
         return bool(study.claimed_by)
     return Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists()

@@ -10,7 +10,7 @@ from math import inf
 from tuning.statistics.analysis import Analysis, Difference, Interval, analyse
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric, Observation
-from tuning.statistics.verdict import interval_text
+from tuning.statistics.verdict import interval_text, percent
 from tuning.study_templates.claims import Best, Claim, Faster, Knee, NoDifference
 
 
@@ -321,7 +321,7 @@ def _said(
     found: Difference, name: str, other: str, metric: Metric, *, plural: bool = False
 ) -> str:
     """As `a completes 12.0 % more New-Orders per minute than b (95 % interval +8 to +16 %)`."""
-    change = _percent(abs(found.ratio - 1))
+    change = percent(abs(found.ratio - 1))
     more = found.ratio >= 1
     verbs = ("complete", "have", "take") if plural else ("completes", "has", "takes")
     words = {
@@ -335,10 +335,6 @@ def _said(
     if found.interval is not None:
         interval = interval_text(found.interval)
     return f"{name} {words} than {other} ({interval})"
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.1f} %"
 
 
 def _share(share: float) -> str:

@@ -21,8 +21,9 @@ from tuning.models import Slot, Study
 from tuning.results.evidence import traits_of
 from tuning.results.history import read_log_tails
 from tuning.results.study_result import StudyResult
-from tuning.studies.pausing import is_under_way, pause_text
+from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
+from tuning.studies.scheduler import is_under_way
 from tuning.studies.slot_states import SlotState, slot_states
 
 # A figure or a bound: no reason to show a log.
