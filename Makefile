@@ -5,7 +5,7 @@
 # make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
 
 PYTHON_BIN := .venv/bin
-SHELL_SCRIPTS := scripts/setup scripts/bring-server scripts/common.bash .ci/run
+SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/run
 # Processes that run tests: most of the time one of them waits for a server. More only where there
 # are more than two processors: the tests start servers and drivers that want one, too.
 WORKERS ?= 3

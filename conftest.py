@@ -22,7 +22,7 @@ from filelock import FileLock
 from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.servers.datadir import create_data_dir
 
-_BROUGHT = Path(__file__).resolve().parent / "var" / "servers"
+_INSTALLED = Path(__file__).resolve().parent / "var" / "servers"
 # More servers for the tests on `any_server`: paths of programs, separated as in PATH. None here
 # by default: other versions are to be had from their makers and from other distributions.
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
@@ -80,8 +80,8 @@ def _server(path: Path, variable: str) -> ServerBinary:
     return identify(path)
 
 
-def _brought(variable: str, name: str) -> ServerBinary:
-    return _server(Path(os.environ.get(variable) or (_BROUGHT / name).resolve()), variable)
+def _installed(variable: str, name: str) -> ServerBinary:
+    return _server(Path(os.environ.get(variable) or (_INSTALLED / name).resolve()), variable)
 
 
 def _make_scratch() -> Path:
@@ -121,14 +121,14 @@ def own_home(server_session_tmp: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def mysql_binary() -> ServerBinary:
-    """The MySQL that set-up brought, or ADVISOR_TEST_MYSQLD."""
-    return _brought("ADVISOR_TEST_MYSQLD", "mysql/mysqld")
+    """The MySQL that set-up installed, or ADVISOR_TEST_MYSQLD."""
+    return _installed("ADVISOR_TEST_MYSQLD", "mysql/mysqld")
 
 
 @pytest.fixture(scope="session")
 def mariadb_binary() -> ServerBinary:
-    """The MariaDB that set-up brought, or ADVISOR_TEST_MARIADBD."""
-    return _brought("ADVISOR_TEST_MARIADBD", "mariadb/mariadbd")
+    """The MariaDB that set-up installed, or ADVISOR_TEST_MARIADBD."""
+    return _installed("ADVISOR_TEST_MARIADBD", "mariadb/mariadbd")
 
 
 @pytest.fixture(

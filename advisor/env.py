@@ -17,7 +17,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 # The kernel's limit for a Unix socket path is 107 bytes; leave room for a suffix.
-LONGEST_SOCKET_PATH = 100
+MAX_SOCKET_PATH = 100
 
 env = environ.Env()
 
@@ -93,7 +93,7 @@ def kept_secret(path: Path) -> str:
 def socket_path(run_dir: Path, name: str) -> Path:
     """`run_dir/name`, or a short private folder when that is too long for a Unix socket."""
     path = run_dir / name
-    if len(str(path)) <= LONGEST_SOCKET_PATH:
+    if len(str(path)) <= MAX_SOCKET_PATH:
         return path
     short = sha256(str(run_dir).encode()).hexdigest()[:12]
     folder = Path(tempfile.gettempdir()) / f"oltp-advisor-{os.geteuid()}-{short}"

@@ -6,7 +6,7 @@ from django.urls import register_converter
 from django.urls.converters import IntConverter
 
 # What a database takes for an id; SQLite's driver fails above it.
-MOST_ID = 2**63 - 1
+MAX_ID = 2**63 - 1
 
 
 class IdConverter(IntConverter):
@@ -15,7 +15,7 @@ class IdConverter(IntConverter):
     def to_python(self, value: str) -> int:
         """Raises ValueError, which is "no such address", for what no row can have."""
         number = super().to_python(value)
-        if number > MOST_ID:
+        if number > MAX_ID:
             raise ValueError(value)
         return number
 

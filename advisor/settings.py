@@ -24,10 +24,10 @@ from advisor.version import version
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# Everything made at run time: database, sockets, logs, brought servers. `make setup` may make
+# Everything made at run time: database, sockets, logs, installed servers. `make setup` may make
 # `var` a symbolic link, because mysqld's unprivileged user must be able to reach it.
 HOME = Path(read(env.str, "ADVISOR_HOME", str(BASE_DIR / "var"))).expanduser().resolve()
-BROUGHT_SERVERS_DIR = HOME / "servers"
+INSTALLED_SERVERS_DIR = HOME / "servers"
 # For this user only: the database, the secret key, sockets and logs.
 PRIVATE_DIR = private_dir(HOME / "private")
 RUN_DIR = private_dir(HOME / "run")

@@ -56,7 +56,7 @@ class NotAServer(BenchmarkError, code="not_a_server"):
 
 
 class NoServerFound(BenchmarkError, code="no_server_found"):
-    """No server was named, none is on PATH and set-up brought none."""
+    """No server was named, none is on PATH and set-up installed none."""
 
 
 class NoServerUser(BenchmarkError, code="no_server_user"):

@@ -150,7 +150,7 @@ class Candidate(models.Model):
         null=True,
         blank=True,
         on_delete=models.CASCADE,
-        related_name="twins",
+        related_name="duplicates",
         help_text="the candidate with the same effective values, which is measured for both",
     )
 
@@ -184,7 +184,7 @@ class Slot(models.Model):
     workload = models.ForeignKey(Workload, on_delete=models.PROTECT)
     block = models.PositiveIntegerField(help_text="counted from 1 on each device and workload")
     purpose = models.CharField(max_length=16, choices=SlotPurpose, default=SlotPurpose.BLOCK)
-    twin = models.PositiveSmallIntegerField(
+    replicate = models.PositiveSmallIntegerField(
         default=0, help_text="1 for the baseline's second run in a block (A/A)"
     )
     order = models.PositiveIntegerField(help_text="place in the whole study, from 1")

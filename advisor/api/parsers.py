@@ -8,7 +8,7 @@ from rest_framework import parsers
 from rest_framework.exceptions import ParseError
 
 # No request of the API nests deeper than 3.
-MOST_LEVELS = 16
+MAX_LEVELS = 16
 
 
 class JSONParser(parsers.JSONParser):
@@ -29,7 +29,7 @@ class JSONParser(parsers.JSONParser):
 def _check(data: Any) -> None:
     """Level by level, not by recursion."""
     level = [data]
-    for _ in range(MOST_LEVELS):
+    for _ in range(MAX_LEVELS):
         below: list[Any] = []
         for value in level:
             if isinstance(value, dict):

@@ -19,7 +19,7 @@ from advisor.api.serializers.common import CLASSES, ErrorSerializer
 from advisor.api.serializers.recommendations import RecommendationSerializer, recommendation_of
 from advisor.api.serializers.requests import ExportRequestSerializer
 from advisor.api.views import UNAUTHORISED, studies
-from advisor.ids import MOST_ID
+from advisor.ids import MAX_ID
 from advisor.responses import download
 from tuning.catalogue.knob import Durability
 from tuning.export.formats import ExportRequest
@@ -152,7 +152,7 @@ def _number(request: Request, name: str, message: str) -> int | None:
     if text is None:
         return None
     # The length first: Python itself refuses to read thousands of digits.
-    if not text.isdecimal() or len(text) > len(f"{MOST_ID}") or int(text) > MOST_ID:
+    if not text.isdecimal() or len(text) > len(f"{MAX_ID}") or int(text) > MAX_ID:
         raise ApiError(400, f"{name}_required", message)
     return int(text)
 

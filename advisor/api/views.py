@@ -153,7 +153,7 @@ class _LifeCycleView(APIView):
         raise NotImplementedError
 
 
-def _told(operation: str, summary: str, codes: str, body: Any = None) -> Any:
+def _documented(operation: str, summary: str, codes: str, body: Any = None) -> Any:
     responses = {
         200: StudyStateSerializer,
         400: OpenApiResponse(ErrorSerializer, description=codes),
@@ -167,7 +167,7 @@ def _told(operation: str, summary: str, codes: str, body: Any = None) -> Any:
     )
 
 
-@_told(
+@_documented(
     "extend_study",
     "Measure more blocks of a finished study and conclude it again",
     "`invalid_request`, `not_finished`, `nothing_left`, `device_retired`.",
@@ -179,7 +179,7 @@ class ExtendView(_LifeCycleView):
         extend_study(study, body.validated_data["blocks"])
 
 
-@_told(
+@_documented(
     "pause_study",
     "Begin nothing more of it after the run at hand; the host goes on with its next study",
     "`invalid_request`, `already_paused`, `already_ended`, `being_cancelled`.",
@@ -192,7 +192,7 @@ class PauseView(_LifeCycleView):
         pause_study(study, by=by, reason=body.validated_data["reason"])
 
 
-@_told(
+@_documented(
     "resume_study",
     "Let a paused study go on, behind the one that is under way",
     "`not_paused`, `already_ended`, `device_retired`.",
@@ -202,7 +202,9 @@ class ResumeView(_LifeCycleView):
         resume_study(study)
 
 
-@_told("cancel_study", "End it within seconds; what was measured is kept", "`already_ended`.")
+@_documented(
+    "cancel_study", "End it within seconds; what was measured is kept", "`already_ended`."
+)
 class CancelView(_LifeCycleView):
     def tell(self, study: Study, request: Request) -> None:
         cancel_study(study)

@@ -22,11 +22,11 @@ DASHES = ("dot", "dashdot", "dash", "longdash")
 SYMBOLS = ("triangle-up-open", "square-open", "diamond-open", "x-thin-open")
 PUBLISHED = "published, whitepaper 2016"
 # Slow and fast devices in one picture: above this factor an axis is logarithmic.
-MOST_LINEAR = 20.0
+MAX_LINEAR = 20.0
 # Ticks closer than this factor would write over each other.
-LEAST_APART = 1.18
+MIN_APART = 1.18
 # More points than a chart is wide tell no more.
-MOST_POINTS = 300
+MAX_POINTS = 300
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def by_setting_figure(series: BySetting) -> go.Figure:
                 "thickness": 1.4,
                 "width": 5,
             },
-            customdata=[_told(found, series) for _, found in points],
+            customdata=[_hover_text(found, series) for _, found in points],
             hovertemplate=(
                 f"{plain(line.name)}, %{{x}} {series.setting}<br>%{{customdata}}<extra></extra>"
             ),
@@ -123,7 +123,7 @@ def over_seconds_figure(series: OverSeconds) -> go.Figure:
     """One line per device: the run nearest to its median; long runs as means of a few seconds."""
     figure = go.Figure()
     longest = max((len(line.values) for line in series.lines), default=0)
-    width = -(-longest // MOST_POINTS) or 1
+    width = -(-longest // MAX_POINTS) or 1
     for line in series.lines:
         values = _means(line.values, width)
         figure.add_scatter(
@@ -168,7 +168,7 @@ def _add_published(figure: go.Figure, series: BySetting) -> None:
 
 
 def _style(figure: go.Figure, axis: str, drawn: Sequence[float], published: int) -> None:
-    is_wide = bool(drawn) and max(drawn) / min(drawn) > MOST_LINEAR
+    is_wide = bool(drawn) and max(drawn) / min(drawn) > MAX_LINEAR
     figure.update_yaxes(
         title_text=f"{axis}<br>(logarithmic)" if is_wide else axis,
         type="log" if is_wide else "linear",
@@ -186,7 +186,7 @@ def _style(figure: go.Figure, axis: str, drawn: Sequence[float], published: int)
     )
 
 
-def _told(found: Spread, series: BySetting) -> str:
+def _hover_text(found: Spread, series: BySetting) -> str:
     scaled = [value * series.scale for value in (found.median, found.low, found.high)]
     median, low, high = (f"{v:,.0f}" if v >= 1000 else f"{v:.4g}" for v in scaled)
     if found.runs == 1:
@@ -198,7 +198,7 @@ def _apart(numbers: Iterable[int]) -> list[int]:
     """Those that have room on a logarithmic axis beside the one before."""
     shown: list[int] = []
     for number in sorted(numbers):
-        if not shown or number / shown[-1] >= LEAST_APART or isclose(number, shown[-1]):
+        if not shown or number / shown[-1] >= MIN_APART or isclose(number, shown[-1]):
             shown.append(number)
     return shown
 

@@ -55,7 +55,7 @@ def drift_series(board: Board, history: Iterable[RunLine]) -> DriftSeries:
         if not slot.candidate.is_baseline or not counts or run.started_at is None:
             continue
         is_pair = slot.purpose == SlotPurpose.CONFIRMATION
-        kind = PAIR if is_pair else SECOND if slot.twin else FIRST
+        kind = PAIR if is_pair else SECOND if slot.replicate else FIRST
         runs.append(BaselineRun(kind, run.started_at, run.tpmP or 0.0, slot.block, _url(run.pk)))
     void = [
         VoidRun(line.slot.candidate.name, line.run.started_at, line.run.reason, _url(line.run.pk))

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from advisor.charts.intervals import drawn_range, percent_of, whisker
 from advisor.charts.palette import BLUE, GREEN, GREY, RED, faded
 from advisor.charts.text import wrapped
-from advisor.wording.words import told_names
+from advisor.wording.words import names_beside_figures
 from tuning.results.study_result import StudyResult
 from tuning.study_templates.evaluation import FindingKind
 
@@ -42,7 +42,7 @@ def findings_series(result: StudyResult) -> list[FindingLine]:
     """Those with figures; claims are counted from 1 in their order, as on the page."""
     claims = dict.fromkeys(one.claim for one in result.findings)
     numbers = {claim: at for at, claim in enumerate(claims, 1)}
-    names = told_names(result.devices.values())
+    names = names_beside_figures(result.devices.values())
     several = len({board.workload.connections for board in result.boards}) > 1
     lines = []
     for one in result.findings:

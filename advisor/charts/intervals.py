@@ -19,8 +19,8 @@ TITLES = {
     Metric.SERVER_PATH_LENGTH: "server path length, change to the baseline in % (left is better)",
 }
 # Of intervals that a few blocks leave open no more is drawn than this many times the effects.
-MOST_SPAN = 3.0
-LEAST_SPAN_PCT = 8.0
+MAX_SPAN = 3.0
+MIN_SPAN_PCT = 8.0
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _range(series: IntervalsSeries) -> tuple[float, float]:
 
 def drawn_range(changes: Sequence[float], ends: Sequence[float]) -> tuple[float, float]:
     """What is drawn of x, percent: all changes, zero, and whiskers as far as they are of use."""
-    most = max([abs(change) for change in changes] + [LEAST_SPAN_PCT]) * MOST_SPAN
+    most = max([abs(change) for change in changes] + [MIN_SPAN_PCT]) * MAX_SPAN
     low = max(min([*changes, *ends, 0.0]), -most, -100.0)
     high = min(max([*changes, *ends, 0.0]), most)
     room = 0.06 * (high - low) + 0.5

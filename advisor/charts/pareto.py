@@ -95,7 +95,7 @@ def pareto_figure(series: ParetoSeries) -> go.Figure:
         textfont={"size": 11},
         cliponaxis=False,
         marker=marker,
-        customdata=[[_told(point)] for point in points],
+        customdata=[[_hover_text(point)] for point in points],
         hovertemplate="%{customdata[0]}<extra></extra>",
     )
     if series.limit_ms is not None:
@@ -138,7 +138,7 @@ def _sides(points: list[ParetoPoint]) -> list[str]:
     return sides
 
 
-def _told(point: ParetoPoint) -> str:
+def _hover_text(point: ParetoPoint) -> str:
     path = "" if point.megacycles is None else f", {point.megacycles:.1f} Mcycles per New-Order"
     marks = [
         word

@@ -174,10 +174,10 @@ def split_figure(bars: list[SplitBar]) -> go.Figure:
     figure = go.Figure()
     names = [bar.name for bar in bars]
     # The disk's counters start before the block layer's queue: then the device's part holds it.
-    queue_told = any(bar.source == "tracepoints" for bar in bars)
+    has_queue_time = any(bar.source == "tracepoints" for bar in bars)
     for part, colour, _ in _PARTS:
         if any(part in bar.parts for bar in bars):
-            label = "device with its queue" if part == "device" and not queue_told else part
+            label = "device with its queue" if part == "device" and not has_queue_time else part
             figure.add_bar(
                 orientation="h",
                 y=names,

@@ -95,8 +95,8 @@ def _suffixes(rows: Sequence[Recommendation]) -> dict[int, str]:
 
 def _words(found: Recommendation, rows: Sequence[Recommendation]) -> list[str]:
     """The same for people: an emulated device is always called so."""
-    is_told = len({one.device_id for one in rows}) > 1 or bool(found.device.emulation_label)
-    words = [str(found.device)] if is_told else []
+    names_device = len({one.device_id for one in rows}) > 1 or bool(found.device.emulation_label)
+    words = [str(found.device)] if names_device else []
     several = len({one.workload_id for one in rows}) > 1
     return words + ([f"{found.workload.connections} connections"] if several else [])
 

@@ -45,7 +45,7 @@ def follow(
             )
             if study.is_paused != was_paused:
                 was_paused = study.is_paused
-                console.print(_told_pause(study), markup=False, soft_wrap=True)
+                console.print(_pause_text(study), markup=False, soft_wrap=True)
             if study.is_finished or (until_paused and was_paused):
                 return study
             if not console.is_terminal and time.monotonic() - logged > LOG_SECONDS:
@@ -59,7 +59,7 @@ def follow(
             time.sleep(POLL_SECONDS)
 
 
-def _told_pause(study: Study) -> str:
+def _pause_text(study: Study) -> str:
     if study.is_finished:
         return f"Study {study.pk} has ended."
     if not study.is_paused:

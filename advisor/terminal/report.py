@@ -28,7 +28,7 @@ NOTE = (
 )
 
 # A bound above this says "not known", and is no figure to print.
-MOST_PCT = 900
+MAX_PCT = 900
 
 
 def print_ranking(result: StudyResult, console: Console) -> None:
@@ -141,10 +141,10 @@ def _interval(row: Row) -> str:
     if interval is None or row.candidate.is_baseline or row.ranked.at_most is not None:
         return ""
     low, high = ((bound - 1) * 100 for bound in (interval.low, interval.high))
-    if low > MOST_PCT:
-        return f">{MOST_PCT}"
-    if high > MOST_PCT:
-        return f"{low:+.0f} to >{MOST_PCT}"
+    if low > MAX_PCT:
+        return f">{MAX_PCT}"
+    if high > MAX_PCT:
+        return f"{low:+.0f} to >{MAX_PCT}"
     places = 1 if max(abs(low), abs(high)) < 10 else 0
     return f"{low:+.{places}f} to {high:+.{places}f}"
 

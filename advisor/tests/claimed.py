@@ -107,7 +107,7 @@ def _copy_slots(study: Study, device: Device, other: Device) -> None:
             device=other,
             workload=slot.workload,
             block=slot.block,
-            twin=slot.twin,
+            replicate=slot.replicate,
             order=order,
             run=Run.objects.create(
                 host=study.host,

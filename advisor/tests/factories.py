@@ -237,7 +237,7 @@ def make_study(
                     device=device,
                     workload=workload,
                     block=block,
-                    twin=twin,
+                    replicate=twin,
                     order=order,
                     run=Run.objects.create(
                         host=host,

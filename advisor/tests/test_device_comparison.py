@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Device, Run, RunState
-from tuning.comparison.comparable_runs import chosen_family, families, labels
+from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
 from tuning.comparison.devices import Comparison, compare
 from tuning.comparison.io_capacity import io_capacity_sweep
 from tuning.models import Candidate, DurabilityClass, Recommendation, Slot, Study, StudyState
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db
 
 
 def the_comparison(choice: str = "best") -> Comparison:
-    [family] = families()
-    return compare(family, choice)
+    [run_set] = run_sets()
+    return compare(run_set, choice)
 
 
 def runs_of(device: Device, **values: Any) -> Any:
@@ -98,8 +98,8 @@ def test_runs_that_do_not_count_are_nowhere(values: dict[str, Any]) -> None:
     best = runs_of(device, slot__candidate__name="whitepaper-a")
     assert cell(the_comparison(), device).config == "whitepaper-a"
     best.update(**values)
-    family = max(families(), key=lambda family: family.run_count)
-    assert cell(compare(family), device).config == "server-default"
+    run_set = max(run_sets(), key=lambda run_set: run_set.run_count)
+    assert cell(compare(run_set), device).config == "server-default"
 
 
 def test_what_a_study_recommends_goes_before_what_was_merely_fastest() -> None:
@@ -134,7 +134,7 @@ def test_a_study_recommends_among_the_runs_that_compare_with_its_own() -> None:
     Run.objects.filter(slot__study=later).update(
         comparability_key="c3" * 32, fingerprint=factories.FINGERPRINT | {"kernel": "6.12.1"}
     )
-    after, before = (cell(compare(family), device) for family in families())
+    after, before = (cell(compare(run_set), device) for run_set in run_sets())
     assert (before.config, before.is_recommended) == ("server-default", True)
     assert (after.config, after.is_recommended) == ("whitepaper-a", False)
 
@@ -144,7 +144,7 @@ def test_of_what_no_study_recommends_a_single_lucky_run_is_not_the_best() -> Non
     fastest = runs_of(device, slot__candidate__name="whitepaper-a")
     fastest.filter(slot__block=1).update(state=RunState.QUEUED)
     assert cell(the_comparison(), device).config == "server-default"
-    runs_of(device).filter(Q(slot__block=1) | Q(slot__twin=1)).update(state=RunState.QUEUED)
+    runs_of(device).filter(Q(slot__block=1) | Q(slot__replicate=1)).update(state=RunState.QUEUED)
     assert cell(the_comparison(), device).config == "whitepaper-a", "all have one"
 
 
@@ -152,9 +152,9 @@ def test_families_are_told_apart_without_loading_all_variables() -> None:
     measured_on(SATA)
     Run.objects.update(variables={"log_bin": "OFF", "innodb_page_size": "16384", "port": "1"})
     with CaptureQueriesContext(connection) as queries:
-        [family] = families()
-    assert family.facts["innodb_page_size"] == "16384"
-    assert family.facts["log_bin"] == "OFF"
+        [run_set] = run_sets()
+    assert run_set.facts["innodb_page_size"] == "16384"
+    assert run_set.facts["log_bin"] == "OFF"
     whole = re.compile(r'"variables"(, "| FROM)')
     assert [one["sql"] for one in queries if whole.search(one["sql"])] == []
 
@@ -183,7 +183,7 @@ def test_one_config_stands_for_all_devices_when_it_is_named() -> None:
     nvme = measured_on(NVME, names=["server-default", "whitepaper-1", "whitepaper-a"])
     comparison = the_comparison()
     # The factories give every place in a study other knobs: the best of these are two configs.
-    assert cell(comparison, sata).arm != cell(comparison, nvme).arm
+    assert cell(comparison, sata).config_key != cell(comparison, nvme).config_key
     choices = [(one.name, one.devices) for one in comparison.choices]
     assert choices == [("server-default", 2), ("whitepaper-1", 2), ("whitepaper-a", 1)]
     by_name = {one.name: one for one in comparison.choices}
@@ -227,10 +227,10 @@ def test_of_a_device_that_was_set_up_anew_only_one_set_up_counts() -> None:
 )
 def test_runs_of_another_host_or_binary_log_are_another_family(change: dict[str, Any]) -> None:
     sata, nvme = measured_on(SATA), measured_on(NVME)
-    [family] = families()
-    assert family.device_ids == {sata.pk, nvme.pk}
+    [run_set] = run_sets()
+    assert run_set.device_ids == {sata.pk, nvme.pk}
     runs_of(nvme).update(comparability_key="c3" * 32, **change)
-    newest, oldest = families()
+    newest, oldest = run_sets()
     assert newest.device_ids == {nvme.pk}
     assert oldest.device_ids == {sata.pk}
     told = labels([newest, oldest])
@@ -260,14 +260,14 @@ def test_times_and_sizes_tell_families_apart_and_the_default_has_two_devices() -
     alone = factories.make_device(kind="hdd", data_dir="/srv/alone")
     workload = factories.make_workload(connections=8, measure_s=600)
     factories.measured_study(device=alone, workloads=[workload], recommended=False, blocks=1)
-    newest, older = families()
+    newest, older = run_sets()
     assert newest.device_ids == {alone.pk}
     assert "600 s measured" in labels([newest, older])[newest.key]
     assert older.device_ids == both
-    assert chosen_family([newest, older], "") is older
-    assert chosen_family([newest, older], newest.key) is newest
-    assert chosen_family([newest], "unknown") is newest
-    assert chosen_family([], "") is None
+    assert chosen_run_set([newest, older], "") is older
+    assert chosen_run_set([newest, older], newest.key) is newest
+    assert chosen_run_set([newest], "unknown") is newest
+    assert chosen_run_set([], "") is None
 
 
 def test_devices_of_one_kind_are_told_apart_by_their_directories() -> None:
@@ -315,4 +315,4 @@ def test_without_a_common_number_of_connections_the_kind_decides() -> None:
 
 def test_without_runs_there_is_no_family() -> None:
     factories.make_study()
-    assert families() == []
+    assert run_sets() == []

@@ -15,7 +15,7 @@ from advisor.pages.comparison.charts import CHARTS
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Run
-from tuning.comparison.comparable_runs import families
+from tuning.comparison.comparable_runs import run_sets
 from tuning.models import Candidate
 
 pytestmark = pytest.mark.django_db
@@ -148,9 +148,9 @@ def test_another_family_is_chosen_by_its_key(admin_client: Client, three: None) 
     factories.measured_study(device=device, workloads=[workload], blocks=1)
     usual = page(admin_client)
     assert "12 s measured, on" in plain(usual), "it has something to compare"
-    newest = families()[0].key
+    newest = run_sets()[0].key
     assert f'value="{newest}"' in usual
-    text = plain(page(admin_client, f"?family={newest}"))
+    text = plain(page(admin_client, f"?run_set={newest}"))
     assert "600 s measured, on" in text
     assert "Only one device was measured like this." in text
     assert "manage.py advise --template connections" in text
@@ -196,7 +196,7 @@ def test_the_commands_that_it_shows_are_ones_the_program_takes(admin_client: Cli
         "?connections=x",
         "?connections=99999999999999999999",
         "?connections=٨",
-        "?config=%00&family=%00",
+        "?config=%00&run_set=%00",
         "?published=yes",
     ],
 )

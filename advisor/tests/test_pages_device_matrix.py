@@ -120,7 +120,7 @@ def test_a_change_is_that_of_the_recommendation() -> None:
 
 def test_only_runs_that_can_be_ranked_say_how_much_faster_a_device_is() -> None:
     study = claimed_study({"nvme": AS_PUBLISHED, "hdd": ON_A_HARD_DISK})
-    best = study.slots.filter(device__kind="nvme", candidate__name="whitepaper-a", twin=0)
+    best = study.slots.filter(device__kind="nvme", candidate__name="whitepaper-a", replicate=0)
     Run.objects.filter(pk=best[0].run_id).update(comparability_key="b2" * 32, tpmP=1e9)
     [matrix] = device_matrices(StudyResult(study))
     fast = matrix.rows[-1]

@@ -57,9 +57,9 @@ def test_a_second_set_up_installs_nothing(forbidden_programs: Path, arguments: l
     "command",
     [
         ["scripts/setup", "--nonsense"],
-        ["scripts/bring-server"],
-        ["scripts/bring-server", "oracle"],
-        ["scripts/bring-server", "mysql", "--into"],
+        ["scripts/install-server"],
+        ["scripts/install-server", "oracle"],
+        ["scripts/install-server", "mysql", "--into"],
     ],
 )
 def test_wrong_use_is_answered_in_one_line(command: list[str]) -> None:
@@ -81,12 +81,12 @@ def apt_sources(tmp_path: Path) -> Path:
 
 
 def stanzas(apt_sources: Path, server: str, os_release: str, sources: str) -> list[dict[str, str]]:
-    """What bring-server would ask first on a machine with that os-release and those sources."""
+    """What install-server would ask first on a machine with that os-release and those sources."""
     apt_sources.write_text(sources)
     release = apt_sources.with_name("os-release")
     release.write_text(os_release)
     finished = run(
-        *("scripts/bring-server", server, "--sources"),
+        *("scripts/install-server", server, "--sources"),
         APT_CONFIG=str(apt_sources.with_name("apt.conf")),
         OS_RELEASE=str(release),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tuning.configs.gate.report import ImportedLine
 from tuning.configs.notes import Action
+from tuning.export.words import plural
 from tuning.studies.check import CheckedText
 
 
@@ -26,11 +27,11 @@ def summary_of(checked: CheckedText) -> str:
     if report.problems:
         said = [f"{_lines(refused)} refused"] if refused else []
         if rules:
-            said.append(f"{rules} rule{_s(rules)} across lines broken")
+            said.append(f"{rules} rule{plural(rules)} across lines broken")
         said = said or ["nothing in it can be used"]
         return f"Not usable on {target} as it is: {', '.join(said)}.{tail}"
     knobs = len(report.knobs)
-    return f"Fine for {target}: {knobs} variable{_s(knobs)} would be set.{tail}"
+    return f"Fine for {target}: {knobs} variable{plural(knobs)} would be set.{tail}"
 
 
 def _count(lines: tuple[ImportedLine, ...], action: Action) -> int:
@@ -38,8 +39,4 @@ def _count(lines: tuple[ImportedLine, ...], action: Action) -> int:
 
 
 def _lines(count: int) -> str:
-    return f"{count} line{_s(count)}"
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
+    return f"{count} line{plural(count)}"

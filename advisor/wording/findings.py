@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from advisor.wording.words import told_devices
+from advisor.wording.words import devices_to_name
 from benchmarks.models import Device
 from benchmarks.storage.kinds import DeviceKind
 from tuning.results.boards import Board
@@ -80,7 +80,7 @@ def source_findings(result: StudyResult) -> SourceFindings | None:
     if template is None or not template.claims:
         return None
     by_claim: dict[Claim, list[PlacedFinding]] = {}
-    told = told_devices(result.devices.values())
+    told = devices_to_name(result.devices.values())
     for one in result.findings:
         view = PlacedFinding(one, place_text(one, result.boards, told), is_final)
         by_claim.setdefault(one.claim, []).append(view)

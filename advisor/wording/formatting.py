@@ -10,7 +10,7 @@ from collections.abc import Sequence
 ABSENT = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NO-BREAK SPACE}"
-MOST_RATIO = 10.0
+MAX_RATIO = 10.0
 
 
 def decimals(value: float | None, places: int = 1) -> str:
@@ -44,8 +44,8 @@ def change_range(low: float, high: float) -> str:
 
 def _bound(ratio: float) -> str:
     # Two blocks tell next to nothing: such a bound is no figure to be read to its last digit.
-    if ratio > MOST_RATIO:
-        return f">{MOST_RATIO * 100 - 100:,.0f}"
+    if ratio > MAX_RATIO:
+        return f">{MAX_RATIO * 100 - 100:,.0f}"
     change = round((ratio - 1) * 100, 1)
     sign = "+" if change > 0 else MINUS if change < 0 else "±"
     return f"{sign}{abs(change):.1f}"
@@ -55,8 +55,8 @@ def share(value: float | None) -> str:
     """A share as percent, without a sign: 0.042 -> 4.2 %."""
     if value is None:
         return ABSENT
-    if value >= MOST_RATIO:
-        return f">{MOST_RATIO * 100:,.0f}{NARROW}%"
+    if value >= MAX_RATIO:
+        return f">{MAX_RATIO * 100:,.0f}{NARROW}%"
     return f"{decimals(value * 100)}{NARROW}%"
 
 

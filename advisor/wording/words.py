@@ -60,15 +60,15 @@ def how_sure(found: Recommendation) -> str:
     return f"{answer}, not measured afresh" if unconfirmed else answer
 
 
-def told_devices(devices: Collection[Device]) -> set[int]:
+def devices_to_name(devices: Collection[Device]) -> set[int]:
     """Those that are named beside their figures: each of several, and an emulated one always."""
     return {one.pk for one in devices if len(devices) > 1 or one.emulation_label}
 
 
-def told_names(devices: Collection[Device]) -> dict[int | None, str]:
+def names_beside_figures(devices: Collection[Device]) -> dict[int | None, str]:
     """Their short names."""
     names = device_names(devices)
-    return {pk: names[pk] for pk in told_devices(devices)}
+    return {pk: names[pk] for pk in devices_to_name(devices)}
 
 
 def target_choices() -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ MIB = 1 << 20
 #: MariaDB's own default since 10.5.
 MARIADB_REDO_BYTES = 96 * MIB
 #: Below this the server would start but crawl.
-SMALLEST_POOL = 128 * MIB
+MIN_POOL = 128 * MIB
 
 
 def page_size_options(page_size: int) -> dict[str, str]:
@@ -76,6 +76,6 @@ def buffer_pool_bytes(warehouses: int, available: int) -> int:
 
     A multiple of 128 MiB, which is what servers round to.
     """
-    wanted = estimated_bytes(warehouses) * 5 // 4 + SMALLEST_POOL
+    wanted = estimated_bytes(warehouses) * 5 // 4 + MIN_POOL
     pool = min(wanted, available // 2)
-    return max(SMALLEST_POOL, pool // SMALLEST_POOL * SMALLEST_POOL)
+    return max(MIN_POOL, pool // MIN_POOL * MIN_POOL)

@@ -36,7 +36,7 @@ READY = "pristine.json"
 #: Raised whenever what is made here changes.
 LAYOUT = 1
 _NEEDED_BYTES = 400_000_000
-_SMALLEST_REDO = 8 * 1024**2
+_MIN_REDO = 8 * 1024**2
 
 
 def pristine_key(binary: ServerBinary, page_size: int = DEFAULT_PAGE_SIZE) -> str:
@@ -105,5 +105,5 @@ def _options(binary: ServerBinary, page_size: int) -> dict[str, str]:
     options = page_size_options(page_size)
     if binary.flavour is not Flavour.MARIADB and binary.version >= (8, 0, 30):
         # Every trial copies the redo log, and the server makes it as large as it is told to.
-        options["innodb_redo_log_capacity"] = str(_SMALLEST_REDO)
+        options["innodb_redo_log_capacity"] = str(_MIN_REDO)
     return options

@@ -23,7 +23,7 @@ from benchmarks.servers.privileges import clean_environment
 
 _CHUNK = 65_536
 #: A line longer than this is not one of a driver's own.
-_LONGEST_LINE = 4_096
+_MAX_LINE = 4_096
 #: How much of the output goes along with an error.
 _LOG_TAIL = 4_000
 #: How long to wait for output, and how often at most to ask whether the run was cancelled: the
@@ -159,7 +159,7 @@ class _Stream:
         *whole, rest = (self._partial + data).split(b"\n")
         if not data and rest:  # the end of the stream also ends its last line
             whole, rest = [*whole, rest], b""
-        self._partial = rest[-_LONGEST_LINE:]
+        self._partial = rest[-_MAX_LINE:]
         return [line.decode(errors="replace") for line in whole]
 
 

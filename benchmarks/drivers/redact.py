@@ -9,14 +9,14 @@ _HIDDEN = "[hidden]"
 #: tpcc_start repeats its options and its parameters, the password among both.
 _PASSWORD_LINES = re.compile(r"^(option p with value |\s*\[pass\]:).*$", re.MULTILINE)
 #: A shorter secret would also be found inside harmless words; the lines above hide it anyway.
-_SHORTEST_SECRET = 6
+_MIN_SECRET = 6
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """`text` without the lines that are known to show a password and without any of `secrets`."""
     text = _PASSWORD_LINES.sub(rf"\1 {_HIDDEN}", text)
     for secret in secrets:
-        if len(secret) >= _SHORTEST_SECRET:
+        if len(secret) >= _MIN_SECRET:
             text = text.replace(secret, _HIDDEN)
     return text
 

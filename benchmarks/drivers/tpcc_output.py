@@ -19,7 +19,7 @@ _TOTAL = re.compile(r"^\s*\[([0-4])\] sc:(\d+)\s+lt:(\d+)\s+rt:(-?\d+)\s+fl:(\d+
 _ERROR = re.compile(r"^(\d{4}), [0-9A-Z]{5}, (.*)$")
 _TRANSACTIONS = tuple(Transaction)
 #: Messages can name keys: of more different ones than this only the first are counted.
-_MOST_MESSAGES = 100
+_MAX_MESSAGES = 100
 
 
 @dataclass
@@ -59,7 +59,7 @@ class TpccOutput:
         if not (error := _ERROR.match(line)):
             return
         text = f"{error[1]}, {error[2]}"
-        if text in self.errors or len(self.errors) < _MOST_MESSAGES:
+        if text in self.errors or len(self.errors) < _MAX_MESSAGES:
             self.errors[text] += 1
         # Errors of the client library itself have numbers from 2000 on. tpcc_start does not
         # connect again: that connection only counts failures from now on, or never existed, and

@@ -123,7 +123,8 @@ class Group:
 
     def _set(self, name: str, line: str, disk: Disk) -> None:
         self._write(name, line, f"a limit on {disk.name}")
-        if set(line.split()) not in [set(now.split()) for now in _lines(self.directory / name)]:
+        kept = read_text(self.directory / name).splitlines()
+        if set(line.split()) not in [set(now.split()) for now in kept]:
             raise EmulationUnavailable(f"the kernel did not keep the limit on {disk.name}: {line}")
 
     def _limit_memory(self, limit: int) -> None:
@@ -147,7 +148,3 @@ class Group:
             raise EmulationUnavailable(
                 f"the kernel refused {what} ({text!r} to {name}: {error.strerror})"
             ) from error
-
-
-def _lines(path: Path) -> list[str]:
-    return read_text(path).splitlines()

@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from benchmarks.datafiles import STRICT, Count
 
 #: Smaller than any mysqld: such a limit is a slip of the keyboard (MB typed where bytes go).
-LEAST_MEMORY_BYTES = 64 * 1024 * 1024
+MIN_MEMORY_BYTES = 64 * 1024 * 1024
 #: The limits of requests, in words.
 UNITS = {
     "read_iops": "IOPS read",
@@ -22,7 +22,7 @@ UNITS = {
 
 
 def _enough(memory_bytes: int) -> int:
-    if memory_bytes < LEAST_MEMORY_BYTES:
+    if memory_bytes < MIN_MEMORY_BYTES:
         raise ValueError(f"{memory_bytes} bytes of memory are too few for any server")
     return memory_bytes
 

@@ -25,7 +25,7 @@ from benchmarks.telemetry.disturbance import Limits
 
 Measure = Callable[..., Measurement]
 #: Gives the rule by which a run is cut short, asked when the run begins; None: it never is.
-Cutting = Callable[[Run], CutRule | None]
+CutRuleFor = Callable[[Run], CutRule | None]
 
 
 def never_cut(_: Run) -> CutRule | None:
@@ -40,7 +40,7 @@ class RunKind(JobKind[Run]):
     name = "run"
     task = "tuning.execute"
     measure: Measure = measure
-    cutting: Cutting = never_cut
+    cut_rule: CutRuleFor = never_cut
 
     @property
     def rows(self) -> QuerySet[Run]:
@@ -50,7 +50,7 @@ class RunKind(JobKind[Run]):
         return {"state": RunState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Run]) -> Ending:
-        plan = replace(plan_for(job.row), cut_rule=self.cutting(job.row))
+        plan = replace(plan_for(job.row), cut_rule=self.cut_rule(job.row))
         ended: Measurement | Disturbed | CutShort
         try:
             ended = self.measure(

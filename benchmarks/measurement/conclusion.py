@@ -21,7 +21,7 @@ from benchmarks.telemetry.series import merge_commits, merge_new_orders, merge_p
 from benchmarks.telemetry.trend import find_trend
 
 # The kernel counts CPU time in hundredths of a second: shares of less than this mean nothing.
-_SHORTEST_S = 0.5
+_MIN_S = 0.5
 
 
 def conclude(evidence: Evidence, driven: Driven) -> Measurement:
@@ -56,7 +56,7 @@ def weigh_conditions(
     if isinstance(driven.end_of, DriverResult):
         wrong = wrong_interval(driven.end_of.measured_seconds, seconds)
         disturbances += [wrong] if wrong else []
-    if seconds < _SHORTEST_S:
+    if seconds < _MIN_S:
         return {}, disturbances
     conditions = conditions_between(
         start,

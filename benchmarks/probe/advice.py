@@ -8,7 +8,7 @@ from benchmarks.probe.result import ProbeResult
 #: innodb_io_capacity's own lower limit.
 _LEAST = 100
 #: MySQL's default up to 8.0: no device is so slow that trying less than this would tell more.
-_LEAST_HIGH = 200
+_MIN_HIGH = 200
 
 
 def suggested_io_capacity(result: ProbeResult) -> tuple[int, int]:
@@ -34,7 +34,7 @@ def suggested_io_capacity(result: ProbeResult) -> tuple[int, int]:
     writes = result.best_iops(Pattern.RANDOM_WRITE)
     if not writes:
         raise ValueError("the probe has no random writes")
-    high = max(_LEAST_HIGH, _round(writes / 2))
+    high = max(_MIN_HIGH, _round(writes / 2))
     low = min(max(_LEAST, _round(writes / 40)), high // 2)
     return low, high
 

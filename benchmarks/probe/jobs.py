@@ -19,12 +19,12 @@ LOW_LOAD_IOPS = 50
 #: Buffered page writes are flushed in batches, as InnoDB flushes (it writes some 120 pages and
 #: then waits); else memory would be measured. With many threads each flushes its share.
 FLUSH_EVERY = 64
-_SMALLEST_BATCH = 8
+_MIN_BATCH = 8
 
 #: What starting and ending fio takes, not counted in a job's own time.
 START_S = 0.3
 #: Below this a job's figures are noise.
-SHORTEST_JOB_S = 0.1
+MIN_JOB_S = 0.1
 
 
 class Pattern(StrEnum):
@@ -109,7 +109,7 @@ def plan_jobs(seconds: float, *, direct: bool) -> list[Job]:
     if direct:
         jobs += [_paged(p, depth, False, 2) for p in _RANDOM for depth in BUFFERED_DEPTHS]
     unit = (seconds - START_S * len(jobs)) / sum(job.seconds for job in jobs)
-    return [replace(job, seconds=max(SHORTEST_JOB_S, job.seconds * unit)) for job in jobs]
+    return [replace(job, seconds=max(MIN_JOB_S, job.seconds * unit)) for job in jobs]
 
 
 _RANDOM = (Pattern.RANDOM_READ, Pattern.RANDOM_WRITE)
@@ -121,7 +121,7 @@ def _paged(pattern: Pattern, depth: int, direct: bool, seconds: float) -> Job:
     return Job(
         *(Purpose.LOAD, pattern, PAGE_BYTES, depth, direct),
         sync="fsync" if flushed else "",
-        sync_every=max(_SMALLEST_BATCH, FLUSH_EVERY // depth) if flushed else 1,
+        sync_every=max(_MIN_BATCH, FLUSH_EVERY // depth) if flushed else 1,
         seconds=seconds,
     )
 

@@ -41,10 +41,6 @@ class LatencySplit:
     device_us: float
     source: str
 
-    @property
-    def total_us(self) -> float:
-        return self.user_us + self.kernel_us + (self.queue_us or 0.0) + self.device_us
-
 
 @dataclass(frozen=True)
 class JobResult:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.fio import ENGINES, Control, Fio, find_fio, run_job, works
-from benchmarks.probe.jobs import SHORTEST_JOB_S, Job, Pattern, Purpose, plan_jobs
+from benchmarks.probe.jobs import MIN_JOB_S, Job, Pattern, Purpose, plan_jobs
 from benchmarks.probe.result import JobResult, ProbeResult
 from benchmarks.probe.split import read_counters, split_latency, user_us_per_request
 from benchmarks.probe.tracing import Tracer, tracer
@@ -30,12 +30,12 @@ from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 
 #: The span a user may choose from, and what is usual, in seconds.
-SHORTEST_S, USUAL_S, LONGEST_S = 30.0, 50.0, 60.0
+MIN_S, USUAL_S, MAX_S = 30.0, 50.0, 60.0
 #: A probe that takes this many times its time is given up.
 _PATIENCE = 4.0
-_LEAST_PATIENCE_S = 60.0
+_MIN_PATIENCE_S = 60.0
 #: Less than this written in the time for it, and random requests would all fall close together.
-_LEAST_USEFUL = 16 * MIB
+_MIN_USEFUL = 16 * MIB
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def probe_device(
     TIMED_OUT or DISK_FULL. Leaves no file behind, however it ends.
     """
     began = time.monotonic()
-    patience_s = deadline_s or max(_LEAST_PATIENCE_S, _PATIENCE * seconds)
+    patience_s = deadline_s or max(_MIN_PATIENCE_S, _PATIENCE * seconds)
     control = Control(began + patience_s, should_stop, resource_limits)
     date = datetime.now(UTC)
     fio = find_fio()
@@ -166,7 +166,7 @@ def _choose_engine(fio: Fio, place: Workspace, size: int, control: Control) -> t
     """
     if missing := supports_direct(place.descriptor):
         return "psync", missing
-    trial = replace(plan_jobs(0, direct=True)[0], seconds=SHORTEST_JOB_S)
+    trial = replace(plan_jobs(0, direct=True)[0], seconds=MIN_JOB_S)
     for engine in ENGINES:
         if works(fio, trial, engine, place, size, control):
             return engine, ""
@@ -176,11 +176,11 @@ def _choose_engine(fio: Fio, place: Workspace, size: int, control: Control) -> t
 def _used_bytes(filled: JobResult, size: int) -> int:
     """How much of the file was written, in whole MiB: the rest has no blocks to read from."""
     written = min(size, filled.requests * filled.job.block_bytes) // MIB * MIB
-    if written < _LEAST_USEFUL:
+    if written < _MIN_USEFUL:
         raise RunFailed(
             Outcome.TIMED_OUT,
             f"In {filled.seconds:.0f} s no more than {human_bytes(written)} could be written; "
-            f"{human_bytes(_LEAST_USEFUL)} are needed to tell random from sequential.",
+            f"{human_bytes(_MIN_USEFUL)} are needed to tell random from sequential.",
         )
     return written
 

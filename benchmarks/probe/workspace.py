@@ -24,8 +24,8 @@ from benchmarks.storage.layout import DeviceLayout
 
 MIB = 1024 * 1024
 #: Far beyond the cache of a disk or SSD controller, and written in seconds.
-LARGEST_FILE = 1024 * MIB
-SMALLEST_FILE = 64 * MIB
+MAX_FILE = 1024 * MIB
+MIN_FILE = 64 * MIB
 
 _OURS = re.compile(r"probe-(\d+)(-\d+)?")
 
@@ -49,21 +49,21 @@ def file_size(device: DeviceIdentity) -> int:
     At most a quarter of the free space; on tmpfs, where the file takes memory, a sixteenth of
     what is available.
     """
-    bounds = [LARGEST_FILE, device.free_bytes // 4]
+    bounds = [MAX_FILE, device.free_bytes // 4]
     if DeviceKind.TMPFS in (device.kind, device.discovered_kind):
         bounds.append(psutil.virtual_memory().available // 16)
     size = min(bounds) // MIB * MIB
-    if size < SMALLEST_FILE:
+    if size < MIN_FILE:
         raise DeviceUnusable(
             f"{device.path}: too little room to probe it: the file could have "
-            f"{human_bytes(size)}, {human_bytes(SMALLEST_FILE)} are needed"
+            f"{human_bytes(size)}, {human_bytes(MIN_FILE)} are needed"
         )
     return size
 
 
 def buffered_size() -> int:
     """How large a file may be that goes through the page cache: an eighth of the memory."""
-    return max(SMALLEST_FILE, psutil.virtual_memory().total // 8 // MIB * MIB)
+    return max(MIN_FILE, psutil.virtual_memory().total // 8 // MIB * MIB)
 
 
 @contextlib.contextmanager

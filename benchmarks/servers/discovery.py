@@ -1,4 +1,4 @@
-"""Where the server comes from: named by the user, on PATH, or brought by set-up."""
+"""Where the server comes from: named by the user, on PATH, or installed by set-up."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ log = logging.getLogger(__name__)
 
 # Packages put mysqld where an ordinary user's PATH does not look.
 _SERVER_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
-_BROUGHT = (Path("mysql") / "mysqld", Path("mariadb") / "mariadbd")
+_INSTALLED = (Path("mysql") / "mysqld", Path("mariadb") / "mariadbd")
 
 
 def find_server(
-    named: Path | None, brought_dir: Path, search_path: str | None = None
+    named: Path | None, installed_dir: Path, search_path: str | None = None
 ) -> ServerBinary:
-    """The server to measure: `named`, else one on `search_path`, else one in `brought_dir`.
+    """The server to measure: `named`, else one on `search_path`, else one in `installed_dir`.
 
     `search_path` defaults to PATH and the usual server folders. Raises NotAServer when `named` is
     none (another server is never taken instead), NoServerFound when there is none at all.
@@ -34,7 +34,9 @@ def find_server(
         for name in ("mysqld", "mariadbd")
         if (found := shutil.which(name, path=search_path)) is not None
     ]
-    candidates += [brought_dir / place for place in _BROUGHT if (brought_dir / place).exists()]
+    candidates += [
+        installed_dir / place for place in _INSTALLED if (installed_dir / place).exists()
+    ]
     refused: list[str] = []
     for candidate in candidates:
         try:
@@ -44,6 +46,6 @@ def find_server(
             refused.append(str(error))
     why = f" ({'; '.join(refused)})" if refused else ""
     raise NoServerFound(
-        f"no mysqld on PATH and none in {brought_dir}{why}; run `make setup`, "
+        f"no mysqld on PATH and none in {installed_dir}{why}; run `make setup`, "
         "or name one with --server"
     )

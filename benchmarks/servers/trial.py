@@ -45,7 +45,7 @@ _COPY_BYTES = 16 << 20
 _FULL_DISK = "no room for a trial start"
 _NAME = re.compile(r"trial-(\d+)-(\d+)-[0-9a-f]{8}")
 _WARNING = re.compile(r"\[Warning\]|\bWARNING:")
-_MOST_WARNINGS = 30
+_MAX_WARNINGS = 30
 # What comes of our own options, with every config.
 _OURS = re.compile(
     r"Failed to initialize TLS|Failed to set up SSL|Insecure configuration for --pid-file"
@@ -116,7 +116,7 @@ def try_config(
                 return Trial(
                     variables=server.variables(),
                     validated=validated,
-                    log_tail="\n".join(warnings[-_MOST_WARNINGS:]),
+                    log_tail="\n".join(warnings[-_MAX_WARNINGS:]),
                     seconds=time.monotonic() - start,
                 )
 

@@ -11,7 +11,7 @@ from benchmarks.telemetry.process_usage import ProcessCounter, ProcessUsage
 # A count takes some 20 us per process. It is made this often, but never takes more than this
 # share of one CPU's time.
 _PERIOD_S = 5.0
-_MOST_OF_A_CPU = 0.005
+_MAX_OF_A_CPU = 0.005
 
 
 class ProcessWatcher:
@@ -58,4 +58,4 @@ class ProcessWatcher:
             with self._lock:
                 if not self._ended.is_set():
                     self._counter.count()
-            pause = max(self._period_s, (time.thread_time() - began) / _MOST_OF_A_CPU)
+            pause = max(self._period_s, (time.thread_time() - began) / _MAX_OF_A_CPU)

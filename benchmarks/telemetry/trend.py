@@ -11,10 +11,10 @@ import numpy as np
 # Less than this over the whole interval is no reason to distrust a figure.
 MIN_TREND_PCT = 10.0
 # Mann-Kendall's test: so seldom is a steady run flagged.
-_MOST_CHANCE = 0.01
+_MAX_CHANCE = 0.01
 # Neighbouring seconds are alike (checkpoints, flushing), which the test takes for a trend: it
 # looks at this many stretches at most. With fewer seconds than the minimum nothing can be said.
-_MOST_STRETCHES = 20
+_MAX_STRETCHES = 20
 _FEWEST = 8
 
 
@@ -29,7 +29,7 @@ class Trend:
 
     @property
     def is_steady(self) -> bool:
-        return abs(self.pct) < MIN_TREND_PCT or self.chance > _MOST_CHANCE
+        return abs(self.pct) < MIN_TREND_PCT or self.chance > _MAX_CHANCE
 
 
 def find_trend(per_second: Sequence[int]) -> Trend | None:
@@ -48,10 +48,10 @@ def find_trend(per_second: Sequence[int]) -> Trend | None:
 
 
 def _stretches(values: np.ndarray) -> np.ndarray:
-    """Means over at most _MOST_STRETCHES stretches of equal length; what is left over at the
+    """Means over at most _MAX_STRETCHES stretches of equal length; what is left over at the
     beginning is dropped.
     """
-    length = math.ceil(values.size / _MOST_STRETCHES) or 1
+    length = math.ceil(values.size / _MAX_STRETCHES) or 1
     count = values.size // length
     means: np.ndarray = values[values.size - count * length :].reshape(count, length).mean(axis=1)
     return means

@@ -25,9 +25,9 @@ from benchmarks.probe.jobs import Job, Pattern, Purpose, plan_jobs
 from benchmarks.probe.result import ProbeResult
 from benchmarks.probe.run import Progress, probe_device
 from benchmarks.probe.workspace import (
-    LARGEST_FILE,
+    MAX_FILE,
     MIB,
-    SMALLEST_FILE,
+    MIN_FILE,
     file_size,
     supports_direct,
     sweep_probes,
@@ -100,7 +100,7 @@ def test_a_probe_measures_and_leaves_nothing(tmp_path: Path) -> None:
     ]
     assert all(r.iops > 0 and r.latency.p99 >= r.latency.p50 > 0 for r in result.jobs)
     assert result.device.block_device == identify_device(tmp_path).block_device
-    assert 16 * MIB <= result.file_bytes <= LARGEST_FILE
+    assert 16 * MIB <= result.file_bytes <= MAX_FILE
     commit = result.commit()
     assert commit is not None
     assert commit.flush is not None
@@ -243,7 +243,7 @@ def identity(free_bytes: int, kind: DeviceKind = DeviceKind.NVME) -> DeviceIdent
 
 
 def test_the_file_leaves_room_on_the_device() -> None:
-    assert file_size(identity(10**12)) == LARGEST_FILE
+    assert file_size(identity(10**12)) == MAX_FILE
     assert file_size(identity(1024 * MIB)) == 256 * MIB
     with pytest.raises(DeviceUnusable, match=r"50.0 MiB, 64.0 MiB are needed"):
         file_size(identity(200 * MIB))
@@ -255,8 +255,8 @@ def test_on_tmpfs_the_file_leaves_room_in_memory(monkeypatch: pytest.MonkeyPatch
     tmpfs = identity(10**12, DeviceKind.TMPFS)
     assert file_size(tmpfs) == 128 * MIB
     assert file_size(tmpfs.corrected(DeviceKind.NVME)) == 128 * MIB
-    assert file_size(identity(10**12)) == LARGEST_FILE
-    assert SMALLEST_FILE < 128 * MIB
+    assert file_size(identity(10**12)) == MAX_FILE
+    assert MIN_FILE < 128 * MIB
 
 
 def test_a_file_that_cannot_be_read_around_the_cache_is_told() -> None:

@@ -19,7 +19,7 @@ SCOPE = {
     Flavour.PERCONA: _OF_MYSQL,
     Flavour.MARIADB: (((10, 6), (10, 11)), ((11, 0), (11, 8)), ((12, 0), (12, 99))),
 }
-_LARGEST_PATCH = 999
+_MAX_PATCH = 999
 
 FLAVOUR_NAMES = {
     Flavour.MYSQL: "MySQL",
@@ -58,7 +58,7 @@ def parse_traits(text: str) -> ServerTraits:
         version = parse_version(match[2])
     except ValueError:
         version = (0, 0, 0)
-    if version[2] > _LARGEST_PATCH or not any(
+    if version[2] > _MAX_PATCH or not any(
         first <= version[:2] <= last for first, last in SCOPE[flavour]
     ):
         known = ", ".join(_range(first, last) for first, last in SCOPE[flavour])

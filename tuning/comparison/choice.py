@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import Exists, OuterRef
 
 from benchmarks.models import Config, Run
-from tuning.comparison.comparable_runs import Family
+from tuning.comparison.comparable_runs import RunSet
 from tuning.models import DurabilityClass, Recommendation, StudyState
 from tuning.statistics.ratios import Spread, spread
 from tuning.strategy.racing import FAULTS
@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 Place = tuple[int, int]  # device's id, connections
 
 
-class Arm(NamedTuple):
+class ConfigKey(NamedTuple):
     """What was measured: a config, and whether it left the redo log with the data."""
 
     config_id: int
@@ -32,7 +32,7 @@ class Arm(NamedTuple):
 class ConfigChoice:
     """A config that could stand for the devices; `token` is its name in addresses."""
 
-    arm: Arm
+    config_key: ConfigKey
     token: str
     name: str
     durability: DurabilityClass
@@ -44,47 +44,47 @@ def place_of(row: Row) -> Place:
     return row["device_id"], row["workload__connections"]
 
 
-def arm_of(row: Row) -> Arm:
+def config_key_of(row: Row) -> ConfigKey:
     """What a run measured."""
-    return Arm(row["config_id"], row["logs_with_data"])
+    return ConfigKey(row["config_id"], row["logs_with_data"])
 
 
 def config_choices(rows: Sequence[Row]) -> list[ConfigChoice]:
     """The configs that were measured, those on the most devices first."""
-    names = arm_names(rows)
-    newest = {arm_of(row): row for row in rows}
-    devices = Counter(arm for arm, _ in {(arm_of(row), row["device_id"]) for row in rows})
+    names = config_names(rows)
+    newest = {config_key_of(row): row for row in rows}
+    devices = Counter(key for key, _ in {(config_key_of(row), row["device_id"]) for row in rows})
     hashes = dict(
-        Config.objects.filter(pk__in={arm.config_id for arm in newest}).values_list("pk", "hash")
+        Config.objects.filter(pk__in={key.config_id for key in newest}).values_list("pk", "hash")
     )
     found = [
         ConfigChoice(
-            arm=arm,
-            token=hashes[arm.config_id][:12] + (_WITH_DATA if arm.logs_with_data else ""),
-            name=names[arm],
+            config_key=key,
+            token=hashes[key.config_id][:12] + (_WITH_DATA if key.logs_with_data else ""),
+            name=names[key],
             durability=DurabilityClass(row["slot__candidate__durability"]),
-            devices=devices[arm],
+            devices=devices[key],
         )
-        for arm, row in newest.items()
+        for key, row in newest.items()
     ]
     return sorted(found, key=lambda one: (-one.devices, one.durability, one.name))
 
 
-def arm_names(rows: Iterable[Row]) -> dict[Arm, str]:
+def config_names(rows: Iterable[Row]) -> dict[ConfigKey, str]:
     """One config may have had several names: the one with the most runs, of these the shortest."""
-    names: dict[Arm, Counter[str]] = defaultdict(Counter)
+    names: dict[ConfigKey, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        names[arm_of(row)][row["slot__candidate__name"]] += 1
+        names[config_key_of(row)][row["slot__candidate__name"]] += 1
     return {
-        arm: min(count, key=lambda name: (-count[name], len(name), name))
-        for arm, count in names.items()
+        key: min(count, key=lambda name: (-count[name], len(name), name))
+        for key, count in names.items()
     }
 
 
-def recommended_arms(family: Family) -> Mapping[Place, set[Arm]]:
-    """The D0 configs that finished studies recommend by runs of the family."""
-    found: dict[Place, set[Arm]] = defaultdict(set)
-    there = family.ok_runs().filter(
+def recommended_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
+    """The D0 configs that finished studies recommend by runs of the run_set."""
+    found: dict[Place, set[ConfigKey]] = defaultdict(set)
+    there = run_set.ok_runs().filter(
         slot__study=OuterRef("study"),
         slot__candidate=OuterRef("candidate"),
         device=OuterRef("device"),
@@ -92,7 +92,7 @@ def recommended_arms(family: Family) -> Mapping[Place, set[Arm]]:
     )
     for device, connections, config, with_data in Recommendation.objects.filter(
         Exists(there),
-        device__in=family.device_ids,
+        device__in=run_set.device_ids,
         study__state=StudyState.FINISHED,
         durability=DurabilityClass.D0,
         candidate__durability=DurabilityClass.D0,
@@ -102,57 +102,59 @@ def recommended_arms(family: Family) -> Mapping[Place, set[Arm]]:
         "candidate__config_id",
         "candidate__logs_with_data",
     ):
-        found[device, connections].add(Arm(config, with_data))
+        found[device, connections].add(ConfigKey(config, with_data))
     return found
 
 
-def failed_arms(family: Family) -> Mapping[Place, set[Arm]]:
+def failed_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
     """Configs with a run that they may have broken: no advice to give, however fast others are."""
-    found: dict[Place, set[Arm]] = defaultdict(set)
+    found: dict[Place, set[ConfigKey]] = defaultdict(set)
     for device, connections, config, with_data in (
         Run.objects.filter(
-            host=family.host,
-            server__digest=family.server.digest,
-            device__in=family.device_ids,
-            workload__driver=family.driver,
-            workload__warehouses=family.warehouses,
+            host=run_set.host,
+            server__digest=run_set.server.digest,
+            device__in=run_set.device_ids,
+            workload__driver=run_set.driver,
+            workload__warehouses=run_set.warehouses,
             state__in=FAULTS,
         )
         .values_list("device_id", "workload__connections", "config_id", "logs_with_data")
         .distinct()
     ):
-        found[device, connections].add(Arm(config, with_data))
+        found[device, connections].add(ConfigKey(config, with_data))
     return found
 
 
-def best_arms(
-    measured: Mapping[Place, Mapping[Arm, list[Row]]],
-    recommended: Mapping[Place, set[Arm]],
-    failed: Mapping[Place, set[Arm]],
-) -> dict[Place, Arm]:
+def best_configs(
+    measured: Mapping[Place, Mapping[ConfigKey, list[Row]]],
+    recommended: Mapping[Place, set[ConfigKey]],
+    failed: Mapping[Place, set[ConfigKey]],
+) -> dict[Place, ConfigKey]:
     """The best so far, as `comparison.compare` says; places that have none are left out."""
     best = {
         place: _best(there, recommended.get(place, set()), failed.get(place, set()))
         for place, there in measured.items()
     }
-    return {place: arm for place, arm in best.items() if arm is not None}
+    return {place: key for place, key in best.items() if key is not None}
 
 
-def _best(there: Mapping[Arm, list[Row]], recommended: set[Arm], failed: set[Arm]) -> Arm | None:
+def _best(
+    there: Mapping[ConfigKey, list[Row]], recommended: set[ConfigKey], failed: set[ConfigKey]
+) -> ConfigKey | None:
     """None where nothing of D0 ran without failing."""
     fit = {
-        arm: rows
-        for arm, rows in there.items()
-        if arm not in failed and rows[-1]["slot__candidate__durability"] == DurabilityClass.D0
+        key: rows
+        for key, rows in there.items()
+        if key not in failed and rows[-1]["slot__candidate__durability"] == DurabilityClass.D0
     }
     among = (
-        [arm for arm in fit if arm in recommended]
+        [key for key in fit if key in recommended]
         # One run may have been lucky: of many such the best one is.
-        or [arm for arm, rows in fit.items() if len(rows) > 1]
+        or [key for key, rows in fit.items() if len(rows) > 1]
         or list(fit)
     )
-    medians = {arm: spread(row["tpmP"] for row in fit[arm]) for arm in among}
-    return max(among, key=lambda arm: _tpmp(medians[arm]), default=None)
+    medians = {key: spread(row["tpmP"] for row in fit[key]) for key in among}
+    return max(among, key=lambda key: _tpmp(medians[key]), default=None)
 
 
 def _tpmp(found: Spread | None) -> float:

@@ -1,6 +1,6 @@
 """Which finished runs may stand side by side although they ran on different devices.
 
-`Run.comparability_key` keeps apart what differs in anything, the device included. A family is
+`Run.comparability_key` keeps apart what differs in anything, the device included. A run_set is
 what remains when only the device may differ: same host as it was set up, server, driver, dataset,
 binary log and times.
 """
@@ -23,7 +23,7 @@ from benchmarks.models import Host, Run, RunState, Server
 # What a run's fingerprint says of its devices and their limits.
 OF_THE_DEVICE = ("data_", "log_", "emulation")
 
-# What all runs of a family share, as fields of Run.
+# What all runs of a run_set share, as fields of Run.
 _SHARED = (
     "host_id",
     "server__digest",
@@ -39,7 +39,7 @@ _OF_THE_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "inn
 
 
 @dataclass(frozen=True)
-class Family:
+class RunSet:
     """Runs that compare across devices.
 
     key: its name in addresses. facts: the host's fingerprint, the binary log and the page size.
@@ -71,7 +71,7 @@ class Family:
         )
 
 
-def families() -> list[Family]:
+def run_sets() -> list[RunSet]:
     """All there are, newest first."""
     groups = list(
         Run.objects.filter(state=RunState.OK, tpmP__gt=0, slot__isnull=False)
@@ -90,52 +90,52 @@ def families() -> list[Family]:
         .only("host", "server")
         .in_bulk([max(group["newest"] for group in parts) for parts in together.values()])
     )
-    found = [_family(key, parts, newest, facts) for key, parts in together.items()]
-    return sorted(found, key=lambda family: family.newest_run, reverse=True)
+    found = [_run_set(key, parts, newest, facts) for key, parts in together.items()]
+    return sorted(found, key=lambda run_set: run_set.newest_run, reverse=True)
 
 
-def chosen_family(found: Sequence[Family], key: str) -> Family | None:
+def chosen_run_set(found: Sequence[RunSet], key: str) -> RunSet | None:
     """That of the key; else the newest that has a comparison to show, else the newest."""
-    by_key = {family.key: family for family in found}
-    with_two = (family for family in found if len(family.device_ids) > 1)
+    by_key = {run_set.key: run_set for run_set in found}
+    with_two = (run_set for run_set in found if len(run_set.device_ids) > 1)
     return by_key.get(key) or next(with_two, found[0] if found else None)
 
 
-def labels(found: Sequence[Family]) -> dict[str, str]:
-    """By key, each family in words; those that would read alike say what differs."""
-    texts = {family.key: _text(family) for family in found}
+def labels(found: Sequence[RunSet]) -> dict[str, str]:
+    """By key, each run_set in words; those that would read alike say what differs."""
+    texts = {run_set.key: _text(run_set) for run_set in found}
     told = {}
-    for family in found:
-        alike = [other for other in found if texts[other.key] == texts[family.key]]
+    for run_set in found:
+        alike = [other for other in found if texts[other.key] == texts[run_set.key]]
         differing = [
             f"{name.replace('_', ' ')} {value}"
-            for name, value in family.facts.items()
+            for name, value in run_set.facts.items()
             if any(other.facts.get(name) != value for other in alike)
         ]
-        told[family.key] = ", ".join([texts[family.key], *differing])
+        told[run_set.key] = ", ".join([texts[run_set.key], *differing])
     return told
 
 
-def _text(family: Family) -> str:
-    plural = "" if family.warehouses == 1 else "s"
+def _text(run_set: RunSet) -> str:
+    plural = "" if run_set.warehouses == 1 else "s"
     parts = [
-        str(family.server),
-        family.driver,
-        f"{family.warehouses} warehouse{plural}",
-        f"{family.warmup_s} s warm-up, {family.measure_s} s measured",
+        str(run_set.server),
+        run_set.driver,
+        f"{run_set.warehouses} warehouse{plural}",
+        f"{run_set.warmup_s} s warm-up, {run_set.measure_s} s measured",
     ]
     return ", ".join(parts)
 
 
-def _family(
+def _run_set(
     key: str,
     groups: list[dict[str, Any]],
     newest: Mapping[int, Run],
     facts: Mapping[str, Mapping[str, str]],
-) -> Family:
+) -> RunSet:
     last = max(groups, key=lambda group: group["newest"])
     run = newest[last["newest"]]
-    return Family(
+    return RunSet(
         key=key,
         host=run.host,
         server=run.server,

@@ -1,6 +1,6 @@
 """The user's own devices side by side, as the whitepaper's Tables 1 to 3 show theirs.
 
-Only runs of one family (`tuning.comparison.comparable_runs`) are compared, and of each device
+Only runs of one run_set (`tuning.comparison.comparable_runs`) are compared, and of each device
 only those of one set-up. Published figures have no place here: see `tuning.published`.
 """
 
@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 
 from benchmarks.models import Device
 from tuning.comparison.choice import (
-    Arm,
     ConfigChoice,
+    ConfigKey,
     Place,
     Row,
-    arm_names,
-    arm_of,
-    best_arms,
+    best_configs,
     config_choices,
-    failed_arms,
+    config_key_of,
+    config_names,
+    failed_configs,
     place_of,
-    recommended_arms,
+    recommended_configs,
 )
-from tuning.comparison.comparable_runs import Family
+from tuning.comparison.comparable_runs import RunSet
 from tuning.models import DurabilityClass
 from tuning.statistics.ratios import Ratio, Spread, ladder, ratio, spread
 
@@ -41,7 +41,7 @@ class Cell:
     is_recommended: whether a study recommends that config there.
     """
 
-    arm: Arm
+    config_key: ConfigKey
     config: str
     durability: DurabilityClass
     is_recommended: bool
@@ -65,7 +65,7 @@ class Comparison:
     that count, oldest first.
     """
 
-    family: Family
+    run_set: RunSet
     devices: list[Device]
     names: Mapping[int, str]
     connections: list[int]
@@ -73,7 +73,7 @@ class Comparison:
     choice: ConfigChoice | None
     choices: list[ConfigChoice]
     left_out: int
-    measured: Mapping[Place, Mapping[Arm, list[Row]]] = field(repr=False)
+    measured: Mapping[Place, Mapping[ConfigKey, list[Row]]] = field(repr=False)
 
     @property
     def pairs(self) -> list[tuple[Device, Device]]:
@@ -104,34 +104,38 @@ class Comparison:
         return shared[(len(shared) - 1) // 2] if shared else None
 
 
-def compare(family: Family, token: str = BEST) -> Comparison:
-    """The family's devices by their best configs, or by the config that the token names.
+def compare(run_set: RunSet, token: str = BEST) -> Comparison:
+    """The run_set's devices by their best configs, or by the config that the token names.
 
     "Best" is, on each device with each number of connections, of the recommended configs the one
     with the highest median tpmP; where no study recommends one, of those with at least two runs,
     else of all; durability D0 only, and none that ever failed there.
     """
-    found = list(family.ok_runs().order_by("pk").values(*_FIELDS))
+    found = list(run_set.ok_runs().order_by("pk").values(*_FIELDS))
     rows = _of_one_setup(found)
-    arms: dict[Place, dict[Arm, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    by_config: dict[Place, dict[ConfigKey, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        arms[place_of(row)][arm_of(row)].append(row)
+        by_config[place_of(row)][config_key_of(row)].append(row)
     choices = config_choices(rows)
     choice = next((one for one in choices if one.token == token), None)
-    recommended = recommended_arms(family)
+    recommended = recommended_configs(run_set)
     if choice is None:
-        picked = best_arms(arms, recommended, failed_arms(family))
+        picked = best_configs(by_config, recommended, failed_configs(run_set))
     else:
-        picked = {place: choice.arm for place, there in arms.items() if choice.arm in there}
-    names = arm_names(rows)
+        picked = {
+            place: choice.config_key
+            for place, there in by_config.items()
+            if choice.config_key in there
+        }
+    names = config_names(rows)
     cells = {
-        place: _cell(arms[place][arm], names[arm], arm in recommended[place])
-        for place, arm in picked.items()
+        place: _cell(by_config[place][key], names[key], key in recommended[place])
+        for place, key in picked.items()
     }
     devices = list(Device.objects.filter(pk__in={device for device, _ in cells}))
     connections = sorted({number for _, number in cells})
     return Comparison(
-        family=family,
+        run_set=run_set,
         devices=_slowest_first(devices, connections, cells),
         names=device_names(devices),
         connections=connections,
@@ -139,7 +143,7 @@ def compare(family: Family, token: str = BEST) -> Comparison:
         choice=choice,
         choices=choices,
         left_out=len(found) - len(rows),
-        measured=arms,
+        measured=by_config,
     )
 
 
@@ -189,7 +193,7 @@ def _cell(rows: Sequence[Row], name: str, is_recommended: bool) -> Cell:
         raise ValueError("runs that ended well have a tpmP")
     newest = rows[-1]
     return Cell(
-        arm=arm_of(newest),
+        config_key=config_key_of(newest),
         config=name,
         durability=DurabilityClass(newest["slot__candidate__durability"]),
         is_recommended=is_recommended,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.models import Config
-from tuning.comparison.choice import Arm, Place, Row
+from tuning.comparison.choice import ConfigKey, Place, Row
 from tuning.statistics.ratios import Spread, spread
 
 KNOB = "innodb_io_capacity"
@@ -24,7 +24,7 @@ class IoCapacitySweep:
 
 
 def io_capacity_sweep(
-    measured: Mapping[Place, Mapping[Arm, list[Row]]], connections: int | None
+    measured: Mapping[Place, Mapping[ConfigKey, list[Row]]], connections: int | None
 ) -> IoCapacitySweep | None:
     """The sweep with the most figures, with `connections` where one was measured with them.
 
@@ -34,11 +34,11 @@ def io_capacity_sweep(
     found: dict[tuple[int, object], dict[int, dict[int, list[Row]]]] = defaultdict(
         lambda: defaultdict(dict)
     )
-    for (device, number), arms in measured.items():
-        for arm, rows in arms.items():
-            if arm.config_id in values:
-                line = found[number, (rest[arm.config_id], arm.logs_with_data)][device]
-                value = values[arm.config_id]
+    for (device, number), by_config in measured.items():
+        for key, rows in by_config.items():
+            if key.config_id in values:
+                line = found[number, (rest[key.config_id], key.logs_with_data)][device]
+                value = values[key.config_id]
                 # Of two that differ in the limit of bursts only, what was measured more often.
                 line[value] = max(line.get(value, []), rows, key=len)
     sweeps = {
@@ -55,10 +55,10 @@ def io_capacity_sweep(
 
 
 def _configs(
-    measured: Mapping[Place, Mapping[Arm, list[Row]]],
+    measured: Mapping[Place, Mapping[ConfigKey, list[Row]]],
 ) -> tuple[dict[int, int], dict[int, frozenset[tuple[str, str]]]]:
     """By config that sets it: innodb_io_capacity, and all its other knobs."""
-    ids = {arm.config_id for arms in measured.values() for arm in arms}
+    ids = {key.config_id for by_config in measured.values() for key in by_config}
     values, rest = {}, {}
     for pk, knobs in Config.objects.filter(pk__in=ids).values_list("pk", "knobs"):
         if str(knobs.get(KNOB, "")).isdigit():

@@ -24,7 +24,7 @@ from tuning.configs.translation.translate import translate_knobs
 from tuning.errors import InvalidConfig, Problem
 from tuning.study_templates.loader import StudyTemplate, TemplateVariant
 
-LONGEST_NAME = 60
+MAX_NAME = 60
 
 
 @dataclass(frozen=True)
@@ -203,9 +203,9 @@ def plan_file(
 
     It is taken as it is, or carried over from the server that it was written for.
     """
-    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-        reason = f"a config needs a name of 1 to {LONGEST_NAME} printable characters"
-        raise InvalidConfig([Problem(repr(name[:LONGEST_NAME]), None, "", reason)])
+    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
+        reason = f"a config needs a name of 1 to {MAX_NAME} printable characters"
+        raise InvalidConfig([Problem(repr(name[:MAX_NAME]), None, "", reason)])
     report = import_cnf(
         data,
         name,

@@ -10,7 +10,7 @@ from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.target import ServerTraits
 
 #: From 2^63 on servers refuse, wrap or clamp, depending on the variable.
-LARGEST = 2**63 - 1
+MAX_SIZES = 2**63 - 1
 _MAX_SHOWN = 60
 _SUFFIXES = "KMGTPE"
 _NEW_SUFFIXES = "TPE"
@@ -118,7 +118,7 @@ def _whole(text: str, target: ServerTraits) -> int:
     value = int(match[1])
     if suffix:
         value <<= 10 * (_SUFFIXES.index(suffix) + 1)
-    if value > LARGEST:
+    if value > MAX_SIZES:
         raise BadValue(f"is too large a number: {shown(text)} is not below 2^63")
     return value
 

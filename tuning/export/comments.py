@@ -8,16 +8,16 @@ WIDTH = 96
 CNF = "#"
 SQL = "--"  # with a blank behind it, without which MySQL reads two minus signs
 # The server reads an option file in pieces of 4 KiB: a longer word would go on as an option.
-_LONGEST_WORD = 400
+_MAX_WORD = 400
 
 
 def comment(text: str, *, mark: str = CNF, first: str = "", rest: str = "") -> list[str]:
     """Comment lines with `text`; `first` and `rest` are our own words before its lines."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
     words = [
-        word[start : start + _LONGEST_WORD]
+        word[start : start + _MAX_WORD]
         for word in plain.split()
-        for start in range(0, len(word), _LONGEST_WORD)
+        for start in range(0, len(word), _MAX_WORD)
     ]
     return textwrap.wrap(
         " ".join(words),

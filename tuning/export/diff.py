@@ -22,20 +22,20 @@ from tuning.export.safety import require_acknowledged
 from tuning.export.words import effect_of, traits
 
 FILE_NAME = "my.cnf"
-_LONGEST_COMMENT = 1000  # characters, of at most 4 bytes
+_MAX_COMMENT = 1000  # characters, of at most 4 bytes
 
 
 def render_diff(
     facts: ExportFacts, current: bytes, *, acknowledged: Durability = Durability.D0
 ) -> str:
-    """A unified diff from `current` to `patched_cnf`, with comments before it that `patch` skips.
+    """A unified diff from `current` to what it becomes, behind comments that `patch` skips.
 
     Without a hunk there is nothing to change. Raises TuningError for what was not acknowledged,
     InvalidConfig when the file cannot be read, is no UTF-8 or includes others.
     """
     require_acknowledged(facts, acknowledged)
     had = current_lines(current, facts.server)
-    old, new = _lines(current.decode()), _lines(_patched(facts, current, had))
+    old, new = _lines(current.decode()), _lines(patched(facts, current, had))
     merged = merge(facts, had)
     own = [
         f"WARNING: your own {gives_up(name, value, lost, ', which stays,')}."
@@ -60,17 +60,6 @@ def render_diff(
     return "\n".join(text) + "\n" + "".join(_whole(hunk) for hunk in hunks)
 
 
-def patched_cnf(
-    facts: ExportFacts, current: bytes, *, acknowledged: Durability = Durability.D0
-) -> bytes:
-    """`current` with the recommended values: changed where they stand, else added to [mysqld].
-
-    Everything else stays as it is, byte by byte. Raises like `render_diff`.
-    """
-    require_acknowledged(facts, acknowledged)
-    return _patched(facts, current, current_lines(current, facts.server)).encode()
-
-
 @dataclass
 class _Edits:
     """New lines by the place (from 0) of the one they replace, and those to be added."""
@@ -79,7 +68,8 @@ class _Edits:
     added: list[str] = field(default_factory=list)
 
 
-def _patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) -> str:
+def patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) -> str:
+    """`current` with the recommended values; all else stays as it is, byte by byte."""
     lines = _lines(current.decode())
     edits = _Edits()
     for line in lines_of(facts):
@@ -151,7 +141,7 @@ def _rewritten(old: str, found: CurrentLine, line: Line) -> str:
 
 def _commented(line: str) -> str:
     """The line as a comment, with nothing behind 4 KiB that the server would read as an option."""
-    return f"# {line.rstrip()}"[:_LONGEST_COMMENT]
+    return f"# {line.rstrip()}"[:_MAX_COMMENT]
 
 
 def _kept(facts: ExportFacts, had: dict[str, CurrentLine]) -> Iterator[str]:

@@ -26,7 +26,7 @@ TPMP = (
 
 def measured(effect: Effect, facts: ExportFacts) -> str:
     """The figures of one workload, for the header."""
-    figures = f"{effect.runs} OK run{_s(effect.runs)}, {effect.failures} failed"
+    figures = f"{effect.runs} OK run{plural(effect.runs)}, {effect.failures} failed"
     now = _figures(effect.tpmP, effect.p95_ms)
     if facts.keeps_baseline:
         return f"{now}: median of {figures}; the others were compared with this baseline"
@@ -46,7 +46,7 @@ def measured(effect: Effect, facts: ExportFacts) -> str:
 def _seen_in(effect: Effect) -> str:
     if effect.fresh_pairs:
         return f"in {effect.fresh_pairs} fresh pairs"
-    return f"over {effect.blocks} block{_s(effect.blocks)}"
+    return f"over {effect.blocks} block{plural(effect.blocks)}"
 
 
 def not_tested(facts: ExportFacts) -> Iterator[str]:
@@ -100,7 +100,7 @@ def effect_of(line: Line, facts: ExportFacts) -> Iterator[str]:
     others = len(changed_names(facts)) - 1
     where = f" on {facts.measured_on}" if facts.translated_from else ""
     alone = f"Measured by itself{where}:"
-    together = f"Measured{where} together with {others} other setting{_s(others)}:"
+    together = f"Measured{where} together with {others} other setting{plural(others)}:"
     several = len(facts.effects) > 1
     found = [
         gain(effect, facts.baseline) + (f" with {effect.workload}" if several else "")
@@ -134,5 +134,5 @@ def _figures(tpmP: float | None, p95_ms: float | None) -> str:
     return throughput if p95_ms is None else f"{throughput}, p95 {p95_ms:.1f} ms"
 
 
-def _s(count: int) -> str:
+def plural(count: int) -> str:
     return "" if count == 1 else "s"

@@ -250,6 +250,6 @@ def _observation(slot: Slot) -> Observation:
         max_ms=run.max_ms,
         server_path_length=run.server_path_length,
         host_path_length=run.host_path_length,
-        twin=slot.twin,
+        replicate=slot.replicate,
         started_at=run.started_at.timestamp() if run.started_at else None,
     )

@@ -8,17 +8,17 @@ from benchmarks.models import Device
 from tuning.models import Candidate
 from tuning.results.boards import Board
 from tuning.statistics.data import Metric
-from tuning.study_templates.evaluation import Place
+from tuning.study_templates.evaluation import ClaimBoard
 
 
-def places_of(
+def claim_boards(
     boards: Sequence[Board], candidates: Iterable[Candidate], devices: Iterable[Device]
-) -> list[Place]:
+) -> list[ClaimBoard]:
     """The boards, and after them the devices of the study that have none yet."""
     same_as = {one.name: one.merged_into.name for one in candidates if one.merged_into}
     seen = {board.device.pk for board in boards}
     waiting = [
-        Place(
+        ClaimBoard(
             device=str(device),
             kind=device.kind,
             connections=0,
@@ -30,7 +30,7 @@ def places_of(
         if device.pk not in seen
     ]
     measured = [
-        Place(
+        ClaimBoard(
             device=str(board.device),
             kind=board.device.kind,
             connections=board.workload.connections,

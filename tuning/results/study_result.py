@@ -14,7 +14,7 @@ from tuning.models import Candidate, Recommendation, Slot, Study
 from tuning.results.boards import Board, boards_of
 from tuning.results.data_quality import DataQuality, data_quality
 from tuning.results.evidence import export_facts
-from tuning.results.findings import places_of
+from tuning.results.findings import claim_boards
 from tuning.results.history import BULKY, RunLine, run_history
 from tuning.strategy.racing import conclusion_alpha
 from tuning.study_templates.evaluation import Finding, evaluate_all
@@ -102,7 +102,7 @@ class StudyResult:
         claims = self.template.claims if self.template else ()
         if not claims:
             return []
-        places = places_of(self.boards, self.candidates.values(), self.devices.values())
+        places = claim_boards(self.boards, self.candidates.values(), self.devices.values())
         return evaluate_all(claims, places)
 
     @cached_property

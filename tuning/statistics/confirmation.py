@@ -20,8 +20,8 @@ from tuning.statistics.data import Metric
 from tuning.statistics.fit import fit
 from tuning.statistics.verdict import interval_text
 
-LEAST_PAIRS = 5
-MOST_PAIRS = 20
+MIN_PAIRS = 5
+MAX_PAIRS = 20
 # How many degrees of freedom the noise seen in the study counts for beside the pairs' own.
 NOISE_PRIOR = 4.0
 # Standard errors for 95 % confidence at few pairs, and for a chance of 80 % to get there.
@@ -29,7 +29,7 @@ _REACH = 2.3 + 0.84
 
 
 class ConfirmationState(StrEnum):
-    UNFINISHED = "unfinished"  # fewer than `LEAST_PAIRS` with both figures
+    UNFINISHED = "unfinished"  # fewer than `MIN_PAIRS` with both figures
     CONFIRMED = "confirmed"
     WITHDRAWN = "withdrawn"
 
@@ -48,15 +48,15 @@ class Confirmation:
 def pairs_needed(analysis: Analysis) -> int:
     """Pairs that likely confirm an effect midway between the winner's and its interval's end.
 
-    Between `LEAST_PAIRS` and `MOST_PAIRS`; without a winner the least.
+    Between `MIN_PAIRS` and `MAX_PAIRS`; without a winner the least.
     """
     best = analysis.standing(analysis.winner) if analysis.winner else None
     if best is None or best.ratio is None or best.interval is None or not analysis.run_noise:
-        return LEAST_PAIRS
+        return MIN_PAIRS
     near = best.interval.low if analysis.metric.more_is_better else best.interval.high
     effect = abs(log(best.ratio) + log(near)) / 2
     wanted = 2 * (_REACH * log(1 + analysis.run_noise) / max(effect, 1e-6)) ** 2
-    return min(max(LEAST_PAIRS, ceil(wanted)), MOST_PAIRS)
+    return min(max(MIN_PAIRS, ceil(wanted)), MAX_PAIRS)
 
 
 def confirm(
@@ -74,8 +74,8 @@ def confirm(
     the number of pairs is fixed before the first.
     """
     whole = [(ours, theirs) for ours, theirs in pairs if ours and theirs]
-    if len(whole) < LEAST_PAIRS:
-        text = f"{len(whole)} of at least {LEAST_PAIRS} pairs with {baseline} are measured."
+    if len(whole) < MIN_PAIRS:
+        text = f"{len(whole)} of at least {MIN_PAIRS} pairs with {baseline} are measured."
         return Confirmation(ConfirmationState.UNFINISHED, len(whole), None, None, text)
     sign = 1.0 if metric.more_is_better else -1.0
     y = sign * np.log(np.array(whole, dtype=float).T[::-1])[None]

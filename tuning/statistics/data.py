@@ -31,7 +31,7 @@ class Observation:
     """One finished run. Times in ms, path lengths in cycles per New-Order; None is "no figure".
 
     `outcome` is a word of `benchmarks.outcomes.Outcome`; only "ok" runs have figures that count.
-    twin: 0, or 1 for the second run of the baseline in a block (A/A); other values are refused.
+    replicate: 0, or 1 for the second run of the baseline in a block (A/A); others are refused.
     tpmP_at_most: the bound of a run that was cut short; it has no other figure.
     started_at: seconds of any clock that all runs share; needed to see the host drift.
     """
@@ -45,7 +45,7 @@ class Observation:
     max_ms: float | None = None
     server_path_length: float | None = None
     host_path_length: float | None = None
-    twin: int = 0
+    replicate: int = 0
     tpmP_at_most: float | None = None
     started_at: float | None = None
 
@@ -92,11 +92,11 @@ def table(
 ) -> Table:
     """The runs of one board as arrays. Repeats of a run are averaged in the log.
 
-    Raises ValueError for a twin other than 0 or 1.
+    Raises ValueError for a replicate other than 0 or 1.
     """
     seen = list(observations)
-    if any(run.twin not in (0, 1) for run in seen):
-        raise ValueError("a block has a first and a second baseline: twin is 0 or 1")
+    if any(run.replicate not in (0, 1) for run in seen):
+        raise ValueError("a block has a first and a second baseline: replicate is 0 or 1")
     others = dict.fromkeys([*candidates, *(run.candidate for run in seen)])
     names = (baseline, *(name for name in others if name != baseline))
     blocks = tuple(sorted({run.block for run in seen}))
@@ -113,7 +113,7 @@ def table(
             if metric is Metric.TPMP and known is not None:
                 bounds[run.candidate][where] = float(np.log(known))
         elif value is not None:
-            row = run.twin if run.candidate == baseline else names.index(run.candidate) + 1
+            row = run.replicate if run.candidate == baseline else names.index(run.candidate) + 1
             found.setdefault((row, where), []).append(sign * float(np.log(value)))
     y = np.full((1, len(names) + 1, len(blocks)), np.nan)
     for (row, where), values in found.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import floor
 
-from tuning.statistics.confirmation import LEAST_PAIRS
+from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.strategy.racing import FIRST_LOOK
 
 _SECONDS_PER_MINUTE = 60.0
@@ -37,7 +37,7 @@ def plan(minutes: float, candidates: int, run_s: float, setup_s: float = 0.0) ->
     """
     if run_s <= 0 or candidates < 1:
         raise ValueError("a budget needs the seconds of a run and at least one candidate")
-    pairs_s = 2 * LEAST_PAIRS * run_s
+    pairs_s = 2 * MIN_PAIRS * run_s
     runs_per_block = candidates + 2
     left = minutes * _SECONDS_PER_MINUTE - setup_s - pairs_s
     blocks = max(0, floor(left / (runs_per_block * run_s)))

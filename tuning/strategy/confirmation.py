@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tuning.statistics.analysis import analyse
-from tuning.statistics.confirmation import LEAST_PAIRS, pairs_needed
+from tuning.statistics.confirmation import MIN_PAIRS, pairs_needed
 from tuning.strategy.design import confirmation_pairs
 from tuning.strategy.protocol import Done, Group, History, PlannedRun, Proposal, StopReason
 
@@ -36,6 +36,6 @@ def _pairs(history: History, group: Group) -> tuple[PlannedRun, ...]:
     winner = analysis.winner
     if winner not in names or any(pair.candidate == winner for pair in group.pairs):
         return ()
-    count = min(pairs_needed(analysis), max(LEAST_PAIRS, 2 * history.planned_blocks))
+    count = min(pairs_needed(analysis), max(MIN_PAIRS, 2 * history.planned_blocks))
     first = history.last_block + 1
     return confirmation_pairs(winner, history.baseline, count, first, history.seed)

@@ -17,7 +17,7 @@ from benchmarks.measurement.early_stop import Cut, CutRule
 # Under this share of the baseline's throughput a run is not worth finishing.
 HOPELESS_SHARE = 0.5
 # Seconds needed before anything is said, and of silence before a run counts as stalled.
-LEAST_SECONDS = 5
+MIN_SECONDS = 5
 STALL_SECONDS = 5
 # New-Orders at half the baseline's rate that a silence must have missed: on a device with one or
 # two per second some seconds without any are usual (of 10 expected none come with 0.005 %).
@@ -70,7 +70,7 @@ def hopeless(counts: Sequence[float], baseline: Sequence[Sequence[float]]) -> Cu
     """
     n = len(counts)
     theirs = [np.asarray(run[:n], dtype=float) for run in baseline if len(run) >= n]
-    if n < LEAST_SECONDS or not theirs:
+    if n < MIN_SECONDS or not theirs:
         return None
     rates = [float(run.mean()) for run in theirs]
     # The slower of the baseline's runs: the candidate gets the benefit of the doubt.

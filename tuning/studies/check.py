@@ -54,7 +54,7 @@ def server_here(named: Path | None = None) -> ServerTraits:
     Raises NoServerFound or NotAServer.
     """
     with about("server"):
-        return ServerTraits.of(find_server(named, settings.BROUGHT_SERVERS_DIR))
+        return ServerTraits.of(find_server(named, settings.INSTALLED_SERVERS_DIR))
 
 
 def check_text(

@@ -14,7 +14,7 @@ from tuning.errors import TuningError
 from tuning.models import Candidate, Elimination, SlotPurpose, Study
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import Proposal, Strategy
-from tuning.studies.forecast import Arena, arenas, measurable
+from tuning.studies.forecast import Place, measurable, places
 from tuning.studies.history import history_of
 from tuning.studies.rows import add_slots
 
@@ -33,22 +33,22 @@ def continue_study(study: Study) -> bool:
     strategy = strategy_of(study)
     try:
         with transaction.atomic():
-            return any(_continue(study, arena, strategy) for arena in arenas(study))
+            return any(_continue(study, place, strategy) for place in places(study))
     except IntegrityError:
         # Somebody else queued the same runs a moment ago.
         return True
 
 
-def _continue(study: Study, arena: Arena, strategy: Strategy) -> bool:
-    answer = strategy.propose(history_of(study, arena))
-    _store_dropped(study, arena, answer.dropped)
+def _continue(study: Study, place: Place, strategy: Strategy) -> bool:
+    answer = strategy.propose(history_of(study, place))
+    _store_dropped(study, place, answer.dropped)
     if not isinstance(answer, Proposal):
         return False
-    write_proposal(study, arena, answer)
+    write_proposal(study, place, answer)
     return True
 
 
-def write_proposal(study: Study, arena: Arena, proposal: Proposal) -> None:
+def write_proposal(study: Study, place: Place, proposal: Proposal) -> None:
     """Queue the runs of a proposal behind all others; those that are there already stay.
 
     Raises TuningError, unsupported_proposal, for a candidate that the study does not have: a
@@ -62,21 +62,21 @@ def write_proposal(study: Study, arena: Arena, proposal: Proposal) -> None:
             "unsupported_proposal",
             f"{names}: no candidate of this study that the gate let through",
         )
-    add_slots(study, arena.device, arena.workload, proposal.runs, by_name)
+    add_slots(study, place.device, place.workload, proposal.runs, by_name)
 
 
-def _store_dropped(study: Study, arena: Arena, dropped: Mapping[str, str]) -> None:
+def _store_dropped(study: Study, place: Place, dropped: Mapping[str, str]) -> None:
     if not dropped:
         return
     here = study.slots.filter(
-        device=arena.device, workload=arena.workload, purpose=SlotPurpose.BLOCK
+        device=place.device, workload=place.workload, purpose=SlotPurpose.BLOCK
     )
     after_block = here.aggregate(last=Max("block"))["last"] or 0
     for candidate in Candidate.objects.filter(study=study, name__in=dropped):
         Elimination.objects.get_or_create(
             candidate=candidate,
-            device=arena.device,
-            workload=arena.workload,
+            device=place.device,
+            workload=place.workload,
             defaults={
                 "study": study,
                 "after_block": after_block,

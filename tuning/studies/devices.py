@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from benchmarks.datasets.rules import estimated_bytes
-from benchmarks.emulation.profile import LEAST_MEMORY_BYTES
+from benchmarks.emulation.profile import MIN_MEMORY_BYTES
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.devices import DeviceRequest, FoundDevice, device_row, find_device
 from benchmarks.models import Device, Host
@@ -20,7 +20,7 @@ from tuning.study_templates.loader import load_template
 
 MB = 1_000_000
 # Of a memory limit that may be asked for.
-MIN_MEMORY_MB = -(-LEAST_MEMORY_BYTES // MB)
+MIN_MEMORY_MB = -(-MIN_MEMORY_BYTES // MB)
 MAX_MEMORY_MB = 16_000_000
 # What a server takes before it works, by resident memory: MySQL 9.7.4 with its performance schema
 # 555 MB, MariaDB 10.11.19 103 MB without (its default), which leaves some for its connections.

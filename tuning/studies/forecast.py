@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from benchmarks.models import Device, RunState, Workload
 from tuning.models import Candidate, SlotPurpose, Study
-from tuning.statistics.confirmation import LEAST_PAIRS
+from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.strategy.protocol import Budget
 from tuning.studies.slot_states import SlotState
 from tuning.study_templates.loader import StudyTemplate
@@ -22,7 +22,7 @@ ASSUMED_OVERHEAD_S = 10.0
 
 
 @dataclass(frozen=True)
-class Arena:
+class Place:
     """Where candidates meet: one device with one workload. `number` counts from 0."""
 
     number: int
@@ -30,17 +30,17 @@ class Arena:
     workload: Workload
 
     @property
-    def place(self) -> tuple[int, int]:
+    def key(self) -> tuple[int, int]:
         """Primary keys of the device and the workload."""
         return self.device.pk, self.workload.pk
 
 
-def arenas(study: Study) -> list[Arena]:
+def places(study: Study) -> list[Place]:
     """Every device with every workload, in the order they are measured."""
     devices = sorted(study.devices.all(), key=lambda one: one.pk)
     workloads = sorted(study.workloads.all(), key=lambda one: (one.connections, one.pk))
-    places = [(device, workload) for device in devices for workload in workloads]
-    return [Arena(number, *place) for number, place in enumerate(places)]
+    pairs = [(device, workload) for device in devices for workload in workloads]
+    return [Place(number, *pair) for number, pair in enumerate(pairs)]
 
 
 def measurable(study: Study) -> list[Candidate]:
@@ -56,19 +56,19 @@ def _measurable(study: Study) -> QuerySet[Candidate]:
 class Forecast:
     """What a study spent and may still spend; `slots` are all of it.
 
-    Takes the same few queries however many arenas, candidates and slots there are.
+    Takes the same few queries however many places, candidates and slots there are.
     """
 
     def __init__(self, study: Study, slots: Sequence[SlotState]) -> None:
         self.study = study
-        self.arenas = arenas(study)
+        self.places = places(study)
         self._slots: dict[tuple[int, int], list[SlotState]] = {}
         for slot in slots:
             self._slots.setdefault(slot.place, []).append(slot)
 
-    def slots(self, arena: Arena) -> list[SlotState]:
-        """The arena's slots, in their order."""
-        return self._slots.get(arena.place, [])
+    def slots(self, place: Place) -> list[SlotState]:
+        """The place's slots, in their order."""
+        return self._slots.get(place.key, [])
 
     @property
     def runs(self) -> int:
@@ -78,28 +78,28 @@ class Forecast:
     @property
     def seconds(self) -> float:
         """What they take."""
-        return sum(runs * self._run_s(self.arenas[at]) for at, runs in self._ahead.items())
+        return sum(runs * self._run_s(self.places[at]) for at, runs in self._ahead.items())
 
     @cached_property
     def runs_per_block(self) -> dict[int, int]:
-        """By number of the arena: runs of a block of those still in its race; 0 without any."""
+        """By number of the place: runs of a block of those still in its race; 0 without any."""
         gone = Counter(self.study.eliminations.values_list("device_id", "workload_id"))
-        left = {arena.number: self._candidates - gone[arena.place] for arena in self.arenas}
+        left = {place.number: self._candidates - gone[place.key] for place in self.places}
         # The baseline runs twice.
         return {number: count + 1 if count > 1 else 0 for number, count in left.items()}
 
-    def budget(self, arena: Arena) -> Budget:
-        """What the arena's blocks took and may still take."""
-        in_blocks = [slot for slot in self.slots(arena) if slot.purpose == SlotPurpose.BLOCK]
-        run_s = self._run_s(arena)
+    def budget(self, place: Place) -> Budget:
+        """What the place's blocks took and may still take."""
+        in_blocks = [slot for slot in self.slots(place) if slot.purpose == SlotPurpose.BLOCK]
+        run_s = self._run_s(place)
         spent_s = sum(_spent_s(slot, run_s) for slot in in_blocks)
         if self.study.budget_minutes is None:
             # What leaves the race leaves its runs to the others; the baseline runs twice.
             runs = self.study.blocks * (self._candidates + 1)
             left = max(runs - len(in_blocks), 0)
             return Budget(runs_left=left, runs_spent=len(in_blocks), seconds_spent=spent_s)
-        share = self.study.budget_minutes * 60 / len(self.arenas)
-        pairs_s = 2 * LEAST_PAIRS * run_s if self.study.confirms else 0.0
+        share = self.study.budget_minutes * 60 / len(self.places)
+        pairs_s = 2 * MIN_PAIRS * run_s if self.study.confirms else 0.0
         return Budget(
             seconds_left=share - pairs_s - spent_s,
             run_s=run_s,
@@ -107,11 +107,11 @@ class Forecast:
             seconds_spent=spent_s,
         )
 
-    def owed_blocks(self, arena: Arena) -> int:
-        """Blocks of the study's last extension that the arena has not begun yet."""
+    def owed_blocks(self, place: Place) -> int:
+        """Blocks of the study's last extension that the place has not begun yet."""
         begun = {
             slot.block
-            for slot in self.slots(arena)
+            for slot in self.slots(place)
             if slot.purpose == SlotPurpose.BLOCK and slot.order > self.study.extended_after
         }
         return max(self.study.extended_by - len(begun), 0)
@@ -122,27 +122,27 @@ class Forecast:
 
     @cached_property
     def _ahead(self) -> dict[int, int]:
-        """By number of the arena the runs that it still needs at most."""
-        current = max((arena.number for arena in self.arenas if self.slots(arena)), default=0)
+        """By number of the place the runs that it still needs at most."""
+        current = max((place.number for place in self.places if self.slots(place)), default=0)
         ahead = {}
-        for arena in self.arenas:
-            here = self.slots(arena)
+        for place in self.places:
+            here = self.slots(place)
             queued = sum(not slot.is_finished for slot in here)
             confirming = any(slot.purpose == SlotPurpose.CONFIRMATION for slot in here)
             more = 0
-            if arena.number >= current and not confirming:
-                more = max(self.budget(arena).runs or 0, 0)
-                more += 2 * LEAST_PAIRS if self.study.confirms else 0
+            if place.number >= current and not confirming:
+                more = max(self.budget(place).runs or 0, 0)
+                more += 2 * MIN_PAIRS if self.study.confirms else 0
             if self.study.extended_by:
-                more = max(more, self.owed_blocks(arena) * self.runs_per_block[arena.number])
-            ahead[arena.number] = queued + more
+                more = max(more, self.owed_blocks(place) * self.runs_per_block[place.number])
+            ahead[place.number] = queued + more
         return ahead
 
-    def _run_s(self, arena: Arena) -> float:
+    def _run_s(self, place: Place) -> float:
         """Wall time of a run: the median of those that ended well, else an assumption."""
-        ok = (slot.wall_s for slot in self.slots(arena) if slot.state == RunState.OK)
+        ok = (slot.wall_s for slot in self.slots(place) if slot.state == RunState.OK)
         seen = [seconds for seconds in ok if seconds is not None]
-        return max(median(seen), planned_s(arena)) if seen else expected_s(arena)
+        return max(median(seen), planned_s(place)) if seen else expected_s(place)
 
 
 def template_seconds(template: StudyTemplate, cpus: int) -> float:
@@ -155,14 +155,14 @@ def template_seconds(template: StudyTemplate, cpus: int) -> float:
     return runs * (template.warmup_s + template.measure_s + ASSUMED_OVERHEAD_S)
 
 
-def planned_s(arena: Arena) -> float:
+def planned_s(place: Place) -> float:
     """Seconds of warm-up and measuring."""
-    return float(arena.workload.warmup_s + arena.workload.measure_s)
+    return float(place.workload.warmup_s + place.workload.measure_s)
 
 
-def expected_s(arena: Arena) -> float:
+def expected_s(place: Place) -> float:
     """Seconds that a run takes, before any of its kind has shown it."""
-    return planned_s(arena) + ASSUMED_OVERHEAD_S
+    return planned_s(place) + ASSUMED_OVERHEAD_S
 
 
 def _spent_s(slot: SlotState, run_s: float) -> float:

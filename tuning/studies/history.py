@@ -7,22 +7,22 @@ from tuning.results.boards import Board
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha
-from tuning.studies.forecast import Arena, Forecast, measurable
+from tuning.studies.forecast import Forecast, Place, measurable
 from tuning.studies.slot_states import slot_states
 
 
-def history_of(study: Study, arena: Arena) -> History:
+def history_of(study: Study, place: Place) -> History:
     """What was measured on one device with one workload, and what may still be."""
     result, candidates = StudyResult(study), measurable(study)
-    there = result.boards_at(arena.device, arena.workload)
+    there = result.boards_at(place.device, place.workload)
     found: dict[str, Board] = {board.durability: board for board in there}
     forecast = Forecast(study, slot_states(study))
-    slots = forecast.slots(arena)
+    slots = forecast.slots(place)
     baseline = candidates[0].name
     classes = sorted({one.durability for one in candidates[1:]} | set(found))
-    left = Elimination.objects.filter(study=study, device=arena.device, workload=arena.workload)
+    left = Elimination.objects.filter(study=study, device=place.device, workload=place.workload)
     return History(
-        seed=study.seed + arena.number,
+        seed=study.seed + place.number,
         baseline=baseline,
         candidates=tuple(candidate.name for candidate in candidates),
         groups=tuple(
@@ -34,11 +34,11 @@ def history_of(study: Study, arena: Arena) -> History:
             for durability in classes
         ),
         planned_blocks=study.blocks,
-        budget=forecast.budget(arena),
+        budget=forecast.budget(place),
         dropped=dict(left.values_list("candidate__name", "reason")),
         blocks=len({slot.block for slot in slots if slot.purpose == SlotPurpose.BLOCK}),
         last_block=max((slot.block for slot in slots), default=0),
-        owed_blocks=forecast.owed_blocks(arena),
+        owed_blocks=forecast.owed_blocks(place),
         alpha=conclusion_alpha(study.conclusions),
     )
 

@@ -24,6 +24,6 @@ class StudyRunKind(RunKind):
 
 KINDS: tuple[JobKind[Any], ...] = (
     PreparationKind(),
-    StudyRunKind(cutting=cut_rule_of),
+    StudyRunKind(cut_rule=cut_rule_of),
     ProbeKind(),
 )

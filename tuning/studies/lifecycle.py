@@ -37,7 +37,7 @@ from tuning.studies.devices import check_none_retired, find_devices, least_memor
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
 from tuning.studies.request import (
-    LARGEST,
+    MAX_SIZES,
     BadRequest,
     Sizes,
     StudyRequest,
@@ -68,7 +68,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     with about("driver"):
         driver = find_driver(request.driver)
     with about("server"):
-        binary = find_server(request.server, settings.BROUGHT_SERVERS_DIR)
+        binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
     devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
     _check_log_device(template, devices)
     room = _check_room(binary, devices, sizes.warehouses)
@@ -88,8 +88,8 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     )
     measured = [plan for plan in planned if not plan.left_out]
     _check_candidates(template.name, measured, planned)
-    arenas = len(devices) * len(sizes.connections)
-    _check_budget(request, sizes, candidates=len(measured) - 1, arenas=arenas)
+    places = len(devices) * len(sizes.connections)
+    _check_budget(request, sizes, candidates=len(measured) - 1, places=places)
     _check_redo(measured, target, host_facts, free=room)
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
@@ -125,8 +125,8 @@ def extend_study(study: Study, blocks: int) -> None:
     Raises BadRequest for a number out of range, TuningError: not_finished, nothing_left,
     device_retired.
     """
-    if not 1 <= blocks <= LARGEST["blocks"]:
-        raise BadRequest(f"blocks must be between 1 and {LARGEST['blocks']}", field="blocks")
+    if not 1 <= blocks <= MAX_SIZES["blocks"]:
+        raise BadRequest(f"blocks must be between 1 and {MAX_SIZES['blocks']}", field="blocks")
     check_none_retired(study)
     with transaction.atomic():
         again = Study.objects.filter(pk=study.pk, state=StudyState.FINISHED).update(
@@ -207,17 +207,17 @@ def _check_redo(
         raise InvalidConfig(problems)
 
 
-def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, arenas: int) -> None:
+def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, places: int) -> None:
     """Refuse minutes that hold too few blocks to tell a difference from noise."""
     if request.budget_minutes is None:
         return
     run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
-    fits = plan(request.budget_minutes / arenas, candidates, run_s)
+    fits = plan(request.budget_minutes / places, candidates, run_s)
     if not fits.is_enough:
         needed = fits.least_blocks * (candidates + 2) * run_s + fits.pairs_s
         raise BadRequest(
             f"budget_minutes of {request.budget_minutes} holds {fits.blocks} blocks, and a study "
-            f"of this size needs {fits.least_blocks}: about {ceil(arenas * needed / 60)} minutes",
+            f"of this size needs {fits.least_blocks}: about {ceil(places * needed / 60)} minutes",
             field="budget_minutes",
         )
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from benchmarks.jobs import heartbeat
 from benchmarks.models import Device, Probe, ProbeState
-from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
+from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from tuning.errors import TuningError
 from tuning.studies.request import BadRequest
 from tuning.studies.scheduler import advance_host
@@ -20,10 +20,8 @@ def start_probe(device: Device, seconds: float = USUAL_S, user: Any = None) -> P
 
     Raises BadRequest for a time out of range, TuningError: probe_running, device_retired.
     """
-    if not SHORTEST_S <= seconds <= LONGEST_S:  # also of what is not a number
-        raise BadRequest(
-            f"seconds must be between {SHORTEST_S:.0f} and {LONGEST_S:.0f}", field="seconds"
-        )
+    if not MIN_S <= seconds <= MAX_S:  # also of what is not a number
+        raise BadRequest(f"seconds must be between {MIN_S:.0f} and {MAX_S:.0f}", field="seconds")
     if device.retired_at is not None:
         raise TuningError("device_retired", f"{device}: there is another device in its place now")
     try:

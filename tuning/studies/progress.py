@@ -93,28 +93,28 @@ def _blocks(study: Study, slots: Sequence[SlotState]) -> int:
 
 
 def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -> StudyProgress:
-    arena = next(one for one in forecast.arenas if one.place == current.place)
+    place = next(one for one in forecast.places if one.key == current.place)
     seconds = forecast.seconds
     if current.started_at is not None:
         spent = (timezone.now() - current.started_at).total_seconds()
-        seconds -= min(spent, expected_s(arena))
-    several = len({one.device.pk for one in forecast.arenas}) > 1
+        seconds -= min(spent, expected_s(place))
+    several = len({one.device.pk for one in forecast.places}) > 1
     told = replace(
         counted,
         candidate=current.name,
         block=current.block,
         step=current.step,
         eta_s=max(seconds, 0.0),
-        device=str(arena.device) if several or arena.device.emulation_label else "",
+        device=str(place.device) if several or place.device.emulation_label else "",
     )
     step = current.step or "starting"
     if current.purpose == SlotPurpose.CONFIRMATION:
-        there = forecast.slots(arena)
+        there = forecast.slots(place)
         pairs = sorted({one.block for one in there if one.purpose == SlotPurpose.CONFIRMATION})
         pair = pairs.index(current.block) + 1
         text = f"confirmation, pair {pair} of {len(pairs)}: {current.name}, {step}"
         return replace(told, text=text, pair=pair, pairs=len(pairs))
-    again = " again" if current.twin else ""
+    again = " again" if current.replicate else ""
     text = f"block {current.block} of {counted.blocks}: {current.name}{again}, {step}"
     return replace(told, text=text)
 

@@ -12,7 +12,7 @@ from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.errors import TuningError
 from tuning.study_templates.loader import StudyTemplate
 
-LARGEST = {
+MAX_SIZES = {
     "warehouses": 10_000,
     "connections": 10_000,
     "warmup_s": 86_400,
@@ -26,7 +26,7 @@ MAX_DEVICES = 20
 MAX_WORKLOADS = 20
 MAX_CONFIGS = 20
 MAX_MINUTES = 7 * 24 * 60
-SMALLEST = {"warmup_s": 0}
+MIN_SIZES = {"warmup_s": 0}
 
 
 class BadRequest(TuningError):
@@ -99,10 +99,10 @@ def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) 
         measure_s=_or(request.measure_s, template.measure_s),
         blocks=_or(request.blocks, template.blocks),
     )
-    for name, largest in LARGEST.items():
+    for name, largest in MAX_SIZES.items():
         value = getattr(sizes, name)
         values = value if name == "connections" else [value]
-        low = SMALLEST.get(name, 1)
+        low = MIN_SIZES.get(name, 1)
         if not values or any(not low <= value <= largest for value in values):
             raise BadRequest(f"{name} must be between {low} and {largest}", field=name)
     if len(sizes.connections) > MAX_WORKLOADS:

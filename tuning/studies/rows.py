@@ -79,7 +79,7 @@ def add_slots(
     """
     blocks = {run.block for run in runs}
     here = study.slots.filter(device=device, workload=workload, block__in=blocks)
-    there = set(here.values_list("block", "candidate__name", "twin"))
+    there = set(here.values_list("block", "candidate__name", "replicate"))
     missing = [run for run in runs if (run.block, run.candidate, run.replicate) not in there]
     order = study.slots.aggregate(last=Max("order"))["last"] or 0
     for place, planned in enumerate(missing, start=order + 1):
@@ -91,7 +91,7 @@ def add_slots(
             workload=workload,
             block=planned.block,
             purpose=SlotPurpose(planned.purpose.value),
-            twin=planned.replicate,
+            replicate=planned.replicate,
             order=place,
             run=Run.objects.create(
                 host=study.host,

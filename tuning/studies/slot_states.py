@@ -22,7 +22,7 @@ class SlotState(NamedTuple):
     durability: str
     block: int
     purpose: str
-    twin: int
+    replicate: int
     run_id: int
     state: str
     step: str

@@ -69,9 +69,9 @@ def try_candidates(
         if trial is None:
             continue
         same = signature(trial.variables, gate.target, candidate.config.knobs)
-        twin = first_with.setdefault((same, candidate.logs_with_data), candidate)
-        if twin is not candidate and not study.keeps_duplicates:
-            candidate.merged_into = twin
+        duplicate = first_with.setdefault((same, candidate.logs_with_data), candidate)
+        if duplicate is not candidate and not study.keeps_duplicates:
+            candidate.merged_into = duplicate
             candidate.save(update_fields=["merged_into"])
     _check_what_is_left(study)
 

@@ -32,7 +32,7 @@ class FindingKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class ClaimBoard:
     """One board: a ranking on one device with so many connections.
 
     device: its name for people. kind: as in `benchmarks.storage.identity.DeviceIdentity`.
@@ -87,12 +87,12 @@ class Finding:
         return f"{self.claim.source}{figures}"
 
 
-def evaluate_all(claims: Iterable[Claim], places: Sequence[Place]) -> list[Finding]:
+def evaluate_all(claims: Iterable[Claim], places: Sequence[ClaimBoard]) -> list[Finding]:
     """The findings of all claims, in their order."""
     return [finding for claim in claims for finding in evaluate(claim, places)]
 
 
-def evaluate(claim: Claim, places: Sequence[Place]) -> list[Finding]:
+def evaluate(claim: Claim, places: Sequence[ClaimBoard]) -> list[Finding]:
     """What the places say of the claim: one finding for each that it speaks of, at least one.
 
     For a knee that is one for each device. Places without the claim's candidates say nothing
@@ -112,7 +112,7 @@ def evaluate(claim: Claim, places: Sequence[Place]) -> list[Finding]:
         return [_undecided(claim, f"there are no figures of {names} that can be compared")]
     statement = claim.statement
     if isinstance(statement, Knee):
-        devices: dict[tuple[int, str], list[Place]] = {}
+        devices: dict[tuple[int, str], list[ClaimBoard]] = {}
         for place in having:
             devices.setdefault((place.device_id, place.device), []).append(place)
         found = [(there[0], _knee(claim, statement, there)) for there in devices.values()]
@@ -127,14 +127,14 @@ def evaluate(claim: Claim, places: Sequence[Place]) -> list[Finding]:
     ]
 
 
-def _no_such_device(claim: Claim, places: Sequence[Place]) -> str:
+def _no_such_device(claim: Claim, places: Sequence[ClaimBoard]) -> str:
     kinds = " or ".join(claim.devices) or "any"
     measured = " and ".join(dict.fromkeys(place.kind for place in places))
     on = f"; it ran on {measured}" if measured else ""
     return f"the study measured no device of the kind {kinds}{on}"
 
 
-def _has(place: Place, claim: Claim) -> bool:
+def _has(place: ClaimBoard, claim: Claim) -> bool:
     statement = claim.statement
     metric = Metric.TPMP if isinstance(statement, Knee) else statement.metric
     analysis = place.analyses.get(metric)
@@ -145,7 +145,7 @@ def _has(place: Place, claim: Claim) -> bool:
     return names <= with_figures
 
 
-def _of_place(claim: Claim, place: Place) -> Finding:
+def _of_place(claim: Claim, place: ClaimBoard) -> Finding:
     statement = claim.statement
     if isinstance(statement, Faster):
         return _faster(claim, statement, place)
@@ -156,7 +156,7 @@ def _of_place(claim: Claim, place: Place) -> Finding:
     raise TypeError(f"not a statement about one place: {statement!r}")
 
 
-def _faster(claim: Claim, statement: Faster, place: Place) -> Finding:
+def _faster(claim: Claim, statement: Faster, place: ClaimBoard) -> Finding:
     found = _between(place, statement.candidate, statement.than, statement.metric)
     if found is None:
         return _same_config(claim, statement.candidate, statement.than)
@@ -166,7 +166,7 @@ def _faster(claim: Claim, statement: Faster, place: Place) -> Finding:
     return _finding(claim, kind, f"{said}{needed}", found)
 
 
-def _no_difference(claim: Claim, statement: NoDifference, place: Place) -> Finding:
+def _no_difference(claim: Claim, statement: NoDifference, place: ClaimBoard) -> Finding:
     found = _between(place, statement.candidate, statement.other, statement.metric)
     said = "they are one config here"
     if found is None:
@@ -187,7 +187,7 @@ def _no_difference(claim: Claim, statement: NoDifference, place: Place) -> Findi
     )
 
 
-def _best(claim: Claim, statement: Best, place: Place) -> Finding:
+def _best(claim: Claim, statement: Best, place: ClaimBoard) -> Finding:
     """Against the one that comes nearest to it, or is furthest ahead."""
     mine = place.same_as.get(statement.candidate, statement.candidate)
     analysis = place.analyses[statement.metric]
@@ -213,11 +213,11 @@ def _best(claim: Claim, statement: Best, place: Place) -> Finding:
     return _finding(claim, kind, f"of {len(pairs) + 1} configs, {said}", pairs[rival])
 
 
-def _knee(claim: Claim, statement: Knee, places: Sequence[Place]) -> Finding:
+def _knee(claim: Claim, statement: Knee, places: Sequence[ClaimBoard]) -> Finding:
     """Numbers of connections are compared as configs are, against the largest."""
     runs = {
         place.connections: [
-            replace(run, candidate=f"{place.connections}", twin=0)
+            replace(run, candidate=f"{place.connections}", replicate=0)
             for run in place.observations
             if run.candidate == place.same_as.get(statement.candidate, statement.candidate)
         ]
@@ -261,7 +261,7 @@ def _knee(claim: Claim, statement: Knee, places: Sequence[Place]) -> Finding:
     )
 
 
-def _between(place: Place, name: str, other: str, metric: Metric) -> Difference | None:
+def _between(place: ClaimBoard, name: str, other: str, metric: Metric) -> Difference | None:
     """None where both names stand for one measured config."""
     mine, theirs = place.same_as.get(name, name), place.same_as.get(other, other)
     return place.analyses[metric].between(mine, theirs)
@@ -294,7 +294,7 @@ def _turned(found: Difference) -> Difference:
     return Difference(1 / found.ratio, interval)
 
 
-def _floor(place: Place, metric: Metric) -> float:
+def _floor(place: ClaimBoard, metric: Metric) -> float:
     return place.analyses[metric].floor or 0.0
 
 

@@ -12,6 +12,8 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_preset
 from tuning.configs.files.cnf import parse_cnf
 from tuning.configs.gate.check import import_settings
+from tuning.export.current import current_lines
+from tuning.export.diff import patched
 from tuning.export.facts import Effect, ExportFacts
 
 MYSQL = ServerTraits(Flavour.MYSQL, (9, 7, 4))
@@ -74,3 +76,8 @@ def statements_in(text: str) -> list[str]:
 def flat(text: str) -> str:
     """The text without its comment marks and line breaks."""
     return " ".join(line.lstrip("+#- ") for line in text.splitlines())
+
+
+def patched_cnf(given: ExportFacts, current: bytes) -> bytes:
+    """`current` with the recommended values: what the exported diff leads to."""
+    return patched(given, current, current_lines(current, given.server)).encode()

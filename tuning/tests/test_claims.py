@@ -18,7 +18,7 @@ from tuning.study_templates.claims import (
     NoDifference,
     Statement,
 )
-from tuning.study_templates.evaluation import Finding, FindingKind, Place, evaluate
+from tuning.study_templates.evaluation import ClaimBoard, Finding, FindingKind, evaluate
 
 # What repeated runs of one config are multiplied by: quiet, and as a shared host has it.
 QUIET = (1.004, 0.997, 1.001, 0.998, 1.003, 0.996)
@@ -32,7 +32,7 @@ def place(
     noise: tuple[float, ...] = QUIET,
     connections: int = 16,
     blocks: int = 6,
-) -> Place:
+) -> ClaimBoard:
     """A board whose first config is the baseline; p95 falls as throughput rises."""
     names = list(throughput)
     runs = [
@@ -43,7 +43,7 @@ def place(
             tpmP=(tpmP := level * noise[(block + 2 * row + connections // 50) % len(noise)]),
             p95_ms=1e6 / tpmP,
             server_path_length=1e9 / tpmP,
-            twin=int(row == 1),
+            replicate=int(row == 1),
         )
         for block in range(blocks)
         for row, (name, level) in enumerate(
@@ -51,7 +51,7 @@ def place(
         )
     ]
     analyses = {metric: analyse(runs, names[0], names, metric) for metric in Metric}
-    return Place(f"disk at /{kind}", kind, connections, analyses, runs)
+    return ClaimBoard(f"disk at /{kind}", kind, connections, analyses, runs)
 
 
 def claim(statement: Statement, devices: tuple[str, ...] = ()) -> Claim:
@@ -65,7 +65,7 @@ def claim(statement: Statement, devices: tuple[str, ...] = ()) -> Claim:
     return TypeAdapter(Claim).validate_python(content | ({"devices": devices} if devices else {}))
 
 
-def only(statement: Statement, where: Place) -> Finding:
+def only(statement: Statement, where: ClaimBoard) -> Finding:
     [finding] = evaluate(claim(statement), [where])
     return finding
 
@@ -158,7 +158,9 @@ def test_best_among_some_does_not_ask_for_the_others() -> None:
     assert only(Best("a", ("base",)), where).kind is FindingKind.CONFIRMED
 
 
-def by_connections(levels: Mapping[int, float], noise: tuple[float, ...] = QUIET) -> list[Place]:
+def by_connections(
+    levels: Mapping[int, float], noise: tuple[float, ...] = QUIET
+) -> list[ClaimBoard]:
     return [
         place({"base": 1000, "a": level}, connections=count, noise=noise)
         for count, level in levels.items()

@@ -9,7 +9,7 @@ from tuning.models import Slot, SlotPurpose, Study
 from tuning.strategy.protocol import NewCandidate, PlannedRun, Proposal
 from tuning.strategy.racing import Race
 from tuning.studies.continuation import continue_study, write_proposal
-from tuning.studies.forecast import arenas
+from tuning.studies.forecast import places
 from tuning.studies.history import history_of
 from tuning.studies.lifecycle import extend_study
 from tuning.studies.progress import study_progress
@@ -25,40 +25,42 @@ pytestmark = [
 
 def rows(study: Study) -> list[tuple[str, int, int, str]]:
     return list(
-        study.slots.order_by("order").values_list("candidate__name", "block", "twin", "purpose")
+        study.slots.order_by("order").values_list(
+            "candidate__name", "block", "replicate", "purpose"
+        )
     )
 
 
 def test_a_proposal_that_is_written_again_after_a_crash_changes_nothing() -> None:
     study = started()
-    (arena,) = arenas(study)
+    (place,) = places(study)
     Slot.objects.all().delete()
-    answer = Race().propose(history_of(study, arena))
+    answer = Race().propose(history_of(study, place))
     assert isinstance(answer, Proposal)
-    write_proposal(study, arena, answer)
+    write_proposal(study, place, answer)
     written = rows(study)
     assert written == [(run.candidate, 1, run.replicate, "block") for run in answer.runs]
-    write_proposal(study, arena, answer)
+    write_proposal(study, place, answer)
     assert rows(study) == written
 
 
 def test_a_new_candidate_is_refused_with_its_name_and_nothing_is_written() -> None:
     study = started()
-    (arena,) = arenas(study)
+    (place,) = places(study)
     before = rows(study)
     guess = NewCandidate("guess", {"innodb_io_capacity": "777"}, "drawn by chance")
     runs = (PlannedRun("guess", 2), PlannedRun("server-default", 2))
     for new in ((guess,), ()):
         with pytest.raises(TuningError, match="guess: no candidate of this") as refused:
-            write_proposal(study, arena, Proposal(runs, new=new))
+            write_proposal(study, place, Proposal(runs, new=new))
         assert refused.value.code == "unsupported_proposal"
     assert rows(study) == before
 
 
 def test_the_history_of_a_finished_race_says_all_that_its_rows_say() -> None:
     study = run_to_the_end(started(), noisy(EFFECTS))
-    (arena,) = arenas(study)
-    found = history_of(study, arena)
+    (place,) = places(study)
+    found = history_of(study, place)
     assert found.candidates == ("server-default", "fast", "slow", "same")
     assert found.left == ("server-default", "fast")
     assert "measurably below" in found.dropped["slow"]

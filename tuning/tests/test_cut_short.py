@@ -15,7 +15,7 @@ from benchmarks.models import Run, RunState
 from tuning.models import SlotPurpose, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies.early_stop import cut_rule_of
-from tuning.studies.forecast import Forecast, arenas
+from tuning.studies.forecast import Forecast, places
 from tuning.studies.slot_states import slot_states
 from tuning.tests.test_study_lifecycle import run_to_the_end
 from tuning.tests.test_study_race import BASE, EFFECTS, cnf, noisy, started
@@ -196,7 +196,7 @@ def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:
         slots = [slot for slot in slot_states(study) if slot.block == 1]
         at = next(at for at, slot in enumerate(slots) if slot.name != "server-default")
         slots[at] = slots[at]._replace(state=state)
-        found = Forecast(study, slots).budget(arenas(study)[0])
+        found = Forecast(study, slots).budget(places(study)[0])
         assert found.seconds_left is not None
         return found.seconds_left
 

@@ -14,9 +14,9 @@ from tuning.configs.effective.expected import Expected
 from tuning.configs.files.cnf import parse_cnf
 from tuning.configs.gate.rules import broken_rules
 from tuning.errors import InvalidConfig, TuningError
-from tuning.export.diff import patched_cnf, render_diff
+from tuning.export.diff import render_diff
 from tuning.export.formats import ExportRequest, export
-from tuning.tests.export_cases import FACTS, MARIADB, MYSQL, MYSQL_8, facts, flat
+from tuning.tests.export_cases import FACTS, MARIADB, MYSQL, MYSQL_8, facts, flat, patched_cnf
 
 PRODUCTION = b"""# our server
 [client]

@@ -22,13 +22,19 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import Difference, differences, effective_values
 from tuning.configs.presets.loader import preset_names
 from tuning.export.assignments import NEVER_PERSISTED, How, persists
-from tuning.export.diff import patched_cnf
 from tuning.export.facts import ExportFacts
 from tuning.export.my_cnf import render_my_cnf
 from tuning.export.persist import planned_assignments, render_set_persist
 from tuning.export.retarget import retarget
 from tuning.export.rollback import render_rollback_cnf, render_rollback_sql
-from tuning.tests.export_cases import MARIADB, MYSQL_57, facts, preset_facts, statements_in
+from tuning.tests.export_cases import (
+    MARIADB,
+    MYSQL_57,
+    facts,
+    patched_cnf,
+    preset_facts,
+    statements_in,
+)
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 

@@ -14,7 +14,7 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import plan_file
 from tuning.configs.effective.variables import REDO
-from tuning.configs.files.cnf import MAX_SETTINGS, MOST_CONFIG_BYTES
+from tuning.configs.files.cnf import MAX_CONFIG_BYTES, MAX_SETTINGS
 from tuning.configs.gate.check import check_knobs, import_cnf
 from tuning.configs.gate.report import ImportedLine, ImportReport
 from tuning.configs.knobs import render_cnf
@@ -394,7 +394,7 @@ def test_bad_input_is_told_with_line_and_reason(
 
 def test_a_file_full_of_unknown_names_is_answered_at_once() -> None:
     line = b"innodb_bufer_pool_siz=1\n"
-    data = b"[mysqld]\n" + line * (MOST_CONFIG_BYTES // len(line) - 1)
+    data = b"[mysqld]\n" + line * (MAX_CONFIG_BYTES // len(line) - 1)
     start = time.process_time()
     found = import_cnf(data, "my.cnf", MYSQL97, translate_from=ANY_VERSION)
     assert time.process_time() - start < 5

@@ -305,7 +305,7 @@ def test_a_database_that_is_away_when_a_run_begins_is_no_bug_and_the_run_comes_a
     def away(_: Run) -> None:
         raise OperationalError("the database system is starting up")
 
-    execute_run(run.pk, measure=measured, cutting=away)
+    execute_run(run.pk, measure=measured, cut_rule=away)
     run.refresh_from_db()
     assert run.state == RunState.LOST
     advance_host(study.host_id)

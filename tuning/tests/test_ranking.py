@@ -138,7 +138,7 @@ def test_lines_carry_intervals_ties_and_the_second_baseline() -> None:
     runs = []
     for block, wobble in enumerate((1.0, 1.02, 0.99, 1.01), start=1):
         runs += [ok("base", block, 100 * wobble), ok("fast", block, 150)]
-        runs += [Observation("base", block, Outcome.OK, tpmP=100 / wobble, twin=1)]
+        runs += [Observation("base", block, Outcome.OK, tpmP=100 / wobble, replicate=1)]
         runs += [ok("twin", block, 151 * wobble), ok("same", block, 100)]
     found = judge(runs, "base", ["base", "fast", "twin", "same"])
     fast, same = (line(found.ranked, name) for name in ("fast", "same"))

@@ -128,7 +128,7 @@ def run_to_the_end(study: Study, measure: Callable[..., Measurement]) -> Study:
         run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).order_by("slot__order")
         if not run:
             break
-        execute_run(run[0].pk, measure=measure, cutting=cut_rule_of)
+        execute_run(run[0].pk, measure=measure, cut_rule=cut_rule_of)
         advance_host(study.host_id)
     study.refresh_from_db()
     return study
@@ -155,7 +155,7 @@ def test_the_first_block_is_queued_when_the_gate_has_spoken(study: Study) -> Non
     prepare_study(study.pk)
     assert not study.slots.exists()
     advance_host(study.host_id)
-    names = sorted((slot.candidate.name, slot.twin) for slot in study.slots.all())
+    names = sorted((slot.candidate.name, slot.replicate) for slot in study.slots.all())
     assert names == [("mine", 0), ("server-default", 0), ("server-default", 1)]
     assert {slot.block for slot in study.slots.all()} == {1}
 

@@ -99,7 +99,7 @@ def test_who_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_pairs() -> No
     )
     blocks = study.slots.filter(purpose=SlotPurpose.BLOCK)
     assert blocks.filter(candidate__name="slow").count() == 3
-    assert blocks.filter(candidate__is_baseline=True, twin=1).count() >= 5
+    assert blocks.filter(candidate__is_baseline=True, replicate=1).count() >= 5
     assert blocks.count() < 6 * 5
 
 
@@ -149,7 +149,7 @@ def test_each_number_of_connections_has_its_own_race_and_answer() -> None:
     found = study.recommendations.all()
     assert [one.workload.connections for one in found] == [4, 8]
     assert {one.candidate.name for one in found} == {"fast"}
-    firsts = study.slots.filter(block=1, twin=1).order_by("order")
+    firsts = study.slots.filter(block=1, replicate=1).order_by("order")
     assert [slot.workload.connections for slot in firsts] == [4, 8]
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.probes import Look, ProbeKind
-from benchmarks.jobs.runs import Cutting, Measure, RunKind, never_cut
+from benchmarks.jobs.runs import CutRuleFor, Measure, RunKind, never_cut
 from benchmarks.measurement.measure import measure as really_measure
 from benchmarks.probe.run import probe_device
 from tuning.studies.preparation import PreparationKind
 
 
 def execute_run(
-    run_id: int, *, measure: Measure = really_measure, cutting: Cutting = never_cut
+    run_id: int, *, measure: Measure = really_measure, cut_rule: CutRuleFor = never_cut
 ) -> bool:
-    return execute(RunKind(measure, cutting), run_id)
+    return execute(RunKind(measure, cut_rule), run_id)
 
 
 def execute_probe(probe_id: int, *, look: Look = probe_device) -> bool:

@@ -8,13 +8,13 @@ from typing import Any
 from rest_framework import serializers
 
 from advisor.api.serializers.common import KINDS, OPTIONAL, StrictSerializer
-from advisor.ids import MOST_ID
+from advisor.ids import MAX_ID
 from advisor.wording.words import OF_ITS_OWN_KIND
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import about
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
 from benchmarks.models import Device
-from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
+from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from benchmarks.storage.kinds import DeviceKind
 from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
 
@@ -61,7 +61,7 @@ class StudyDeviceSerializer(DeviceRequestSerializer):
 
     id = serializers.IntegerField(
         min_value=1,
-        max_value=MOST_ID,
+        max_value=MAX_ID,
         required=False,
         help_text="Of a device of this host, as GET devices/ lists it; goes by itself.",
     )
@@ -89,8 +89,8 @@ class KindRequestSerializer(StrictSerializer):
 
 class ProbeRequestSerializer(StrictSerializer):
     seconds = serializers.FloatField(
-        min_value=SHORTEST_S,
-        max_value=LONGEST_S,
+        min_value=MIN_S,
+        max_value=MAX_S,
         default=USUAL_S,
         help_text="Longer is steadier.",
     )

@@ -17,29 +17,29 @@ from advisor.api.serializers.common import (
     TargetField,
 )
 from advisor.api.serializers.device_requests import StudyDeviceSerializer, device_request
-from advisor.ids import MOST_ID
+from advisor.ids import MAX_ID
 from benchmarks.errors import about
 from benchmarks.inventory.devices import DeviceRequest
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.candidates import LONGEST_NAME
-from tuning.configs.files.cnf import MOST_CONFIG_BYTES
+from tuning.configs.candidates import MAX_NAME
+from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.export.formats import ExportRequest
 from tuning.studies.pausing import MAX_PAUSE_REASON
 from tuning.studies.request import (
-    LARGEST,
     MAX_CONFIGS,
     MAX_DEVICES,
     MAX_MINUTES,
+    MAX_SIZES,
     MAX_WORKLOADS,
     StudyRequest,
 )
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=LONGEST_NAME)
+    name = serializers.CharField(max_length=MAX_NAME)
     text = serializers.CharField(
-        max_length=MOST_CONFIG_BYTES,
+        max_length=MAX_CONFIG_BYTES,
         trim_whitespace=False,
         help_text="The contents of a my.cnf; only tuning variables of [mysqld] are taken.",
     )
@@ -133,7 +133,7 @@ class StudyRequestSerializer(StrictSerializer):
 class ExtendRequestSerializer(StrictSerializer):
     """Asks for more blocks of a study that has ended."""
 
-    blocks = serializers.IntegerField(min_value=1, max_value=LARGEST["blocks"])
+    blocks = serializers.IntegerField(min_value=1, max_value=MAX_SIZES["blocks"])
 
 
 class PauseRequestSerializer(StrictSerializer):
@@ -147,8 +147,8 @@ class PauseRequestSerializer(StrictSerializer):
 class CheckRequestSerializer(StrictSerializer):
     """A my.cnf to be checked. Nothing is stored, and no server is started."""
 
-    text = serializers.CharField(max_length=MOST_CONFIG_BYTES, trim_whitespace=False)
-    name = serializers.CharField(max_length=LONGEST_NAME, default="my.cnf")
+    text = serializers.CharField(max_length=MAX_CONFIG_BYTES, trim_whitespace=False)
+    name = serializers.CharField(max_length=MAX_NAME, default="my.cnf")
     target = TargetField(
         **OPTIONAL,
         help_text=f"{TARGET_HELP} Left out: the server of this host, under this host's rules.",
@@ -158,7 +158,7 @@ class CheckRequestSerializer(StrictSerializer):
     )
     durability = serializers.ChoiceField(choices=CLASSES, default=Durability.D0.value)
     connections = serializers.IntegerField(
-        min_value=1, max_value=LARGEST["connections"], **OPTIONAL
+        min_value=1, max_value=MAX_SIZES["connections"], **OPTIONAL
     )
 
 
@@ -173,20 +173,20 @@ class ExportRequestSerializer(StrictSerializer):
         help_text="The least safe durability class that you accept.",
     )
     current = serializers.CharField(
-        max_length=MOST_CONFIG_BYTES,
+        max_length=MAX_CONFIG_BYTES,
         **OPTIONAL,
         trim_whitespace=False,
         help_text="Your my.cnf as it is now: needed for `diff`, used by the ways back.",
     )
     device = serializers.IntegerField(
         min_value=1,
-        max_value=MOST_ID,
+        max_value=MAX_ID,
         **OPTIONAL,
         help_text="Needed when there are several devices.",
     )
     connections = serializers.IntegerField(
         min_value=1,
-        max_value=LARGEST["connections"],
+        max_value=MAX_SIZES["connections"],
         **OPTIONAL,
         help_text="Needed when there are several workloads.",
     )

@@ -157,7 +157,7 @@ class RunFactsSerializer(serializers.Serializer[Any]):
     block = serializers.IntegerField(source="slot.block")
     purpose = serializers.ChoiceField(source="slot.purpose", choices=SlotPurpose.values)
     twin = serializers.IntegerField(
-        source="slot.twin", help_text="1: the baseline's second run of its block."
+        source="slot.replicate", help_text="1: the baseline's second run of its block."
     )
     device_id = serializers.IntegerField(source="slot.device_id")
     connections = serializers.IntegerField(source="slot.workload.connections")

@@ -11,7 +11,7 @@ from advisor.pages.device.forms import set_choices
 from advisor.wording.words import target_choices
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits, parse_traits
-from tuning.studies.request import LARGEST
+from tuning.studies.request import MAX_SIZES
 
 
 class CheckForm(ConfigFields):
@@ -25,7 +25,7 @@ class CheckForm(ConfigFields):
     connections = forms.IntegerField(
         required=False,
         min_value=1,
-        max_value=LARGEST["connections"],
+        max_value=MAX_SIZES["connections"],
         help_text="Most at a time; for max_connections and memory. Optional.",
     )
     # The class that is accepted; it is asked for beside the result that needs it.

@@ -14,7 +14,7 @@ from advisor.pages.configs.texts import ConfigText, pasted_configs, uploaded_con
 from advisor.responses import download
 from benchmarks.errors import BenchmarkError
 from tuning.catalogue.knob import Durability
-from tuning.configs.files.cnf import MOST_CONFIG_BYTES
+from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.errors import TuningError
 from tuning.studies.check import CheckedText, check_text
 from tuning.studies.request import OLDER
@@ -90,6 +90,6 @@ def _page(
         "config_errors": errors or [],
         "is_unsafe": checked is not None and checked.durability > Durability.D0,
         "check": checked and check_view(checked),
-        "most_kib": MOST_CONFIG_BYTES // 1024,
+        "most_kib": MAX_CONFIG_BYTES // 1024,
     }
     return render(request, "configs/check.html", context, status=status)

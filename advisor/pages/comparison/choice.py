@@ -12,11 +12,11 @@ from tuning.comparison.devices import BEST
 
 @dataclass(frozen=True)
 class ComparisonChoice:
-    """`family` and `config` are keys, `connections` those of the charts over time; what is empty
+    """`run_set` and `config` are keys, `connections` those of the charts over time; what is empty
     is for the page to choose. `published`: whether the published layer is shown.
     """
 
-    family: str = ""
+    run_set: str = ""
     config: str = BEST
     connections: int | None = None
     published: bool = False
@@ -25,7 +25,7 @@ class ComparisonChoice:
     def query(self) -> str:
         """The choice as the end of an address; "" for the usual one."""
         chosen = {
-            "family": self.family,
+            "run_set": self.run_set,
             "config": "" if self.config == BEST else self.config,
             "connections": "" if self.connections is None else str(self.connections),
             "published": "1" if self.published else "",
@@ -42,7 +42,7 @@ def comparison_choice(asked: QueryDict) -> ComparisonChoice:
     """Read from an address; what cannot be read is left to the page."""
     number = asked.get("connections", "")
     return ComparisonChoice(
-        family=asked.get("family", ""),
+        run_set=asked.get("run_set", ""),
         config=asked.get("config", "") or BEST,
         # Nobody opens a million connections; int() of thousands of digits would be refused.
         connections=int(number)

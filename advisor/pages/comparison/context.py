@@ -9,7 +9,7 @@ from advisor.pages.comparison.charts import CHARTS, ChartWords, connections_of
 from advisor.pages.comparison.choice import ComparisonChoice
 from advisor.wording.formatting import ABSENT, decimals
 from benchmarks.models import Device
-from tuning.comparison.comparable_runs import chosen_family, families, labels
+from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
 from tuning.comparison.devices import BEST, Cell, Comparison, compare
 from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio, ladder, ratio, spread
@@ -58,12 +58,12 @@ class ChartView:
 
 def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
     """Everything on the page."""
-    found = families()
-    family = chosen_family(found, choice.family)
+    found = run_sets()
+    run_set = chosen_run_set(found, choice.run_set)
     context: dict[str, Any] = {"choice": choice, **_published()}
-    if family is None:
+    if run_set is None:
         return context
-    comparison = compare(family, choice.config)
+    comparison = compare(run_set, choice.config)
     is_config_gone = choice.config != BEST and comparison.choice is None
     number = connections_of(comparison, choice.connections)
     told = labels(found)
@@ -71,14 +71,14 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
         # Charts and links keep to what is shown, also when something newer is measured meanwhile.
         "choice": replace(
             choice,
-            family=family.key,
+            run_set=run_set.key,
             config=BEST if is_config_gone else choice.config,
             connections=number,
         ),
         "is_config_gone": is_config_gone,
         "comparison": comparison,
-        "families": [(one, told[one.key]) for one in found],
-        "family_text": told[family.key],
+        "run_sets": [(one, told[one.key]) for one in found],
+        "run_set_text": told[run_set.key],
         "devices": [(device, comparison.names[device.pk]) for device in comparison.devices],
         "pairs": [
             tuple(comparison.names[device.pk] for device in pair) for pair in comparison.pairs

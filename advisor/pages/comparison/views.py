@@ -10,7 +10,7 @@ from advisor.charts.payload import charts_payload
 from advisor.pages.comparison.charts import comparison_figures
 from advisor.pages.comparison.choice import comparison_choice
 from advisor.pages.comparison.context import comparison_context
-from tuning.comparison.comparable_runs import chosen_family, families
+from tuning.comparison.comparable_runs import chosen_run_set, run_sets
 from tuning.comparison.devices import compare
 
 
@@ -25,10 +25,10 @@ def device_comparison(request: HttpRequest) -> HttpResponse:
 def device_comparison_charts(request: HttpRequest) -> JsonResponse:
     """The figures by key; none before something was measured."""
     choice = comparison_choice(request.GET)
-    family = chosen_family(families(), choice.family)
-    if family is None:
+    run_set = chosen_run_set(run_sets(), choice.run_set)
+    if run_set is None:
         return JsonResponse({"charts": {}})
     figures = comparison_figures(
-        compare(family, choice.config), choice.connections, choice.published
+        compare(run_set, choice.config), choice.connections, choice.published
     )
     return JsonResponse(charts_payload(figures))

@@ -11,7 +11,7 @@ from tuning.errors import Problem
 from tuning.studies.check import CheckedText
 
 # A page of more lines helps nobody and takes seconds to lay out; the API has them all.
-MOST_LINES = 500
+MAX_LINES = 500
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def check_view(checked: CheckedText) -> CheckView:
         checked=checked,
         summary=summary_of(checked),
         lines=_shown(report.lines),
-        lines_left=max(0, len(report.lines) - MOST_LINES),
+        lines_left=max(0, len(report.lines) - MAX_LINES),
         rule_problems=report.rule_problems,
         notes=[note for note in report.notes if (note.name, note.detail) not in told],
         lines_helped=checked.translatable,
@@ -53,7 +53,7 @@ def check_view(checked: CheckedText) -> CheckView:
 
 
 def _shown(lines: tuple[ImportedLine, ...]) -> list[ImportedLine]:
-    if len(lines) <= MOST_LINES:
+    if len(lines) <= MAX_LINES:
         return list(lines)
     by_need = sorted(lines, key=lambda line: line.action is not Action.REFUSED)
-    return sorted(by_need[:MOST_LINES], key=lambda line: line.line)
+    return sorted(by_need[:MAX_LINES], key=lambda line: line.line)

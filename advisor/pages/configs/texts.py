@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 
-from tuning.configs.candidates import LONGEST_NAME
-from tuning.configs.files.cnf import MOST_CONFIG_BYTES
+from tuning.configs.candidates import MAX_NAME
+from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 
-TOO_LARGE = f"larger than {MOST_CONFIG_BYTES // 1024} KiB; this is not a my.cnf."
+TOO_LARGE = f"larger than {MAX_CONFIG_BYTES // 1024} KiB; this is not a my.cnf."
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ def pasted_configs(names: list[str], texts: list[str]) -> tuple[list[ConfigText]
         if not text.strip():
             problems.append(f"{name}: the text is empty.")
         config = ConfigText(name, text.encode())
-        if len(config.data) > MOST_CONFIG_BYTES:
-            problems.append(f"{name[:LONGEST_NAME]}: {TOO_LARGE}")
+        if len(config.data) > MAX_CONFIG_BYTES:
+            problems.append(f"{name[:MAX_NAME]}: {TOO_LARGE}")
             # It is not sent back: a browser would be stuck with megabytes in a text field.
-            config = ConfigText(name[:LONGEST_NAME])
+            config = ConfigText(name[:MAX_NAME])
         configs.append(config)
     return configs, problems
 
@@ -49,7 +49,7 @@ def uploaded_configs(files: list[UploadedFile[Any]]) -> tuple[list[ConfigText], 
     """The uploaded files (name less its ending), and which are too large to be read."""
     configs, problems = [], []
     for file in files:
-        if (file.size or 0) > MOST_CONFIG_BYTES:
+        if (file.size or 0) > MAX_CONFIG_BYTES:
             problems.append(f"{file.name}: {TOO_LARGE}")
         else:
             configs.append(ConfigText(Path(file.name or "uploaded").stem, file.read()))

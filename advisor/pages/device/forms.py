@@ -11,13 +11,13 @@ from advisor.wording.words import OF_ITS_OWN_KIND
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import DeviceRequest, throttles
-from benchmarks.probe.run import LONGEST_S, SHORTEST_S, USUAL_S
+from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
 from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB
 
 # Twice the fastest array sold, and far below where a chart or a product of it overflows.
-MOST_FIGURE = 1e9
+MAX_FIGURE = 1e9
 
 KIND_WORDS = {
     DeviceKind.HDD: "hdd: hard disk",
@@ -130,10 +130,10 @@ class ProbeForm(_PlainForm):
 
     seconds = forms.IntegerField(
         label="Seconds",
-        min_value=int(SHORTEST_S),
-        max_value=int(LONGEST_S),
+        min_value=int(MIN_S),
+        max_value=int(MAX_S),
         initial=int(USUAL_S),
-        help_text=f"{SHORTEST_S:.0f} to {LONGEST_S:.0f}; longer is steadier.",
+        help_text=f"{MIN_S:.0f} to {MAX_S:.0f}; longer is steadier.",
     )
 
 
@@ -148,8 +148,8 @@ class OneDiskForm(_PlainForm):
     def clean(self) -> dict[str, Any]:
         for name in self.fields:
             value = self.cleaned_data.get(name)
-            if value is not None and not 0 < value <= MOST_FIGURE:
-                self.add_error(name, f"Expected a figure above zero, at most {MOST_FIGURE:,.0f}.")
+            if value is not None and not 0 < value <= MAX_FIGURE:
+                self.add_error(name, f"Expected a figure above zero, at most {MAX_FIGURE:,.0f}.")
         return self.cleaned_data
 
 

@@ -52,7 +52,7 @@ class ProbeView:
     splits_missing: list[str]
 
     @property
-    def queue_told(self) -> bool:
+    def has_queue_time(self) -> bool:
         """Whether queue and device are told apart anywhere."""
         return any(
             job.split is not None and job.split.queue_us is not None for job in self.found.jobs

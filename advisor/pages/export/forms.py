@@ -10,7 +10,7 @@ from advisor.pages.configs.texts import TOO_LARGE
 from advisor.wording.words import target_choices
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
-from tuning.configs.files.cnf import MOST_CONFIG_BYTES
+from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.errors import InvalidConfig, TuningError
 from tuning.export.current import SOURCE
 from tuning.export.formats import FORMATS, ExportRequest
@@ -47,12 +47,12 @@ class ExportForm(forms.Form):
             self.fields[name].widget.attrs["autocomplete"] = "off"
 
     def clean(self) -> None:
-        if len(self.cleaned_data.get("current", "").encode()) > MOST_CONFIG_BYTES:
+        if len(self.cleaned_data.get("current", "").encode()) > MAX_CONFIG_BYTES:
             self.add_error("current", f"The text is {TOO_LARGE}")
             # It is not sent back. By items(): a QueryDict unpacked would give lists.
             self.data = dict(self.data.items()) | {"current": ""}
         file = self.cleaned_data.get("current_file")
-        if file is not None and file.size > MOST_CONFIG_BYTES:
+        if file is not None and file.size > MAX_CONFIG_BYTES:
             self.add_error("current_file", f"{file.name}: {TOO_LARGE}")
 
     def export_request(self) -> ExportRequest:

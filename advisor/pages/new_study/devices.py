@@ -11,7 +11,7 @@ from django import forms
 from django.conf import settings
 from django.forms.boundfield import BoundWidget
 
-from advisor.ids import MOST_ID
+from advisor.ids import MAX_ID
 from advisor.pages.device.forms import (
     KINDS,
     directory,
@@ -213,11 +213,11 @@ def limits_text(shipped: ShippedProfile) -> str:
 def choosable(text: str) -> bool:
     """Whether an address's `device` is an id that a device of this host in use has."""
     # The length first: Python itself refuses to read thousands of digits.
-    if not (text.isascii() and text.isdecimal()) or len(text) > len(str(MOST_ID)):
+    if not (text.isascii() and text.isdecimal()) or len(text) > len(str(MAX_ID)):
         return False
     pk = int(text)
     here = Device.objects.filter(host__name=settings.HOST_NAME, retired_at=None)
-    return pk <= MOST_ID and here.filter(pk=pk).exists()
+    return pk <= MAX_ID and here.filter(pk=pk).exists()
 
 
 def _is_plain(device: Device) -> bool:

@@ -35,7 +35,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         label="Server program",
         required=False,
         max_length=1024,
-        help_text="Path of a mysqld or mariadbd. Empty: the one on PATH, else the one brought.",
+        help_text="Path of a mysqld or mariadbd. Empty: the one found on this host.",
     )
     driver = forms.ChoiceField(
         choices=[

@@ -19,7 +19,7 @@ from advisor.pages.configs.texts import (
 from advisor.pages.new_study.devices import choosable
 from advisor.pages.new_study.forms import NewStudyForm
 from benchmarks.errors import BenchmarkError
-from tuning.configs.files.cnf import MOST_CONFIG_BYTES
+from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.studies.check import check_text
 from tuning.studies.lifecycle import create_study
@@ -132,6 +132,6 @@ def _page(
         "configs": answer.configs or [ConfigText("")],
         "lines_helped": sum(check.lines_helped for check in answer.checks),
         "default_device": settings.DEFAULT_DEVICE,
-        "most_kib": MOST_CONFIG_BYTES // 1024,
+        "most_kib": MAX_CONFIG_BYTES // 1024,
     }
     return render(request, "studies/new.html", context, status=status)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from advisor.pages.study.board_choice import BoardChoice
 from advisor.wording.formatting import names_text
-from advisor.wording.words import told_devices
+from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
 from tuning.models import Candidate, DurabilityClass, Study
 from tuning.results.boards import Board, Row
@@ -17,7 +17,7 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Judgement, Metric, most_tpmP_within
 
 # Of a larger group the first are named and the others counted.
-MOST_NAMES = 3
+MAX_NAMES = 3
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class BoardRow:
     """
 
     row: Row
-    twins: list[Candidate]
+    duplicates: list[Candidate]
     tie: str
     is_on_front: bool
     disturbed: int
@@ -39,10 +39,10 @@ class BoardRow:
     @property
     def tied_with(self) -> str:
         names = self.row.ranked.tied_with
-        more = len(names) - MOST_NAMES
+        more = len(names) - MAX_NAMES
         if more <= 1:
             return names_text(names)
-        return f"{', '.join(names[:MOST_NAMES])} and {more} others"
+        return f"{', '.join(names[:MAX_NAMES])} and {more} others"
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def board_key(board: Board) -> str:
 
 def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSection]:
     """The boards of one study; their titles say only what tells them apart."""
-    told = told_devices(result.devices.values())
+    told = devices_to_name(result.devices.values())
     workloads = {board.workload.pk for board in result.boards}
     classes = {board.durability for board in result.boards}
     disturbed = _disturbed(result.history)
@@ -182,7 +182,7 @@ def _rows(
     return [
         BoardRow(
             row=row,
-            twins=[one for one in candidates if one.merged_into_id == row.candidate.pk],
+            duplicates=[one for one in candidates if one.merged_into_id == row.candidate.pk],
             tie=_tie(ranks, at),
             is_on_front=len(board.pareto) > 1 and row.candidate.name in board.pareto,
             disturbed=disturbed[row.candidate.pk, board.device.pk, board.workload.pk],

@@ -1,4 +1,4 @@
-"""A candidate as the study page shows it: the gate's stages, what became of it, its twins."""
+"""A candidate as the study page shows it: the gate's stages, what became of it, its duplicates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from advisor.pages.configs.report import MOST_LINES
+from advisor.pages.configs.report import MAX_LINES
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import losses
 from tuning.configs.gate.stages import Stage
@@ -44,7 +44,7 @@ class CandidateDetails:
     differences: Sequence[Mapping[str, Any]]
     notes: Sequence[Mapping[str, str]]
     losses: list[tuple[str, str, str, str]]  # name, value, class, what is lost
-    twins: list[Candidate]
+    duplicates: list[Candidate]
     log_tail: str
 
 
@@ -64,12 +64,12 @@ def _details(
     return CandidateDetails(
         candidate=candidate,
         stages=[_stage(stage, checks.get(stage)) for stage in Stage] if checks else [],
-        lines=candidate.lines[:MOST_LINES],
-        lines_left=max(0, len(candidate.lines) - MOST_LINES),
+        lines=candidate.lines[:MAX_LINES],
+        lines_left=max(0, len(candidate.lines) - MAX_LINES),
         differences=[d for check in checks.values() for d in check["differences"]],
         notes=[note for note in candidate.notes if (note["name"], note["detail"]) not in told],
         losses=[(name, knobs[name], *lost) for name, lost in losses(knobs, target).items()],
-        twins=[other for other in all_of_study if other.merged_into_id == candidate.pk],
+        duplicates=[other for other in all_of_study if other.merged_into_id == candidate.pk],
         log_tail="\n".join(c["log_tail"] for c in checks.values() if c["log_tail"])
         if candidate.refusal
         else "",

@@ -15,7 +15,7 @@ from advisor.pages.study.candidates import candidate_details
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.extend import ExtendForm
 from advisor.wording.findings import source_findings
-from advisor.wording.words import told_devices
+from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
 from tuning.models import Slot, Study
 from tuning.results.evidence import traits_of
@@ -81,7 +81,7 @@ def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> 
         "recommendations": recommendation_cards(result, request),
         "matrices": device_matrices(result),
         "candidates": shown,
-        "tells_device": bool(told_devices(result.devices.values())),
+        "tells_device": bool(devices_to_name(result.devices.values())),
         "refused": [view for view in shown if view.candidate.refusal],
         "ended_runs": [
             line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from tuning.studies.request import LARGEST
+from tuning.studies.request import MAX_SIZES
 
 
 class ExtendForm(forms.Form):
@@ -13,7 +13,7 @@ class ExtendForm(forms.Form):
     blocks = forms.IntegerField(
         label="More blocks",
         min_value=1,
-        max_value=LARGEST["blocks"],
+        max_value=MAX_SIZES["blocks"],
         widget=forms.NumberInput(attrs={"autocomplete": "off"}),
         help_text="Each runs every candidate that is still in the race once, the baseline twice.",
     )

@@ -24,7 +24,7 @@ from advisor.pages.study.context import (
     study_for_page,
 )
 from advisor.pages.study.extend import ExtendForm
-from advisor.wording.words import told_names
+from advisor.wording.words import names_beside_figures
 from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.errors import TuningError
 from tuning.models import Recommendation, Study
@@ -57,7 +57,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
 
 def _answers(study: Study) -> list[tuple[Recommendation, str]]:
     """Each recommendation with the device it is for, "" where that needs no telling."""
-    names = told_names(study.devices.all())
+    names = names_beside_figures(study.devices.all())
     return [(found, names.get(found.device_id, "")) for found in study.recommendations.all()]
 
 

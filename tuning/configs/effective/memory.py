@@ -8,7 +8,7 @@ from tuning.configs.effective.expected import MIB, Expected
 from tuning.configs.effective.variables import LOG_BUFFER, POOL
 
 #: What the driver, the system and the rest of the server need of the budget is the other part.
-LARGEST_SHARE = 0.85
+MAX_SHARE = 0.85
 # Buffers of one connection and their defaults where the catalogue has none; each at most once in
 # the workload's statements. Source: MySQL Reference Manual, "How MySQL Uses Memory".
 _PER_CONNECTION = {

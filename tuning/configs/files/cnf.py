@@ -18,7 +18,7 @@ from tuning.configs.values import printable
 from tuning.errors import InvalidConfig, Problem
 
 #: The largest my.cnf that is read, wherever it comes from: a file, a form, the API.
-MOST_CONFIG_BYTES = 256 * 1024
+MAX_CONFIG_BYTES = 256 * 1024
 #: So many options a file may have; no server knows as many.
 MAX_SETTINGS = 2_000
 #: So many groups that are not for the server, and so many problems, are told one by one.
@@ -64,7 +64,7 @@ def read_cnf(path: Path) -> bytes:
     """The bytes of a file, never more than may be parsed; raises InvalidConfig."""
     try:
         with path.open("rb") as file:
-            return file.read(MOST_CONFIG_BYTES + 1)
+            return file.read(MAX_CONFIG_BYTES + 1)
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
         raise InvalidConfig([Problem(str(path), None, "", reason)]) from error
@@ -86,8 +86,8 @@ def scan_cnf(data: bytes, source: str, reads: Callable[[str], bool]) -> CnfFile:
 
     `reads` says which groups count.
     """
-    if len(data) > MOST_CONFIG_BYTES:
-        reason = f"larger than {MOST_CONFIG_BYTES // 1024} KiB; this is not a my.cnf"
+    if len(data) > MAX_CONFIG_BYTES:
+        reason = f"larger than {MAX_CONFIG_BYTES // 1024} KiB; this is not a my.cnf"
         return CnfFile(source, (), (), problems=(Problem(source, None, "", reason),))
     return _Parser(source, reads).parse(data)
 

@@ -14,7 +14,7 @@ from tuning.configs.files.refusals import STUDY, gone_since, other_name, refusal
 
 _SWITCH = re.compile(r"(skip|disable|enable)_(.+)")
 #: To look for a similar name takes milliseconds, and a file may have thousands of wrong ones.
-_MOST_HINTS = 50
+_MAX_HINTS = 50
 
 
 class _Refused(ValueError):
@@ -102,7 +102,7 @@ class Reader:
         if known is not None:
             raise _Refused(known)
         close = None
-        if self._hints < _MOST_HINTS:
+        if self._hints < _MAX_HINTS:
             self._hints += 1
             close = load_catalogue().closest(name, self._target)
         hint = f"did you mean {close}?" if close else "delete this line"

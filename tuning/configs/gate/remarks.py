@@ -25,7 +25,7 @@ from tuning.configs.effective.variables import (
 from tuning.configs.notes import Action, Note
 from tuning.configs.values import readable
 
-_MOST_CHUNKS = 1000  # MySQL Reference Manual, innodb_buffer_pool_chunk_size
+_MAX_CHUNKS = 1000  # MySQL Reference Manual, innodb_buffer_pool_chunk_size
 _SERVERS_OWN_FILES = 10
 
 Remarks = Iterator[tuple[str, str]]
@@ -59,8 +59,8 @@ def _pool(expected: Expected) -> Remarks:
     if chunk and CHUNK in expected.knobs:
         if chunk * instances > pool:
             yield CHUNK, "is larger than a part of the buffer pool, and the server shrinks it"
-        elif pool // chunk > _MOST_CHUNKS:
-            yield CHUNK, f"{pool // chunk} chunks; the manual advises at most {_MOST_CHUNKS}"
+        elif pool // chunk > _MAX_CHUNKS:
+            yield CHUNK, f"{pool // chunk} chunks; the manual advises at most {_MAX_CHUNKS}"
 
 
 def _dedicated(expected: Expected) -> Remarks:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tuning.configs.effective.expected import Expected
-from tuning.configs.effective.memory import LARGEST_SHARE, largest_cause, memory_need, size
+from tuning.configs.effective.memory import MAX_SHARE, largest_cause, memory_need, size
 from tuning.configs.effective.variables import (
     CAPACITY,
     FILES,
@@ -30,7 +30,7 @@ Broken = tuple[str, str]
 
 _CONCURRENCY = "innodb_thread_concurrency"
 _DEFAULT_PAGE = 16 * 1024
-_LARGEST_REDO_FILES = 512 * 1024**3
+_MAX_REDO_FILES = 512 * 1024**3
 
 
 def broken_rules(expected: Expected) -> list[Broken]:
@@ -89,7 +89,7 @@ def _redo_files(expected: Expected) -> Broken | None:
     if expected.target.mariadb or not {SIZE, FILES} & expected.knobs.keys():
         return None
     total = expected.redo()
-    if total is None or total <= _LARGEST_REDO_FILES:
+    if total is None or total <= _MAX_REDO_FILES:
         return None
     name = SIZE if SIZE in expected.knobs else FILES
     return name, f"the redo log would be {size(total)}, and the server takes at most 512 GiB"
@@ -152,11 +152,11 @@ def _memory(expected: Expected) -> Broken | None:
         expected.host.connections or 0,
     )
     need = memory_need(expected)
-    if budget is None or need is None or need.total(connections) <= budget * LARGEST_SHARE:
+    if budget is None or need is None or need.total(connections) <= budget * MAX_SHARE:
         return None
     return (
         largest_cause(expected, need, connections),
-        f"the server may take {need.text(connections)}, which is more than {LARGEST_SHARE:.0%} "
+        f"the server may take {need.text(connections)}, which is more than {MAX_SHARE:.0%} "
         f"of the {size(budget)} of memory that it may use here",
     )
 

@@ -17,7 +17,7 @@ from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import paper_number, readable
 
 # InnoDB starts with 5 MiB, but gives up when locks fill much of a pool that is about as small.
-SMALLEST_POOL = 16 * MIB
+MIN_POOL = 16 * MIB
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def unrounded_pool(wanted: int, expected: Expected) -> int:
         knobs = {**expected.knobs, POOL: f"{size}"}
         return Expected(knobs, expected.target, expected.host).pool() == size
 
-    size = max(wanted, SMALLEST_POOL)
+    size = max(wanted, MIN_POOL)
     chunk = expected.whole(CHUNK) or DEFAULT_CHUNK
     near: set[int] = set()
     # Also seen from the limit of one instance, where the steps change.

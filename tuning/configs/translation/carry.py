@@ -15,7 +15,7 @@ from tuning.configs.translation.absence import why_absent
 from tuning.configs.translation.origin import ANY_VERSION, RELEASES, Origin, releases
 from tuning.configs.translation.outcome import SettingOutcome
 from tuning.configs.values import (
-    LARGEST,
+    MAX_SIZES,
     BadValue,
     fixed_default,
     normalise,
@@ -156,4 +156,4 @@ def _figure(text: str, number: Callable[[str], int]) -> int | None:
         figure = number(text)
     except ValueError:
         return None
-    return figure if figure <= LARGEST else None
+    return figure if figure <= MAX_SIZES else None

@@ -16,7 +16,7 @@ from tuning.configs.effective.variables import CAPACITY, FILES, REDO, SIZE, has_
 from tuning.configs.notes import Action
 from tuning.configs.translation.origin import Origin
 from tuning.configs.translation.outcome import SettingOutcome
-from tuning.configs.values import LARGEST, readable
+from tuning.configs.values import MAX_SIZES, readable
 
 _OLD_FILES = 2
 _OLD_SIZE = 48 * 1024**2
@@ -46,7 +46,7 @@ def _translate(
         given = {name: number(values[name] or "") for name in REDO if name in values}
     except ValueError:
         return {}
-    if any(figure > LARGEST for figure in given.values()):
+    if any(figure > MAX_SIZES for figure in given.values()):
         return {}
     if CAPACITY in given:
         return _from_capacity(given, target)
@@ -78,7 +78,7 @@ def _within_limits(outcome: SettingOutcome, target: ServerTraits) -> SettingOutc
     became, detail = [], outcome.detail
     for name, value in outcome.became:
         limits = load_catalogue().knobs[name].limits(target)
-        high = LARGEST if limits is None else min(int(limits.high), LARGEST)
+        high = MAX_SIZES if limits is None else min(int(limits.high), MAX_SIZES)
         low = 0 if limits is None else int(limits.low)
         if not low <= int(value) <= high:
             value = f"{low if int(value) < low else high}"

@@ -25,18 +25,18 @@ def study(
     runs = []
     for block in range(first_block, first_block + blocks):
         host = rng.normal(0, 0.1)
-        for name, twin, gain in [
+        for name, replicate, gain in [
             (BASE, 0, 0.0),
             (BASE, 1, 0.0),
             *((name, 0, gain) for name, gain in gains.items()),
         ]:
             value = 1000 * (1 + gain) * float(np.exp(host + rng.normal(0, noise)))
-            runs.append(ok(name, block, twin=twin, **({"tpmP": 1.0} | {metric: value})))
+            runs.append(ok(name, block, replicate=replicate, **({"tpmP": 1.0} | {metric: value})))
     return runs
 
 
-def ok(candidate: str, block: int, twin: int = 0, **figures: float) -> Observation:
-    return Observation(candidate, block, "ok", twin=twin, **figures)
+def ok(candidate: str, block: int, replicate: int = 0, **figures: float) -> Observation:
+    return Observation(candidate, block, "ok", replicate=replicate, **figures)
 
 
 def cut(candidate: str, block: int, tpmP_at_most: float) -> Observation:

@@ -7,8 +7,8 @@ import pytest
 
 from tuning.statistics.analysis import analyse
 from tuning.statistics.confirmation import (
-    LEAST_PAIRS,
-    MOST_PAIRS,
+    MAX_PAIRS,
+    MIN_PAIRS,
     ConfirmationState,
     confirm,
     pairs_needed,
@@ -42,7 +42,7 @@ def test_a_lead_that_does_not_repeat_is_withdrawn() -> None:
 
 
 def test_fewer_pairs_decide_nothing() -> None:
-    some = [*pairs(0.3, count=LEAST_PAIRS - 1), (None, 1000.0)]
+    some = [*pairs(0.3, count=MIN_PAIRS - 1), (None, 1000.0)]
     found = confirm(some, "fast", BASE)
     assert (found.state, found.pairs, found.ratio) == (ConfirmationState.UNFINISHED, 4, None)
 
@@ -69,5 +69,5 @@ def test_a_small_effect_takes_more_pairs() -> None:
     small = analyse(study({"a": 0.09}, noise=0.05, blocks=12, seed=3), BASE)
     none = analyse(study({"a": 0.0}, noise=0.05), BASE)
     assert small.winner == "a"
-    assert pairs_needed(large) == pairs_needed(none) == LEAST_PAIRS
-    assert LEAST_PAIRS < pairs_needed(small) <= MOST_PAIRS
+    assert pairs_needed(large) == pairs_needed(none) == MIN_PAIRS
+    assert MIN_PAIRS < pairs_needed(small) <= MAX_PAIRS

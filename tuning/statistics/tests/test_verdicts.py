@@ -54,8 +54,8 @@ def test_when_all_are_slower_the_baseline_is_best() -> None:
 def test_an_effect_within_the_noise_floor_does_not_win() -> None:
     runs = study({"a": 0.05}, noise=0.004)
     shifted = [
-        Observation(r.candidate, r.block, "ok", tpmP=(r.tpmP or 0) * (1.2 if r.twin else 1),
-                    twin=r.twin)
+        Observation(r.candidate, r.block, "ok", tpmP=(r.tpmP or 0) * (1.2 if r.replicate else 1),
+                    replicate=r.replicate)
         for r in runs if not (r.candidate == BASE and r.block > 9)
     ]  # fmt: skip
     found = analyse(shifted, BASE)
@@ -122,8 +122,8 @@ def test_all_candidates_are_corrected_for_also_those_without_figures() -> None:
 
 
 def test_a_third_baseline_in_a_block_is_refused() -> None:
-    with pytest.raises(ValueError, match="twin is 0 or 1"):
-        analyse([ok(BASE, 1, tpmP=1, twin=2)], BASE)
+    with pytest.raises(ValueError, match="replicate is 0 or 1"):
+        analyse([ok(BASE, 1, tpmP=1, replicate=2)], BASE)
 
 
 @settings(deadline=None, max_examples=60)
@@ -142,7 +142,10 @@ def test_whatever_ran_the_words_agree_with_the_figures(
     runs: list[tuple[str, int, int, float]],
 ) -> None:
     found = analyse(
-        [ok(name, block, twin=twin * (name == BASE), tpmP=v) for name, block, twin, v in runs],
+        [
+            ok(name, block, replicate=replicate * (name == BASE), tpmP=v)
+            for name, block, replicate, v in runs
+        ],
         BASE,
     )
     ranks = [s.rank for s in found.standings if s.rank is not None]
@@ -160,8 +163,8 @@ def test_whatever_ran_the_words_agree_with_the_figures(
 def drifting(loss_per_block: float) -> list[Observation]:
     return [
         Observation(BASE, block, "ok", tpmP=1000 * (1 - loss_per_block) ** block,
-                    twin=twin, started_at=600.0 * block + 60 * twin)
-        for block in range(1, 6) for twin in (0, 1)
+                    replicate=replicate, started_at=600.0 * block + 60 * replicate)
+        for block in range(1, 6) for replicate in (0, 1)
     ]  # fmt: skip
 
 
@@ -193,10 +196,10 @@ def test_the_front_holds_who_is_best_at_something() -> None:
         return study(gains, metric=metric.value)
 
     gains = {
-        Metric.TPMP: {"fast": 0.3, "calm": 0.0, "bad": -0.2, "twin": 0.3},
-        Metric.P95: {"fast": 0.2, "calm": -0.3, "bad": 0.2, "twin": 0.2},
-        Metric.SERVER_PATH_LENGTH: {"fast": 0.0, "calm": 0.0, "bad": 0.3, "twin": 0.3},
+        Metric.TPMP: {"fast": 0.3, "calm": 0.0, "bad": -0.2, "replicate": 0.3},
+        Metric.P95: {"fast": 0.2, "calm": -0.3, "bad": 0.2, "replicate": 0.2},
+        Metric.SERVER_PATH_LENGTH: {"fast": 0.0, "calm": 0.0, "bad": 0.3, "replicate": 0.3},
     }
     front = pareto_front([analyse(by(m, g), BASE, metric=m) for m, g in gains.items()])
     assert set(front) >= {"fast", "calm"}
-    assert not {"bad", "twin"} & set(front)
+    assert not {"bad", "replicate"} & set(front)

@@ -84,7 +84,7 @@ class Place:
                     run.candidate,
                     run.block,
                     outcome,
-                    twin=run.replicate,
+                    replicate=run.replicate,
                     tpmP=figure,
                     tpmP_at_most=LEVEL / 2 if outcome == "cut_short" else None,
                 )

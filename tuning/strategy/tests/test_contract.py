@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tuning.statistics.confirmation import LEAST_PAIRS
+from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.strategy.blocks import FixedBlocks, blocks_budget
 from tuning.strategy.compose import InTurn, strategy_for
 from tuning.strategy.confirmation import Confirmation
@@ -157,7 +157,7 @@ def _check_pairs(history: History, proposal: Proposal) -> None:
     assert {tuple(sorted(pair)) for pair in by_block.values()} == {
         tuple(sorted((winner, history.baseline)))
     }
-    assert LEAST_PAIRS <= len(by_block) <= max(LEAST_PAIRS, 2 * history.planned_blocks)
+    assert MIN_PAIRS <= len(by_block) <= max(MIN_PAIRS, 2 * history.planned_blocks)
 
 
 def race_of_three(**values: object) -> Place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tuning.strategy.early_stop import LEAST_SECONDS, hopeless
+from tuning.strategy.early_stop import MIN_SECONDS, hopeless
 
 BASELINE = [[100, 96, 104, 99, 101, 100, 98, 103, 97, 102, 100, 99]] * 2
 
@@ -18,7 +18,7 @@ def test_a_quarter_of_the_baseline_is_hopeless() -> None:
 
 
 def test_nothing_is_said_in_the_very_first_seconds_or_without_a_baseline() -> None:
-    assert hopeless([0] * (LEAST_SECONDS - 1), BASELINE) is None
+    assert hopeless([0] * (MIN_SECONDS - 1), BASELINE) is None
     assert hopeless([0] * 8, []) is None
     assert hopeless([0] * 20, BASELINE) is None  # no baseline ran that long
 

@@ -117,8 +117,8 @@ def test_block_by_block_it_is_the_race_that_the_proof_simulates(name: str) -> No
             found = step(seen, *names(4), out=out)
             out |= found.dropped
             seen += [
-                ok(who, block, twin=twin, tpmP=float(np.exp(value)))
-                for (who, twin), value in zip(rows, logs[:, block], strict=True)
+                ok(who, block, replicate=replicate, tpmP=float(np.exp(value)))
+                for (who, replicate), value in zip(rows, logs[:, block], strict=True)
                 if who in found.run
             ]
         used += len(seen)

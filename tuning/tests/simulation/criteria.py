@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tuning.statistics.confirmation import LEAST_PAIRS
+from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.tests.simulation.methods import CHOSEN, METHODS
 from tuning.tests.simulation.noise import Scenario, scenarios
 from tuning.tests.simulation.simulate import (
@@ -22,11 +22,11 @@ from tuning.tests.simulation.simulate import (
 )
 
 CANDIDATES = 6
-MOST_FALSE_WINNERS = 0.05
-LEAST_COVERAGE = 0.93
-MOST_WIDTH = 1.5
-LEAST_SAME_VERDICT = 0.95
-MOST_RUNS = 0.60
+MAX_FALSE_WINNERS = 0.05
+MIN_COVERAGE = 0.93
+MAX_WIDTH = 1.5
+MIN_SAME_VERDICT = 0.95
+MAX_RUNS = 0.60
 
 _CLEARLY_BEST = 5.0  # in standard deviations of one run
 _GRADED = (0.06, 0.03, 0.0, -0.03, -0.06, -0.12)
@@ -52,7 +52,7 @@ def false_winners(studies: int, blocks: tuple[int, ...] = (3, 5, 10, 20)) -> Tab
     table = Table(
         "False winners",
         f"Studies that name a winner among {CANDIDATES} candidates which are the baseline under "
-        f"other names; promised: at most {_percent(MOST_FALSE_WINNERS)}.",
+        f"other names; promised: at most {_percent(MAX_FALSE_WINNERS)}.",
         ["noise", *(f"{count} blocks" for count in blocks)],
     )
     for scenario in scenarios():
@@ -61,7 +61,7 @@ def false_winners(studies: int, blocks: tuple[int, ...] = (3, 5, 10, 20)) -> Tab
             share = float((winners(draw(scenario, studies, [0.0] * CANDIDATES, count)) > 0).mean())
             cells.append(_percent(share))
             table.check(
-                share <= MOST_FALSE_WINNERS or not scenario.held,
+                share <= MAX_FALSE_WINNERS or not scenario.held,
                 f"{scenario.title}, {count} blocks: {_percent(share)} false winners",
             )
         table.lines.append(cells)
@@ -95,7 +95,7 @@ def intervals(studies: int, blocks: tuple[int, ...] = (3, 5, 10, 20)) -> Table:
     table = Table(
         "Intervals",
         "Studies in which all intervals hold, in %, and their mean width in log units. Promised "
-        f"of the chosen method: at least {_percent(LEAST_COVERAGE)}, and at most {MOST_WIDTH} "
+        f"of the chosen method: at least {_percent(MIN_COVERAGE)}, and at most {MAX_WIDTH} "
         "times as wide (last column) as the narrowest method that holds as often on this line.",
         ["noise", "blocks", *METHODS, "width ratio"],
     )
@@ -109,16 +109,16 @@ def _compare_methods(table: Table, scenario: Scenario, studies: int, blocks: int
     effects = [0.0] * CANDIDATES
     found = coverage(draw(scenario, studies, effects, blocks), effects)
     ours = found[CHOSEN]
-    covering = [other.width for other in found.values() if other.share >= LEAST_COVERAGE]
+    covering = [other.width for other in found.values() if other.share >= MIN_COVERAGE]
     ratio = ours.width / min(covering) if covering else float("nan")
     cells = [f"{100 * one.share:.1f} / {one.width:.3f}" for one in found.values()]
     table.lines.append([scenario.title, str(blocks), *cells, f"{ratio:.2f}"])
     if scenario.held:
         where = f"{scenario.title}, {blocks} blocks"
         table.check(
-            ours.share >= LEAST_COVERAGE, f"{where}: intervals hold in {_percent(ours.share)}"
+            ours.share >= MIN_COVERAGE, f"{where}: intervals hold in {_percent(ours.share)}"
         )
-        table.check(not ratio > MOST_WIDTH, f"{where}: {ratio:.2f} times the narrowest width")
+        table.check(not ratio > MAX_WIDTH, f"{where}: {ratio:.2f} times the narrowest width")
 
 
 def racing(studies: int, candidates: int = 8, blocks: int = 10) -> Table:
@@ -127,8 +127,8 @@ def racing(studies: int, candidates: int = 8, blocks: int = 10) -> Table:
         "Racing",
         f"Against the full design of {blocks} blocks with {candidates} candidates, one of them "
         f"better by {_CLEARLY_BEST:.0f} standard deviations of a run, or by half of that. "
-        f"Promised of the former: the same verdict in at least {_percent(LEAST_SAME_VERDICT)} "
-        f"of studies with at most {_percent(MOST_RUNS)} of the runs.",
+        f"Promised of the former: the same verdict in at least {_percent(MIN_SAME_VERDICT)} "
+        f"of studies with at most {_percent(MAX_RUNS)} of the runs.",
         ["noise", "true gain", "same verdict", "runs used", "false winners in A/A", "held to it"],
     )
     for scenario in scenarios():
@@ -144,16 +144,16 @@ def racing(studies: int, candidates: int = 8, blocks: int = 10) -> Table:
                 false = float((idle.winner > 0).mean())
                 null = _percent(false)
                 table.check(
-                    false <= MOST_FALSE_WINNERS or not held,
+                    false <= MAX_FALSE_WINNERS or not held,
                     f"{scenario.title}: {null} false winners when racing",
                 )
             table.lines.append([*cells, null, "yes" if held else ""])
             if held:
                 table.check(
-                    same >= LEAST_SAME_VERDICT, f"{scenario.title}: same in {_percent(same)}"
+                    same >= MIN_SAME_VERDICT, f"{scenario.title}: same in {_percent(same)}"
                 )
                 table.check(
-                    found.share <= MOST_RUNS,
+                    found.share <= MAX_RUNS,
                     f"{scenario.title}: {_percent(found.share)} of the runs used",
                 )
     return table
@@ -164,10 +164,10 @@ def confirmation(studies: int, blocks: int = 10, most: int = 400) -> Table:
     table = Table(
         "Confirmation",
         f"Winners of studies of {blocks} blocks, whose {CANDIDATES} candidates are all truly "
-        f"better by the same gain, measured afresh in {LEAST_PAIRS} pairs or as many as their "
+        f"better by the same gain, measured afresh in {MIN_PAIRS} pairs or as many as their "
         "effect asks for. Where the true gain is 0, the candidate that looks best stands in for "
         "the winner that is rarely named; promised: it is confirmed in at most "
-        f"{_percent(MOST_FALSE_WINNERS)} of studies.",
+        f"{_percent(MAX_FALSE_WINNERS)} of studies.",
         ["noise", "true gain", "mean effect in the study", "mean effect in the pairs",
          "mean pairs", "confirmed"],
     )  # fmt: skip
@@ -188,7 +188,7 @@ def confirmation(studies: int, blocks: int = 10, most: int = 400) -> Table:
             )
             # Few winners are named among equals, so the fresh pairs of all studies are counted.
             table.check(
-                gain > 0 or found.share <= MOST_FALSE_WINNERS,
+                gain > 0 or found.share <= MAX_FALSE_WINNERS,
                 f"{scenario.title}: {_percent(found.share)} of equals confirmed",
             )
     return table
