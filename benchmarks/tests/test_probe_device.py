@@ -39,7 +39,8 @@ from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import FOLDER
 
-pytestmark = pytest.mark.slow
+# A probe measures the disk, which other tests must not use meanwhile.
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 if shutil.which("fio") is None:  # an error, not a skip, as with an absent server
     raise RuntimeError("fio is not installed: run `make setup`")
