@@ -82,6 +82,15 @@ class Study(JobRow):
         default=False, help_text="measures identical configs apart, as A/A comparisons need"
     )
 
+    search = models.JSONField(
+        null=True, blank=True, help_text="what a search looks for and in which space; else null"
+    )
+    runs_to_queue = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="a proposal's runs, queued as soon as its new candidates have been tried",
+    )
+
     state = models.CharField(max_length=16, choices=StudyState, default=StudyState.QUEUED)
     reason_code = models.CharField(max_length=64, blank=True)
     reason = models.TextField(blank=True)
@@ -142,6 +151,14 @@ class Candidate(models.Model):
     refusal = models.TextField(
         blank=True, help_text="why the server does not take it; then it is not measured"
     )
+    signature = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="of its effective values at the trial start; empty until it was tried",
+    )
+    found_by_search = models.BooleanField(
+        default=False, help_text="made by the study's search after its start"
+    )
     logs_with_data = models.BooleanField(
         default=False, help_text="leaves the redo log with the data although there is a log_dir"
     )
@@ -170,12 +187,14 @@ class Candidate(models.Model):
 class SlotPurpose(models.TextChoices):
     BLOCK = "block", "Block"
     CONFIRMATION = "confirmation", "Confirmation"
+    SEARCH = "search", "Search"
 
 
 class Slot(models.Model):
     """A candidate's place in a block on one device with one workload; `run` is its newest run.
 
-    A block of purpose `confirmation` is one pair: the winner and the baseline once more.
+    A block of purpose `confirmation` is one pair: the winner and the baseline once more. One of
+    purpose `search` screens: its runs enter no board, ranking or recommendation.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots")

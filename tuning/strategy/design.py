@@ -26,6 +26,20 @@ def block_order(
     return tuple(random.Random(f"{seed}/{block}").sample(runs, len(runs)))
 
 
+def screening_order(
+    candidates: Sequence[str], baseline: str, block: int, seed: int
+) -> tuple[PlannedRun, ...]:
+    """One run of each candidate and of the baseline for a search, in random order.
+
+    The baseline runs once: in every few runs it shows how the host drifts.
+    """
+    if baseline in candidates or not candidates or len(set(candidates)) < len(candidates):
+        raise ValueError("screening needs candidates beside the baseline, each named once")
+    names = [baseline, *candidates]
+    order = random.Random(f"{seed}/{block}").sample(names, len(names))
+    return tuple(PlannedRun(name, block, purpose=Purpose.SEARCH) for name in order)
+
+
 def confirmation_pairs(
     candidate: str, baseline: str, pairs: int, first_block: int, seed: int
 ) -> tuple[PlannedRun, ...]:

@@ -8,8 +8,8 @@ gives the same answer, so that an answer that got lost in a crash is simply aske
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import floor
 from typing import Protocol
@@ -29,13 +29,15 @@ class Purpose(StrEnum):
 
     BLOCK = "block"
     CONFIRMATION = "confirmation"
+    # A search looks at a config once. Never part of a board, a ranking or a recommendation.
+    SEARCH = "search"
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What the blocks may still spend; None is "no limit". `run_s`: seconds that a run takes.
+    """What blocks and screening may still spend; None is "no limit". `run_s`: seconds of a run.
 
-    `runs_spent` and `seconds_spent` are those of the blocks so far.
+    `runs_spent` and `seconds_spent` are those of both so far.
     """
 
     runs_left: int | None = None
@@ -84,6 +86,16 @@ class Group:
     failed: frozenset[str] = frozenset()
     pairs: tuple[FreshPair, ...] = ()
 
+    def among(self, names: Collection[str]) -> Group:
+        """The same group as if it had no candidates but these."""
+        return replace(
+            self,
+            candidates=tuple(name for name in self.candidates if name in names),
+            observations=tuple(run for run in self.observations if run.candidate in names),
+            failed=self.failed & frozenset(names),
+            pairs=tuple(pair for pair in self.pairs if pair.candidate in names),
+        )
+
 
 @dataclass(frozen=True)
 class History:
@@ -95,6 +107,11 @@ class History:
     planned_blocks: how many the user wants; owed_blocks: of those that an extension asks for, how
         many are still to be measured, whatever the budget says and whether or not all is decided.
     alpha: the error rate of the study's conclusion.
+    knobs: what each candidate of the study sets, normalised; also of refused ones and duplicates.
+    refused: candidates that the gate or the server refused, and why.
+    duplicates: candidates with the effective values of another, which is measured for both.
+    screened: the ended runs of a search, the baseline's included; failed ones keep their outcome.
+    finalists: the candidates that have runs in blocks. In a study that searches only these race.
     """
 
     seed: int
@@ -108,11 +125,29 @@ class History:
     last_block: int = 0
     owed_blocks: int = 0
     alpha: float = 0.05
+    knobs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    duplicates: Mapping[str, str] = field(default_factory=dict)
+    screened: tuple[Observation, ...] = ()
+    finalists: tuple[str, ...] = ()
 
     @property
     def left(self) -> tuple[str, ...]:
         """The candidates that have not left, the baseline first."""
         return tuple(name for name in self.candidates if name not in self.dropped)
+
+    def among(self, names: Collection[str]) -> History:
+        """The same place as if it had no candidates but these and the baseline.
+
+        For the race and the confirmation of a search: those that were only looked at are not
+        corrected for, because the race decides on fresh runs.
+        """
+        here = {self.baseline, *names}
+        return replace(
+            self,
+            candidates=tuple(name for name in self.candidates if name in here),
+            groups=tuple(group.among(here) for group in self.groups),
+        )
 
 
 @dataclass(frozen=True, order=True)
@@ -138,7 +173,10 @@ class NewCandidate:
 class Proposal:
     """What to measure next: `runs` in their order.
 
-    dropped: candidates that leave now, and why in words. new: candidates that `runs` may name.
+    dropped: candidates that leave now, and why in words. new: candidates that `runs` may name,
+    under names that the study does not have yet. Those that the gate or the server refuses and
+    duplicates get no run; where nothing is left beside the baseline, none of `runs` is measured
+    and the strategy is asked again, with a history that says so.
     """
 
     runs: tuple[PlannedRun, ...]

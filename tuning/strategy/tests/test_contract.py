@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tuning.statistics.confirmation import MIN_PAIRS
-from tuning.strategy.blocks import FixedBlocks, blocks_budget
+from tuning.strategy.blocks import FixedBlocks
 from tuning.strategy.compose import InTurn, strategy_for
 from tuning.strategy.confirmation import Confirmation
-from tuning.strategy.design import block_order
+from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import (
     Done,
     History,
@@ -31,7 +31,7 @@ from tuning.strategy.tests.simulated import BASE, Place, to_the_end
 
 @dataclass(frozen=True)
 class RandomSearch:
-    """The smallest search there is: each block has the baseline, the best so far and a new guess.
+    """The smallest search there is: guesses beside the baseline, then a race of the two best.
 
     It stands here to show that a search is one module: nothing else knows of it.
     """
@@ -39,26 +39,27 @@ class RandomSearch:
     cuts_short: ClassVar[bool] = False
 
     def propose(self, history: History) -> Proposal | Done:
-        block = history.last_block + 1
-        if not (history.owed_blocks or history.blocks < history.planned_blocks):
-            return Done((StopReason.BUDGET,))
-        capacity = random.Random(f"{history.seed}/{block}/guess").randrange(200, 20_000)
-        guess = NewCandidate(
-            f"guess-{block}",
-            {"innodb_io_capacity": str(capacity)},
-            f"drawn by chance, seed {history.seed}",
-        )
-        figures = {
-            run.candidate: run.tpmP
-            for group in history.groups
-            for run in group.observations
-            if run.tpmP and run.candidate in history.left[1:]
-        }
-        best = sorted(figures, key=lambda name: (-(figures[name] or 0.0), name))[:1]
-        names = [BASE, *best, guess.name]
-        if not blocks_budget(history).allows(len(names) + 1):
-            return Done((StopReason.BUDGET,))
-        return Proposal(block_order(names, BASE, block, history.seed), new=(guess,))
+        rounds = len({run.block for run in history.screened})
+        is_racing = bool(history.finalists or history.owed_blocks)
+        # A block of the two best must still fit.
+        if not is_racing and rounds < history.planned_blocks and history.budget.allows(2 + 4):
+            # Refused ones have no run: counted by their rounds they would be proposed again.
+            number = len(history.knobs)
+            capacity = random.Random(f"{history.seed}/{number}").randrange(200, 20_000)
+            name, knobs = f"guess-{number}", {"innodb_io_capacity": str(capacity)}
+            guess = NewCandidate(name, knobs, f"drawn by chance, seed {history.seed}")
+            block = history.last_block + 1
+            runs = screening_order([name], history.baseline, block, history.seed)
+            return Proposal(runs, new=(guess,))
+        among = history.among(history.finalists or _best(history, 2))
+        return InTurn(Race(), Confirmation()).propose(among)
+
+
+def _best(history: History, count: int) -> list[str]:
+    """Those with the highest figures; a search worth its name would look at ratios and noise."""
+    seen = {run.candidate: run.tpmP for run in history.screened if run.tpmP is not None}
+    there = [name for name in history.left[1:] if name in seen]
+    return sorted(there, key=lambda name: (-seen[name], name))[:count]
 
 
 STRATEGIES: dict[str, Strategy] = {
@@ -68,7 +69,6 @@ STRATEGIES: dict[str, Strategy] = {
     "fixed blocks, confirmed": strategy_for(races=False, confirms=True),
     "race, confirmed": strategy_for(races=True, confirms=True),
     "random search": RandomSearch(),
-    "random search, confirmed": InTurn(RandomSearch(), Confirmation()),
 }
 ENDINGS = st.sampled_from(["ok"] * 6 + ["crashed", "no_start", "cut_short", "disturbed", "lost"])
 
@@ -85,6 +85,10 @@ def places(draw: st.DrawFn) -> Place:
         if (ending := draw(ENDINGS)) != "ok"
     }
     refused = frozenset(draw(st.sets(st.sampled_from(names), max_size=len(names) - 1)))
+    # Also of those that a search brings.
+    guesses = [f"guess-{n}" for n in range(2, 12)]
+    refused |= draw(st.sets(st.sampled_from(guesses), max_size=4))
+    same = draw(st.sets(st.sampled_from(guesses), max_size=2)) - refused
     groups = {"D0": tuple(names[risky:]), "D1": tuple(names[:risky])}
     return Place(
         gains,
@@ -96,6 +100,7 @@ def places(draw: st.DrawFn) -> Place:
         owed_blocks=draw(st.sampled_from([0, 0, 3])),
         endings=endings,
         refused=refused,
+        duplicates=dict.fromkeys(same, BASE),
     )
 
 
@@ -128,10 +133,16 @@ def _check(history: History, proposal: Proposal) -> None:
     assert {run.candidate for run in proposal.runs} <= known  # refused ones are not among them
     assert len(set(proposal.runs)) == len(proposal.runs)
     assert min(run.block for run in proposal.runs) > history.last_block
+    names = [one.name for one in proposal.new]
+    assert len(set(names)) == len(names)
+    assert not set(names) & history.knobs.keys()
     purposes = {run.purpose for run in proposal.runs}
     assert len(purposes) == 1
     if purposes == {Purpose.CONFIRMATION}:
         _check_pairs(history, proposal)
+        return
+    if purposes == {Purpose.SEARCH}:
+        _check_screening(history, proposal)
         return
     blocks = {run.block for run in proposal.runs}
     for block in blocks:
@@ -145,6 +156,17 @@ def _check(history: History, proposal: Proposal) -> None:
         assert set(counted.values()) == {1}
         assert not counted.keys() & {*history.dropped, *proposal.dropped}
     assert history.owed_blocks >= len(blocks) or history.budget.allows(len(proposal.runs))
+
+
+def _check_screening(history: History, proposal: Proposal) -> None:
+    """The baseline is beside whatever is looked at; what a block counts twice is a repeat."""
+    for block in {run.block for run in proposal.runs}:
+        there = {run.candidate for run in proposal.runs if run.block == block}
+        assert history.baseline in there
+        assert len(there) > 1
+        assert not there & {*history.dropped, *proposal.dropped}
+        assert not there & {*history.refused, *history.duplicates}
+    assert history.budget.allows(len(proposal.runs))
 
 
 def _check_pairs(history: History, proposal: Proposal) -> None:
@@ -215,8 +237,29 @@ def test_every_class_has_its_own_winner_confirmed() -> None:
     assert confirmed == [{"a"}, {"b"}]
 
 
-def test_a_search_brings_candidates_of_its_own_and_is_confirmed_like_any_other() -> None:
-    place = race_of_three(gains={f"guess-{n}": 0.3 for n in range(1, 7)})
-    proposals, done = to_the_end(place, STRATEGIES["random search, confirmed"])
-    assert [one.name for answer in proposals for one in answer.new][:2] == ["guess-1", "guess-2"]
-    assert done.reasons == (StopReason.BUDGET, StopReason.CONFIRMED)
+def test_a_search_brings_candidates_of_its_own_which_race_and_are_confirmed() -> None:
+    place = Place({"guess-4": 0.3}, {"D0": ("given",)}, noise=0.01, runs=60)
+    place.refused, place.duplicates = frozenset({"guess-3"}), {"guess-5": "given"}
+    proposals, done = to_the_end(place, RandomSearch())
+    assert [one.name for answer in proposals for one in answer.new] == [
+        f"guess-{number}" for number in range(2, 10)
+    ]
+    history = place.history()
+    assert len({run.block for run in history.screened}) == place.planned_blocks
+    assert not {"guess-3", "guess-5"} & {run.candidate for run in history.screened}
+    assert len(history.finalists) == 2
+    assert "guess-4" in history.finalists
+    assert done.reasons == (StopReason.DECIDED, StopReason.CONFIRMED)
+    assert {pair.candidate for group in history.groups for pair in group.pairs} == {"guess-4"}
+
+
+def test_a_history_among_the_finalists_knows_nothing_of_the_others() -> None:
+    place = race_of_three()
+    to_the_end(place, strategy_for(races=True, confirms=True))
+    narrowed = place.history().among(["fast"])
+    assert narrowed.candidates == (BASE, "fast")
+    (group,) = narrowed.groups
+    assert {run.candidate for run in group.observations} == {BASE, "fast"}
+    assert narrowed.among(["fast"]) == narrowed
+    assert {pair.candidate for pair in group.pairs} == {"fast"}
+    assert narrowed.screened == place.history().screened
