@@ -122,7 +122,10 @@ class Study(JobRow):
     @property
     def shown_state(self) -> str:
         """Its state in a word for people: where it is paused, that is the news."""
-        return "Paused" if self.is_paused else str(StudyState(self.state).label)
+        if self.is_paused:
+            return "Paused"
+        is_again = self.state == StudyState.PREPARING and self.runs_to_queue
+        return "Trying new configs" if is_again else str(StudyState(self.state).label)
 
 
 class Candidate(models.Model):

@@ -4,35 +4,56 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tuning', '0011_replicates_and_duplicates'),
+        ("tuning", "0011_replicates_and_duplicates"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='candidate',
-            name='found_by_search',
-            field=models.BooleanField(default=False, help_text="made by the study's search after its start"),
+            model_name="candidate",
+            name="found_by_search",
+            field=models.BooleanField(
+                default=False, help_text="made by the study's search after its start"
+            ),
         ),
         migrations.AddField(
-            model_name='candidate',
-            name='signature',
-            field=models.CharField(blank=True, help_text='of its effective values at the trial start; empty until it was tried', max_length=64),
+            model_name="candidate",
+            name="signature",
+            field=models.CharField(
+                blank=True,
+                help_text="of its effective values at the trial start; empty until it was tried",
+                max_length=64,
+            ),
         ),
         migrations.AddField(
-            model_name='study',
-            name='runs_to_queue',
-            field=models.JSONField(blank=True, default=list, help_text="a proposal's runs, queued as soon as its new candidates have been tried"),
+            model_name="study",
+            name="runs_to_queue",
+            field=models.JSONField(
+                blank=True,
+                default=list,
+                help_text="a proposal's runs, queued as soon as its new candidates have been tried",
+            ),
         ),
         migrations.AddField(
-            model_name='study',
-            name='search',
-            field=models.JSONField(blank=True, help_text='what a search looks for and in which space; else null', null=True),
+            model_name="study",
+            name="search",
+            field=models.JSONField(
+                blank=True,
+                help_text="what a search looks for and in which space; else null",
+                null=True,
+            ),
         ),
         migrations.AlterField(
-            model_name='slot',
-            name='purpose',
-            field=models.CharField(choices=[('block', 'Block'), ('confirmation', 'Confirmation'), ('search', 'Search')], default='block', max_length=16),
+            model_name="slot",
+            name="purpose",
+            field=models.CharField(
+                choices=[
+                    ("block", "Block"),
+                    ("confirmation", "Confirmation"),
+                    ("search", "Search"),
+                ],
+                default="block",
+                max_length=16,
+            ),
         ),
     ]

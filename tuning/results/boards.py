@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from benchmarks.models import Device, Run, RunState, Workload
@@ -36,6 +36,7 @@ class Board:
     The baseline is on every board: what the others are compared with, whatever its own class.
     `slots` are those of the blocks, `pair_slots` those of fresh pairs. `excluded_runs` counts
     OK and cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
+    `screening` are the slots of a search: what failed there is no advice; else they are not used.
     """
 
     device: Device
@@ -49,6 +50,7 @@ class Board:
     eliminations: dict[str, Elimination]
     excluded_runs: int
     alpha: float
+    screening: list[Slot] = field(default_factory=list)
 
     @cached_property
     def judgement(self) -> Judgement:
@@ -88,7 +90,7 @@ class Board:
         """The candidates, without the baseline, with a run that their config may have broken."""
         faulty = {
             slot.candidate.name
-            for slot in (*self.slots, *self.pair_slots)
+            for slot in (*self.slots, *self.pair_slots, *self.screening)
             if slot.run.state in FAULTS and not slot.candidate.is_baseline
         }
         return [name for name in self.candidates if name in faulty]
@@ -151,6 +153,7 @@ def boards_of(
     """One per device, workload and durability class of the slots; `alpha` as `judge` has it.
 
     Candidates that the gate `refused` have no slot and still a line on the boards of their class.
+    What a search only looked at is on none; where nothing has raced yet the baseline stands alone.
     """
     left = {(one.device_id, one.workload_id, one.candidate_id): one for one in eliminations}
     found: dict[tuple[int, int], list[Slot]] = {}
@@ -158,15 +161,22 @@ def boards_of(
         found.setdefault((slot.device_id, slot.workload_id), []).append(slot)
     return [
         _board(
-            [slot for slot in there if _belongs(slot, durability)],
-            [candidate for candidate in refused if candidate.durability == durability],
+            [slot for slot in ranked if _belongs(slot, durability)],
+            [one for one in refused if one.durability == durability and not one.found_by_search],
             durability,
             left,
             alpha,
         )
         for _, there in sorted(found.items())
-        for durability in _classes(there)
+        for ranked in [_without_screening(there)]
+        for durability in _classes(ranked)
     ]
+
+
+def _without_screening(slots: Sequence[Slot]) -> list[Slot]:
+    """The slots that make boards: those of candidates that a search took no further are none."""
+    raced = {s.candidate for s in slots if s.purpose != SlotPurpose.SEARCH}
+    return [slot for slot in slots if slot.candidate in raced or slot.candidate.is_baseline]
 
 
 def _classes(slots: Iterable[Slot]) -> list[DurabilityClass]:
@@ -193,10 +203,11 @@ def _board(
     candidates = {candidate.name: candidate for candidate in in_order}
     device, workload = slots[0].device, slots[0].workload
     out = {c.name: left.get((device.pk, workload.pk, c.pk)) for c in candidates.values()}
-    key = _comparable_key(slots)
     in_blocks = [slot for slot in slots if slot.purpose == SlotPurpose.BLOCK]
+    key = _comparable_key([slot for slot in slots if slot.purpose != SlotPurpose.SEARCH])
     ended = [slot for slot in in_blocks if slot.run.is_finished]
     ranked_slots = [slot for slot in ended if not _is_excluded(slot.run, key)]
+    screening = [slot for slot in slots if slot.purpose == SlotPurpose.SEARCH]
     return Board(
         device=device,
         workload=workload,
@@ -209,7 +220,16 @@ def _board(
         eliminations={name: one for name, one in out.items() if one is not None},
         excluded_runs=len(ended) - len(ranked_slots),
         alpha=alpha,
+        screening=screening,
     )
+
+
+def screened_runs(slots: Iterable[Slot]) -> list[Observation]:
+    """The ended runs of a search in one place, as far as they can be compared, in their order."""
+    there = [slot for slot in slots if slot.purpose == SlotPurpose.SEARCH]
+    key = _comparable_key(there)
+    ended = [slot for slot in there if slot.run.is_finished]
+    return [_observation(slot) for slot in ended if not _is_excluded(slot.run, key)]
 
 
 def _comparable_key(slots: Sequence[Slot]) -> str:

@@ -10,12 +10,13 @@ from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
 from tuning.errors import UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
-from tuning.models import Candidate, Recommendation, Slot, Study
-from tuning.results.boards import Board, boards_of
+from tuning.models import Candidate, Recommendation, Slot, SlotPurpose, Study
+from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality
 from tuning.results.evidence import export_facts
 from tuning.results.findings import claim_boards
 from tuning.results.history import BULKY, RunLine, run_history
+from tuning.statistics.data import Observation
 from tuning.strategy.racing import conclusion_alpha
 from tuning.study_templates.evaluation import Finding, evaluate_all
 from tuning.study_templates.loader import StudyTemplate, load_template
@@ -81,12 +82,19 @@ class StudyResult:
         """The boards of one device and workload, safest class first."""
         return [board for board in self.boards if board.place[:2] == (device, workload)]
 
+    def screened_at(self, device: Device, workload: Workload) -> list[Observation]:
+        """The ended runs of a search on one device with one workload."""
+        key = device.pk, workload.pk
+        return screened_runs(s for s in self.slots if (s.device_id, s.workload_id) == key)
+
     @cached_property
     def data_quality(self) -> DataQuality:
-        """How far the runs can be trusted."""
-        ended = self.study.slots.exclude(run__state__in=ACTIVE_RUN_STATES).order_by()
+        """How far the runs can be trusted that the ranking is made of."""
+        ranked = self.study.slots.exclude(purpose=SlotPurpose.SEARCH)
+        ended = ranked.exclude(run__state__in=ACTIVE_RUN_STATES).order_by()
         unwatched = ended.values_list("run__conditions__unwatched", flat=True).distinct()
-        return data_quality(self.history, {line for lines in unwatched for line in lines or ()})
+        there = [line for line in self.history if line.slot.purpose != SlotPurpose.SEARCH]
+        return data_quality(there, {line for lines in unwatched for line in lines or ()})
 
     @cached_property
     def template(self) -> StudyTemplate | None:

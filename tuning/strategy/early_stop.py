@@ -1,7 +1,8 @@
 """Early stop: whether a run is hopeless already in its first seconds.
 
-Only for candidates in the blocks of a race: there a bound is enough to see which are behind. The
-baseline, its replicate and the pairs that confirm a winner are measured to their end.
+Only for candidates in the blocks of a race and in the runs of a search: there a bound is enough to
+see which are behind. The baseline, its replicate and the pairs that confirm a winner are measured
+to their end.
 """
 
 from __future__ import annotations

@@ -1,22 +1,33 @@
 """What a running study measures next: its strategy proposes, this writes it down as rows.
 
 One block at a time is queued, because a strategy may decide after each what is in the next one.
+Candidates that a proposal brings become rows at once; its runs wait in `Study.runs_to_queue` until
+the server has tried those. All of a proposal is written in one transaction, so that a crash leaves
+either nothing of it, and the same is proposed again, or all that is needed to go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
+from tuning.catalogue.knob import Durability
+from tuning.configs.proposed import plan_proposed
 from tuning.errors import TuningError
-from tuning.models import Candidate, Elimination, SlotPurpose, Study
+from tuning.models import Candidate, Elimination, SlotPurpose, Study, StudyState
+from tuning.results.evidence import traits_of
 from tuning.strategy.compose import strategy_for
-from tuning.strategy.protocol import Proposal, Strategy
+from tuning.strategy.protocol import NewCandidate, PlannedRun, Proposal, Purpose, Strategy
 from tuning.studies.forecast import Place, measurable, places
 from tuning.studies.history import history_of
-from tuning.studies.rows import add_slots
+from tuning.studies.host_resources import host_facts_here
+from tuning.studies.rows import add_slots, candidate_row
+
+# Proposals of which nothing can be measured, one after the other: then it is not going to change.
+MAX_FRUITLESS = 100
 
 
 def strategy_of(study: Study) -> Strategy:
@@ -27,42 +38,100 @@ def strategy_of(study: Study) -> Strategy:
 def continue_study(study: Study) -> bool:
     """Queue what is to be measured next; False when the study is at its end.
 
-    To be called when nothing of the study is queued or running. Safe to call twice at once.
-    Raises TuningError for a proposal that cannot be written: unsupported_proposal.
+    To be called when nothing of the study is queued or running. Where there are new candidates
+    the study's state is `preparing` afterwards: the server tries them first. Safe to call twice at
+    once. Raises TuningError, only_refused, for a strategy of whose candidates none gets through.
     """
-    strategy = strategy_of(study)
     try:
         with transaction.atomic():
-            return any(_continue(study, place, strategy) for place in places(study))
+            if study.runs_to_queue:
+                return _queue_tried(study) or _ask(study)
+            return _ask(study)
     except IntegrityError:
         # Somebody else queued the same runs a moment ago.
         return True
 
 
+def _ask(study: Study) -> bool:
+    strategy = strategy_of(study)
+    return any(_continue(study, place, strategy) for place in places(study))
+
+
 def _continue(study: Study, place: Place, strategy: Strategy) -> bool:
-    answer = strategy.propose(history_of(study, place))
-    _store_dropped(study, place, answer.dropped)
-    if not isinstance(answer, Proposal):
-        return False
-    write_proposal(study, place, answer)
+    for _ in range(MAX_FRUITLESS):
+        answer = strategy.propose(history_of(study, place))
+        _store_dropped(study, place, answer.dropped)
+        if not isinstance(answer, Proposal):
+            return False
+        if write_proposal(study, place, answer):
+            return True
+    raise TuningError(
+        "only_refused",
+        f"the last {MAX_FRUITLESS} proposals had only configs that are refused here",
+    )
+
+
+def write_proposal(study: Study, place: Place, proposal: Proposal) -> bool:
+    """Queue the runs of a proposal behind all others; those that are there already stay.
+
+    With new candidates that pass the static gate the study is prepared once more before. False
+    where nothing is left of the proposal: then the strategy is to be asked again.
+    """
+    passed = [_write_new(study, place, new).refusal == "" for new in proposal.new]
+    if not any(passed):
+        return _queue(study, place, proposal.runs)
+    study.runs_to_queue = [
+        [place.number, run.candidate, run.block, run.replicate, run.purpose.value]
+        for run in proposal.runs
+    ]
+    study.state = StudyState.PREPARING
+    study.preparing_fraction, study.preparing_text = 0.0, ""
+    study.save(update_fields=["runs_to_queue", "state", "preparing_fraction", "preparing_text"])
     return True
 
 
-def write_proposal(study: Study, place: Place, proposal: Proposal) -> None:
-    """Queue the runs of a proposal behind all others; those that are there already stay.
+def _queue_tried(study: Study) -> bool:
+    """Queue what waited for the trials of new candidates; False where nothing is left of it."""
+    number = study.runs_to_queue[0][0]
+    runs = [
+        PlannedRun(name, block, replicate, Purpose(purpose))
+        for _, name, block, replicate, purpose in study.runs_to_queue
+    ]
+    study.runs_to_queue = []
+    study.save(update_fields=["runs_to_queue"])
+    return _queue(study, places(study)[number], runs)
 
-    Raises TuningError, unsupported_proposal, for a candidate that the study does not have: a
-    config is only measured once the gate has let it through, which happens before the first run.
-    """
-    by_name = {candidate.name: candidate for candidate in measurable(study)}
-    unknown = {run.candidate for run in proposal.runs} - by_name.keys()
-    if proposal.new or unknown:
-        names = ", ".join(sorted(unknown | {one.name for one in proposal.new}))
-        raise TuningError(
-            "unsupported_proposal",
-            f"{names}: no candidate of this study that the gate let through",
+
+def _queue(study: Study, place: Place, runs: Sequence[PlannedRun]) -> bool:
+    """Those of candidates that the gate let through; the baseline is not measured for its own."""
+    known = set(study.candidates.values_list("name", flat=True))
+    if unknown := {run.candidate for run in runs} - known:
+        raise ValueError(
+            f"a proposal with runs of {', '.join(sorted(unknown))}, which nobody knows"
         )
-    add_slots(study, place.device, place.workload, proposal.runs, by_name)
+    by_name = {candidate.name: candidate for candidate in measurable(study)}
+    left = [run for run in runs if run.candidate in by_name]
+    if all(by_name[run.candidate].is_baseline for run in left):
+        return False
+    add_slots(study, place.device, place.workload, left, by_name)
+    return True
+
+
+def _write_new(study: Study, place: Place, new: NewCandidate) -> Candidate:
+    """The row of a new candidate, with what values and rules say of it."""
+    device = place.device
+    limit = device.profile.memory_bytes if device.profile else None
+    facts = host_facts_here({Path(device.data_dir)}, place.workload.connections, limit)
+    planned = plan_proposed(
+        new.name,
+        new.knobs,
+        traits_of(study.server),
+        source=new.source,
+        durability=Durability(study.durability),
+        host=facts,
+    )
+    last = study.candidates.aggregate(last=Max("position"))["last"]
+    return candidate_row(study, last + 1, planned, found_by_search=True)
 
 
 def _store_dropped(study: Study, place: Place, dropped: Mapping[str, str]) -> None:

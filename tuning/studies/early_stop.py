@@ -17,21 +17,24 @@ def cut_rule_of(run: Run) -> CutRule | None:
     It compares with the baseline's runs of the same block, or of the last block that has any.
     """
     slot = Slot.objects.select_related("study", "candidate").filter(run=run).first()
-    if slot is None or slot.candidate.is_baseline or slot.purpose != SlotPurpose.BLOCK:
+    if slot is None or slot.candidate.is_baseline or slot.purpose == SlotPurpose.CONFIRMATION:
         return None
     return cut_rule(_references(slot)) if strategy_of(slot.study).cuts_short else None
 
 
 def _references(slot: Slot) -> list[Reference]:
-    measured = Slot.objects.filter(
-        study=slot.study,
-        device=slot.device,
-        workload=slot.workload,
-        purpose=SlotPurpose.BLOCK,
-        candidate__is_baseline=True,
-        block__lte=slot.block,
-        run__state=RunState.OK,
-    ).order_by("-block")
+    measured = (
+        Slot.objects.exclude(purpose=SlotPurpose.CONFIRMATION)
+        .filter(
+            study=slot.study,
+            device=slot.device,
+            workload=slot.workload,
+            candidate__is_baseline=True,
+            block__lte=slot.block,
+            run__state=RunState.OK,
+        )
+        .order_by("-block")
+    )
     for _, there in groupby(measured.select_related("run"), key=lambda found: found.block):
         found = [reference for slot in there if (reference := _reference(slot.run))]
         if found:

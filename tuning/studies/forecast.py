@@ -89,8 +89,10 @@ class Forecast:
         return {number: count + 1 if count > 1 else 0 for number, count in left.items()}
 
     def budget(self, place: Place) -> Budget:
-        """What the place's blocks took and may still take."""
-        in_blocks = [slot for slot in self.slots(place) if slot.purpose == SlotPurpose.BLOCK]
+        """What the place's blocks and screening took and may still take, with trial starts."""
+        in_blocks = [
+            slot for slot in self.slots(place) if slot.purpose != SlotPurpose.CONFIRMATION
+        ]
         run_s = self._run_s(place)
         spent_s = sum(_spent_s(slot, run_s) for slot in in_blocks)
         if self.study.budget_minutes is None:

@@ -20,6 +20,9 @@ def history_of(study: Study, place: Place) -> History:
     slots = forecast.slots(place)
     baseline = candidates[0].name
     classes = sorted({one.durability for one in candidates[1:]} | set(found))
+    in_blocks = [slot for slot in slots if slot.purpose == SlotPurpose.BLOCK]
+    raced = {slot.name for slot in in_blocks}
+    all_there = result.candidates.values()
     left = Elimination.objects.filter(study=study, device=place.device, workload=place.workload)
     return History(
         seed=study.seed + place.number,
@@ -36,10 +39,15 @@ def history_of(study: Study, place: Place) -> History:
         planned_blocks=study.blocks,
         budget=forecast.budget(place),
         dropped=dict(left.values_list("candidate__name", "reason")),
-        blocks=len({slot.block for slot in slots if slot.purpose == SlotPurpose.BLOCK}),
+        blocks=len({slot.block for slot in in_blocks}),
         last_block=max((slot.block for slot in slots), default=0),
         owed_blocks=forecast.owed_blocks(place),
         alpha=conclusion_alpha(study.conclusions),
+        knobs={one.name: one.config.knobs for one in all_there},
+        refused={one.name: one.refusal for one in all_there if one.refusal},
+        duplicates={one.name: one.merged_into.name for one in all_there if one.merged_into},
+        screened=tuple(result.screened_at(place.device, place.workload)),
+        finalists=tuple(one.name for one in candidates[1:] if one.name in raced),
     )
 
 

@@ -1,4 +1,7 @@
-"""The kind of job that prepares a study before its first run: datasets, trial starts."""
+"""The kind of job that prepares a study: datasets, trial starts.
+
+Before its first run, and again whenever its strategy brings new candidates.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,13 @@ class PreparationKind(JobKind[Study]):
             try_candidates(study, binary, report=report, should_stop=job.should_stop)
         except NothingToCompare as nothing:
             return _ended(StudyState.FAILED, nothing.code, str(nothing), nothing.log_tail)
-        done = {"state": StudyState.RUNNING.value, "claimed_by": "", "preparing_fraction": 1}
+        done = {
+            "state": StudyState.RUNNING.value,
+            "claimed_by": "",
+            "preparing_fraction": 1,
+            # A search is prepared many times: each time is begun anew as often as the first.
+            "prepare_attempts": 0,
+        }
         return Ending(done, is_final=False)
 
     def failed(self, row: Study, failure: Failure) -> Ending:

@@ -60,7 +60,8 @@ def times_ended(run: Run | None, state: RunState) -> int:
 def _is_never_quiet(study: Study) -> bool:
     if study.slots.filter(run__state=RunState.OK).exists():
         return False
-    return StudyResult(study).data_quality.disturbed >= NEVER_QUIET_RUNS
+    disturbed = (line.run.state == RunState.DISTURBED for line in StudyResult(study).history)
+    return sum(disturbed) >= NEVER_QUIET_RUNS
 
 
 def _retry(slot: Slot) -> None:

@@ -41,7 +41,9 @@ def workload_row(driver: str, sizes: Sizes, connections: int) -> Workload:
     return workload
 
 
-def candidate_row(study: Study, position: int, plan: PlannedCandidate) -> Candidate:
+def candidate_row(
+    study: Study, position: int, plan: PlannedCandidate, *, found_by_search: bool = False
+) -> Candidate:
     """A candidate as planned; identical sets of knobs share one Config."""
     config, _ = Config.objects.get_or_create(
         hash=config_hash(plan.knobs), defaults={"knobs": dict(plan.knobs)}
@@ -62,6 +64,7 @@ def candidate_row(study: Study, position: int, plan: PlannedCandidate) -> Candid
         checks=[stage.document() for stage in plan.checks],
         refusal=plan.left_out,
         logs_with_data=plan.logs_with_data,
+        found_by_search=found_by_search,
     )
 
 

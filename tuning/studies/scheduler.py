@@ -21,6 +21,7 @@ from benchmarks.jobs import heartbeat
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from benchmarks.models import Host, Probe, ProbeState, Run, RunState
+from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
 from tuning.studies.continuation import continue_study
@@ -113,6 +114,8 @@ def _take_turn(study: Study) -> _Turn:
             return _decide(locked)
     except Error:
         raise
+    except TuningError as error:
+        return _Turn(end_study(study, StudyState.FAILED, error.code, str(error)))
     except Exception as bug:
         # Were the study left as it is, no other one of this host would ever have its turn.
         logger.exception("study %s: internal error", study.pk)
@@ -139,6 +142,8 @@ def _decide(study: Study) -> _Turn:
     retry_interrupted(study)
     slot = _next_slot(study)
     if slot is None and continue_study(study):
+        if study.state == StudyState.PREPARING:  # there are new candidates to be tried
+            return _Turn(task=PREPARE, row_id=study.pk)
         slot = _next_slot(study)
     if slot is None:
         return _Turn(_conclude(study))

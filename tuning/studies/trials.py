@@ -51,7 +51,7 @@ def try_candidates(
     report: Callable[[str], None],
     should_stop: Callable[[], bool],
 ) -> None:
-    """Start the server once with every candidate and keep what it made of it.
+    """Start the server once with every candidate not tried yet and keep what it made of it.
 
     No run is queued before this is done: who is refused or a duplicate gets none. Safe to repeat.
     Raises NothingToCompare, with the baseline's log where the server refuses that one, and
@@ -61,18 +61,22 @@ def try_candidates(
     report("preparing trial starts")
     gate.prepare(should_stop)
     waiting = study.candidates.filter(refusal="", merged_into=None).select_related("config")
-    candidates = sorted(waiting, key=lambda candidate: not candidate.is_baseline)
-    first_with: dict[tuple[str, bool], Candidate] = {}
+    tried = [candidate for candidate in waiting if candidate.signature]
+    first_with = {(one.signature, one.logs_with_data): one for one in reversed(tried)}
+    untried = (candidate for candidate in waiting if not candidate.signature)
+    candidates = sorted(untried, key=lambda candidate: not candidate.is_baseline)
     for number, candidate in enumerate(candidates, start=1):
         report(f"trying {candidate.name} on the server ({number} of {len(candidates)})")
         trial = gate.try_one(candidate, should_stop)
         if trial is None:
             continue
-        same = signature(trial.variables, gate.target, candidate.config.knobs)
-        duplicate = first_with.setdefault((same, candidate.logs_with_data), candidate)
+        candidate.signature = signature(trial.variables, gate.target, candidate.config.knobs)
+        key = candidate.signature, candidate.logs_with_data
+        duplicate = first_with.setdefault(key, candidate)
         if duplicate is not candidate and not study.keeps_duplicates:
             candidate.merged_into = duplicate
-            candidate.save(update_fields=["merged_into"])
+        # At once: whoever finds the signature after a crash takes the candidate for tried.
+        candidate.save(update_fields=["signature", "merged_into"])
     _check_what_is_left(study)
 
 
@@ -197,6 +201,8 @@ def _check_what_is_left(study: Study) -> None:
             f"the server does not start with the baseline, {baseline.name}: {baseline.refusal}",
             "\n".join(check["log_tail"] for check in baseline.checks if check["log_tail"]),
         )
+    if study.search is not None:
+        return  # it will bring others
     others = [candidate for candidate in candidates if not candidate.is_baseline]
     if any(not (other.refusal or other.merged_into) for other in others):
         return

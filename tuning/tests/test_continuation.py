@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tuning.errors import TuningError
 from tuning.models import Slot, SlotPurpose, Study
-from tuning.strategy.protocol import NewCandidate, PlannedRun, Proposal
+from tuning.strategy.protocol import PlannedRun, Proposal
 from tuning.strategy.racing import Race
 from tuning.studies.continuation import continue_study, write_proposal
 from tuning.studies.forecast import places
@@ -44,16 +43,13 @@ def test_a_proposal_that_is_written_again_after_a_crash_changes_nothing() -> Non
     assert rows(study) == written
 
 
-def test_a_new_candidate_is_refused_with_its_name_and_nothing_is_written() -> None:
+def test_a_run_of_a_candidate_that_nobody_knows_is_a_bug_and_nothing_is_written() -> None:
     study = started()
     (place,) = places(study)
     before = rows(study)
-    guess = NewCandidate("guess", {"innodb_io_capacity": "777"}, "drawn by chance")
     runs = (PlannedRun("guess", 2), PlannedRun("server-default", 2))
-    for new in ((guess,), ()):
-        with pytest.raises(TuningError, match="guess: no candidate of this") as refused:
-            write_proposal(study, place, Proposal(runs, new=new))
-        assert refused.value.code == "unsupported_proposal"
+    with pytest.raises(ValueError, match="guess"):
+        write_proposal(study, place, Proposal(runs))
     assert rows(study) == before
 
 

@@ -1,0 +1,274 @@
+"""What a search proposes becomes candidates: gated, tried, queued; whatever happens in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+
+from benchmarks.errors import RunFailed
+from benchmarks.models import Run, RunState
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.trial import Trial
+from tuning.models import Candidate, SlotPurpose, Study, StudyState
+from tuning.results.study_result import StudyResult
+from tuning.strategy.design import screening_order
+from tuning.strategy.protocol import Done, History, NewCandidate, Proposal, StopReason
+from tuning.strategy.tests.test_contract import RandomSearch
+from tuning.studies import continuation, early_stop, trials
+from tuning.studies.continuation import continue_study
+from tuning.studies.forecast import places
+from tuning.studies.history import history_of
+from tuning.studies.lifecycle import cancel_study
+from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.scheduler import advance_host
+from tuning.tests.test_study_lifecycle import host_of_fakes, sent
+from tuning.tests.test_study_race import noisy, started
+from tuning.tests.work import execute_run, prepare_study
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("host_of_fakes", "sent"),
+]
+
+CAPACITY = "innodb_io_capacity"
+
+
+@dataclass(frozen=True)
+class Script:
+    """Looks at what it is told to, in rounds of one proposal each."""
+
+    rounds: tuple[tuple[tuple[str, Mapping[str, str]], ...], ...]
+    cuts_short: ClassVar[bool] = False
+
+    def propose(self, history: History) -> Proposal | Done:
+        for there in self.rounds:
+            if there[0][0] in history.knobs:
+                continue
+            new = tuple(NewCandidate(name, knobs, "as told") for name, knobs in there)
+            names = [one.name for one in new]
+            block = history.last_block + 1
+            return Proposal(screening_order(names, history.baseline, block, 1), new=new)
+        return Done((StopReason.BUDGET,))
+
+
+def capacity(value: int) -> Mapping[str, str]:
+    return {CAPACITY: str(value)}
+
+
+def refusing(*values: str) -> Callable[..., Trial]:
+    """A server that does not start with some values; each call is counted in `tried`."""
+
+    def try_config(_binary: ServerBinary, options: Mapping[str, str], **_: Any) -> Trial:
+        tried.append(options.get(CAPACITY, ""))
+        if options.get(CAPACITY) in values:
+            raise RunFailed(Outcome.NO_START, "it does not want to")
+        return Trial(variables=dict(options), validated=True, log_tail="", seconds=1.0)
+
+    tried: list[str] = []
+    try_config.tried = tried  # type: ignore[attr-defined]
+    return try_config
+
+
+@pytest.fixture
+def search(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
+    """Makes a study that searches with a strategy of the test's."""
+
+    def make(strategy: Any, **values: Any) -> Study:
+        for room in (continuation, early_stop):
+            monkeypatch.setattr(room, "strategy_of", lambda _: strategy)
+        study = started(configs=[("given", b"[mysqld]\ninnodb_io_capacity=5000\n")], **values)
+        Study.objects.filter(pk=study.pk).update(search={})
+        study.refresh_from_db()
+        return study
+
+    return make
+
+
+def step(study: Study, measure: Any = None) -> str:
+    """Whatever the host does next: "prepare", "run", or "" at the end."""
+    study.refresh_from_db()
+    if study.state == StudyState.PREPARING:
+        assert prepare_study(study.pk)
+        advance_host(study.host_id)
+        return "prepare"
+    run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).order_by("slot__order")
+    if not run:
+        return ""
+    execute_run(run[0].pk, measure=measure or noisy({}))
+    advance_host(study.host_id)
+    return "run"
+
+
+def to_the_end(study: Study, measure: Any = None) -> Study:
+    for _ in range(400):
+        if not step(study, measure):
+            study.refresh_from_db()
+            return study
+    raise AssertionError("it never ends")
+
+
+def names(study: Study) -> list[str]:
+    found = study.slots.order_by("order").values_list("candidate__name", flat=True)
+    return list(found)
+
+
+def test_a_search_is_gated_tried_raced_and_confirmed(search: Callable[..., Study]) -> None:
+    study = to_the_end(search(RandomSearch(), seed=3, blocks=6), noisy({"5000": 1.3}))
+    assert study.state == StudyState.FINISHED, study.reason
+    found = study.candidates.filter(found_by_search=True)
+    assert [one.name for one in found] == [f"guess-{number}" for number in range(2, 8)]
+    for one in found:
+        stages = [check["stage"] for check in one.checks]
+        assert stages == ["values", "rules", "server", "read_back"]
+        assert one.signature
+        assert one.source == "drawn by chance, seed 3"
+    purposes = list(study.slots.order_by("order").values_list("purpose", flat=True))
+    assert purposes[:12] == [SlotPurpose.SEARCH] * 12
+    assert set(purposes[12:]) <= {SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION}
+    (board,) = StudyResult(study).boards
+    # The baseline and the two that raced.
+    assert len(board.candidates) == 3
+    raced = set(study.slots.filter(purpose=SlotPurpose.BLOCK).values_list("candidate__name"))
+    assert {name for (name,) in raced} == set(board.candidates)
+    assert all(slot.purpose == SlotPurpose.BLOCK for slot in board.slots)
+    assert study.recommendations.get().candidate.name in board.candidates
+
+
+def test_what_gate_and_server_refuse_is_history_and_costs_no_run(
+    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Script(
+        (
+            (
+                ("search-1", capacity(700)),
+                ("search-2", {CAPACITY: "no number"}),
+                ("search-3", capacity(800)),
+                ("search-4", capacity(5000)),
+            ),
+            (("search-5", {"no_such_knob": "1"}),),
+            (("search-6", capacity(800)), ("search-7", capacity(700))),
+            (("search-8", capacity(900)),),
+        )
+    )
+    server = refusing("800")
+    monkeypatch.setattr(trials, "try_config", server)
+    study = search(script)
+    for _ in range(5):
+        step(study)
+    (place,) = places(study)
+    history = history_of(study, place)
+    assert list(history.refused) == ["search-2", "search-3", "search-5", "search-6"]
+    assert "no number" in history.refused["search-2"]
+    assert "it does not want to" in history.refused["search-3"]
+    assert history.duplicates == {"search-4": "given", "search-7": "search-1"}
+    assert history.knobs["search-2"] == {CAPACITY: "no number"}
+    assert history.knobs["search-3"] == capacity(800)
+    to_the_end(study)
+    default = study.candidates.get(is_baseline=True).name
+    assert sorted(names(study)) == sorted([default, "search-1", default, "search-8"])
+    # None is tried twice.
+    assert sorted(server.tried) == sorted(  # type: ignore[attr-defined]
+        ["", "5000", "700", "800", "5000", "800", "700", "900"]
+    )
+
+
+def test_a_proposal_of_nothing_but_refused_ones_is_no_end(search: Callable[..., Study]) -> None:
+    bad = tuple(((f"search-{n}", {CAPACITY: "bad"}),) for n in range(1, 6))
+    study = search(Script((*bad, (("search-6", capacity(900)),))))
+    step(study)
+    study.refresh_from_db()
+    assert study.state == StudyState.PREPARING
+    assert study.shown_state == "Trying new configs"
+    to_the_end(study)
+    assert "search-6" in names(study)
+
+
+def test_a_search_whose_every_proposal_is_refused_ends_with_a_word(
+    search: Callable[..., Study],
+) -> None:
+    bad = tuple(((f"search-{n}", {CAPACITY: "bad"}),) for n in range(1, 200))
+    study = search(Script(bad))
+    step(study)
+    study.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "only_refused")
+
+
+@pytest.mark.parametrize("when", ["a first trial", "all trials", "half the rows"])
+def test_a_crash_while_a_proposal_is_written_costs_nothing(
+    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """The same candidates and runs, in the same order, as without a crash."""
+    expected = to_the_end(search(RandomSearch(), seed=3, blocks=3), noisy({"5000": 1.3}))
+    study = search(RandomSearch(), seed=3, blocks=3)
+    step(study)
+    if when == "half the rows":
+
+        def crash(*_: Any, **__: Any) -> Candidate:
+            raise KeyboardInterrupt
+
+        # The study was asked what is next and the process died before it had told all.
+        Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, runs_to_queue=[])
+        study.candidates.filter(found_by_search=True).delete()
+        with monkeypatch.context() as patch:
+            patch.setattr(continuation, "add_slots", crash)
+            patch.setattr(Study, "save", crash)
+            with pytest.raises(KeyboardInterrupt):
+                advance_host(study.host_id)
+        assert not study.candidates.filter(found_by_search=True).exists()
+        advance_host(study.host_id)
+    if when == "a first trial":
+        study.refresh_from_db()
+        assert study.runs_to_queue
+        Study.objects.filter(pk=study.pk).update(claimed_by="")
+    if when == "all trials":
+        prepare_study(study.pk)
+        study.refresh_from_db()
+        assert study.state == StudyState.RUNNING
+        assert not study.slots.exists()
+    advance_host(study.host_id)
+    study = to_the_end(study, noisy({"5000": 1.3}))
+    rows = "candidate__name", "block", "replicate", "purpose"
+    assert list(study.slots.order_by("order").values_list(*rows)) == list(
+        expected.slots.order_by("order").values_list(*rows)
+    )
+
+
+def test_a_search_pauses_between_trials_and_runs_and_goes_on(
+    search: Callable[..., Study],
+) -> None:
+    study = search(RandomSearch(), seed=3, blocks=3)
+    step(study)
+    pause_study(study)
+    assert not prepare_study(study.pk)
+    assert study.slots.count() == 0
+    study.refresh_from_db()
+    resume_study(study)
+    assert to_the_end(study).state == StudyState.FINISHED
+
+
+def test_a_search_is_cancelled_while_it_tries(search: Callable[..., Study]) -> None:
+    study = search(RandomSearch(), seed=3, blocks=3)
+    step(study)
+    cancel_study(study)
+    study.refresh_from_db()
+    assert study.state == StudyState.CANCELLED
+    assert continue_study(study) is not None
+
+
+def test_a_run_that_crashed_while_searching_rules_a_config_out(
+    search: Callable[..., Study],
+) -> None:
+    study = search(RandomSearch(), seed=3, blocks=6)
+    to_the_end(study, noisy({"5000": 1.3}))
+    (board,) = StudyResult(study).boards
+    name = next(name for name in board.candidates if name != board.baseline.name)
+    assert not board.failed
+    run = study.slots.get(candidate__name=name, purpose=SlotPurpose.SEARCH).run
+    Run.objects.filter(pk=run.pk).update(state=RunState.CRASHED, tpmP=None)
+    (board,) = StudyResult(study).boards
+    assert board.failed == [name]
