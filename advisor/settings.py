@@ -183,6 +183,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
+        "CostKindEnum": "advisor.api.serializers.common.COSTS",
         "DurabilityEnum": "advisor.api.serializers.common.CLASSES",
         "DeviceKindEnum": "advisor.api.serializers.common.KINDS",
         "FormatEnum": "advisor.api.serializers.common.FORMAT_NAMES",

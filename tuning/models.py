@@ -78,6 +78,11 @@ class Study(JobRow):
         default=DurabilityClass.D0,
         help_text="the least safe class that its candidates may have",
     )
+    allowed_costs = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="kinds of cost that proposals may have: tuning.catalogue.costs.CostKind",
+    )
     keeps_duplicates = models.BooleanField(
         default=False, help_text="measures identical configs apart, as A/A comparisons need"
     )

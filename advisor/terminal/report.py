@@ -14,6 +14,7 @@ from advisor.wording.findings import source_findings
 from advisor.wording.formatting import names_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
+from tuning.export.lines import lines_of
 from tuning.models import DurabilityClass
 from tuning.results.boards import Board, Row
 from tuning.results.study_result import StudyResult
@@ -60,6 +61,9 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         words += [recommendation.durability] if tells_class else []
         head = f"{', '.join(words)}: " if words else ""
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
+        for recommended in lines_of(result.evidence(recommendation)):
+            for price in recommended.costs:
+                console.print(f"{price.text}.", markup=False)
 
 
 def _print_findings(result: StudyResult, console: Console) -> None:

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from advisor.management.commands import advise
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.storage.kinds import DeviceKind
+from tuning.catalogue.costs import CostKind
 from tuning.studies.request import BadRequest, StudyRequest
 
 
@@ -53,6 +54,19 @@ def test_design_options_reach_the_request(
     [request] = asked
     assert (request.races, request.confirms) == (races, confirms)
     assert (request.budget_minutes, request.keeps_duplicates) == (minutes, apart)
+
+
+@pytest.mark.django_db
+def test_allowed_costs_reach_the_request(asked: list[StudyRequest]) -> None:
+    for options in ([], ["--allow", "observability, Recovery-Time"]):
+        with pytest.raises(SystemExit):
+            call_command("advise", *options)
+    assert [request.allow for request in asked] == [
+        frozenset(),
+        {CostKind.OBSERVABILITY, CostKind.RECOVERY_TIME},
+    ]
+    with pytest.raises(CommandError, match="'speed' is none of observability"):
+        call_command("advise", "--allow", "speed")
 
 
 def test_a_budget_is_a_number() -> None:

@@ -15,6 +15,7 @@ from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.servers.binary import ServerBinary
+from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.errors import InvalidConfig, Problem
 from tuning.models import Recommendation, Study, StudyState
@@ -209,6 +210,7 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
         "races": False,
         "confirms": True,
         "budget_minutes": 90,
+        "allow": ["observability"],
     }
     assert post(api, body).status_code == 201
     assert service.request == StudyRequest(
@@ -230,6 +232,7 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
         races=False,
         confirms=True,
         budget_minutes=90,
+        allow=frozenset({CostKind.OBSERVABILITY}),
     )
 
 
@@ -249,6 +252,7 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
         ({"durability": "D3"}, "durability"),
         ({"budget_minutes": 0}, "budget_minutes"),
         ({"races": "perhaps"}, "races"),
+        ({"allow": ["speed"]}, "allow"),
         ({"configs": [{"name": "x", "text": "#" * 300_000}]}, "configs"),
         ([], "non_field_errors"),
     ],

@@ -16,6 +16,7 @@ from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.servers.binary import Flavour
+from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.errors import InvalidConfig, Problem, TuningError
@@ -151,6 +152,7 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
         races="no",
         confirms="yes",
         budget_minutes="90",
+        allow=["observability", "recovery-time"],
     )
     request = service.request
     assert request is not None
@@ -162,9 +164,19 @@ def test_every_field_reaches_the_service(admin_client: Client, service: Service)
     assert request.keeps_duplicates
     assert (request.races, request.confirms, request.budget_minutes) == (False, True, 90)
     assert (request.warmup_s, request.measure_s, request.blocks) == (0, 60, 5)
+    assert request.allow == {CostKind.OBSERVABILITY, CostKind.RECOVERY_TIME}
     names = [name for name, _ in request.configs]
     assert names == ["first", "pasted-2", "prod"]
     assert request.configs[-1] == ("prod", b"[mysqld]\nsync_binlog=1\n")
+
+
+def test_an_unknown_kind_of_cost_is_refused_beside_its_field(
+    admin_client: Client, service: Service
+) -> None:
+    status, text = post(admin_client, allow=["speed"])
+    assert status == 400
+    assert "Select a valid choice" in beside(text, "allow", group=True)
+    assert service.request is None
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from benchmarks.datafiles import STRICT, Frozen, Number, Some
 from benchmarks.servers.binary import Flavour
+from tuning.catalogue.costs import Cost
 from tuning.catalogue.facts import (
     Default,
     Dynamic,
@@ -173,6 +174,7 @@ class Knob:
     worth_testing: Some[WorthTesting] = ()
     durability: Some[DurabilityRule] = ()
     durability_evidence: Evidence | None = None
+    costs: Some[Cost] = ()
     notes: Some[Annotated[str, Field(min_length=5)]] = ()
     mysql: Facts | None = None
     percona: Facts | None = None
@@ -202,11 +204,14 @@ class Knob:
             raise ValueError("`durability` and `durability_evidence` go together")
         if self.kind is Kind.PATH and self.set_by is not SetBy.ADVISOR:
             raise ValueError("a path is set_by the advisor")
+        if self.kind not in _NUMBERS and any(cost.above is not None for cost in self.costs):
+            raise ValueError("a cost `above` is for numbers")
         for flavour, facts in self.flavours.items():
             for conflict in _conflicts(self.kind, facts):
                 raise ValueError(f"{flavour}: {conflict}")
         words = {word for part in self.worth_testing for word in part.values}
         words.update(*(rule.values | rule.not_values for rule in self.durability))
+        words.update(*(cost.values for cost in self.costs))
         if self.kind in (Kind.BOOL, Kind.ENUM) and (unknown := sorted(words - self._spellings)):
             raise ValueError(f"no server takes {', '.join(unknown)}")
 

@@ -103,6 +103,7 @@ def _line(line: Line, facts: ExportFacts, changed: set[str]) -> dict[str, Any]:
         "written": line.written,
         "durability": f"{line.durability}",
         "loses": line.loses or None,
+        "costs": [{"kind": f"{one.kind}", "loses": one.loses} for one in line.costs],
         "change": f"{line.dynamic}" if line.dynamic else None,
         "dynamic": _ON_THE_FLY.get(line.dynamic) if line.dynamic else None,
         "scope": line.scope,

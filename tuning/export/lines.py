@@ -10,6 +10,7 @@ from tuning.catalogue.facts import Computed, Dynamic
 from tuning.catalogue.knob import Durability, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import losses
 from tuning.configs.effective.readback import effective_values
 from tuning.configs.values import fixed_default, same, usable
@@ -37,6 +38,7 @@ class Line:
     loses: str
     knob: Knob | None
     dynamic: Dynamic | None
+    costs: tuple[KnobCost, ...] = ()
 
     @property
     def scope(self) -> str:
@@ -53,7 +55,7 @@ def lines_of(facts: ExportFacts) -> list[Line]:
     }
     values.update(safeguards(facts, values))
     given_up = {**losses(facts.knobs, facts.server), **losses(values, facts.server)}
-    differing = _changed_here(facts)
+    differing, costs = _changed_here(facts), costs_of(values, facts.server)
     found = []
     for name, value in values.items():
         asked = facts.knobs.get(name, value)
@@ -75,6 +77,7 @@ def lines_of(facts: ExportFacts) -> list[Line]:
                 loses=loses,
                 knob=knob,
                 dynamic=knob.dynamic(facts.server) if knob else None,
+                costs=tuple(one for one in costs if one.name == name),
             )
         )
     return found

@@ -81,13 +81,14 @@ def about(line: Line, facts: ExportFacts) -> str:
 
 
 def traits(line: Line) -> str:
-    """Durability class, what a change takes and where it holds: "[D0; takes a restart]"."""
+    """Durability class, what a change takes, where it holds, costs: "[D0; takes a restart]"."""
     parts = [f"{line.durability}"]
     if line.dynamic is not None:
         parts.append(_CHANGE[line.dynamic])
     parts.append("scope: global and session" if line.scope == "session" else "scope: global")
     warning = f" WARNING: {cost_of(line)}." if line.durability > Durability.D0 else ""
-    return f"[{'; '.join(parts)}]{warning}"
+    costs = "".join(f" Costs {one.kind}: {one.loses}." for one in line.costs)
+    return f"[{'; '.join(parts)}]{warning}{costs}"
 
 
 def effect_of(line: Line, facts: ExportFacts) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuning.catalogue.costs import MEANING, Cost
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import DurabilityRule, Knob, SetBy
 from tuning.catalogue.loader import Catalogue, load_catalogue
@@ -42,6 +43,9 @@ What is said of MySQL holds for Percona Server of the same series unless that is
 
 Durability: a config is D0 unless a value below says otherwise. D1 may lose the last commits, D2
 may corrupt data. The letter behind a default is its source: {evidence}.
+
+Costs: what a value gives up for speed other than durability. The advisor proposes it only
+where its kind is allowed (`--allow`): {costs}.
 """
 
 
@@ -49,7 +53,8 @@ def reference_page() -> str:
     """The page, as Markdown."""
     catalogue = load_catalogue()
     evidence = ", ".join(f"{letter} {words}" for letter, words in catalogue.evidence.items())
-    lines = [_HEAD.format(servers=series_words(DOCUMENTED), evidence=evidence)]
+    costs = "; ".join(f"`{kind}`, {words}" for kind, words in MEANING.items())
+    lines = [_HEAD.format(servers=series_words(DOCUMENTED), evidence=evidence, costs=costs)]
     groups: dict[str, list[Knob]] = {}
     for knob in catalogue.knobs.values():
         groups.setdefault(knob.group, []).append(knob)
@@ -80,6 +85,9 @@ def _points(knob: Knob, catalogue: Catalogue) -> Iterator[str]:
     yield from (_lifecycle(knob, catalogue))
     for rule in knob.durability:
         yield f"{rule.durability} with {_values(rule)}: loses {rule.loses}."
+    for cost in knob.costs:
+        known = f"({cost.source}) [{cost.evidence}]"
+        yield f"Costs {cost.kind} with {_values(cost)}: {cost.loses} {known}."
     for part in knob.worth_testing:
         yield f"Worth testing: {worth_testing_words(knob, part)}."
     yield from knob.notes
@@ -138,12 +146,15 @@ def _lifecycle(knob: Knob, catalogue: Catalogue) -> Iterator[str]:
             said.add(facts.note)
 
 
-def _values(rule: DurabilityRule) -> str:
+def _values(rule: DurabilityRule | Cost) -> str:
+    said = ""
     if rule.above is not None:
-        said = f"more than `{rule.above:g}`"
+        said = f"more than `{limit_words(rule.above)}`"
     elif rule.values:
         said = ", ".join(f"`{value}`" for value in sorted(rule.values))
-    else:
+    if isinstance(rule, Cost):
+        return said
+    if rule.not_values:
         said = f"anything but {', '.join(f'`{value}`' for value in sorted(rule.not_values))}"
     for name, values in rule.only_with.items():
         said += f" where {name} is {' or '.join(f'`{value}`' for value in sorted(values))}"

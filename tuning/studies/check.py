@@ -17,6 +17,7 @@ from benchmarks.inventory.devices import DeviceRequest, throttles
 from benchmarks.servers.discovery import find_server
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import durability_of, gives_up, losses
 from tuning.configs.effective.host import UNKNOWN, HostFacts
 from tuning.configs.gate.check import import_cnf
@@ -46,6 +47,11 @@ class CheckedText:
     def durability(self) -> Durability:
         """The class of what it comes to."""
         return durability_of(self.report.knobs, self.target)
+
+    @property
+    def costs(self) -> list[KnobCost]:
+        """What it comes to gives up for speed other than durability."""
+        return costs_of(self.report.knobs, self.target)
 
 
 def server_here(named: Path | None = None) -> ServerTraits:
@@ -109,9 +115,10 @@ def _memory_limit(
 
 
 def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:
-    """A my.cnf of normalised knobs; below D0 it begins with the class and what each knob loses."""
+    """A my.cnf of normalised knobs that begins with what they lose, below D0 with the class."""
     given = durability_of(knobs, target)
     lines = [WARNINGS[given]] if given > Durability.D0 else []
     for name, lost in losses(knobs, target).items():
         lines.append(f"WARNING: {gives_up(name, knobs[name], lost)}.")
+    lines += [f"{one.text}." for one in costs_of(knobs, target)]
     return "".join(f"# {line}\n" for line in lines) + render_cnf(knobs)

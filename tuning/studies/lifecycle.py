@@ -105,6 +105,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             races=template.races if request.races is None else request.races,
             confirms=template.confirms if request.confirms is None else request.confirms,
             budget_minutes=request.budget_minutes,
+            allowed_costs=sorted(request.allow),
             created_by=user,
         )
         study.devices.add(*(device_row(host, device) for device in devices))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.inventory.devices import DeviceRequest
+from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.configs.translation.origin import ANY_VERSION, Origin
@@ -46,6 +47,7 @@ class StudyRequest:
     have that of the template. `translate_from` is the server
     that the files were written for ("mysql 5.7"), "older" when nobody knows, "" to take them as
     they are. `keeps_duplicates` measures candidates with the same effective values apart.
+    `allow` are the kinds of cost that proposals may have.
     `races` drops candidates that are measurably behind, `confirms` measures the winner afresh,
     `budget_minutes` ends the blocks by time in place of their number.
     """
@@ -68,6 +70,7 @@ class StudyRequest:
     races: bool | None = None
     confirms: bool | None = None
     budget_minutes: int | None = None
+    allow: frozenset[CostKind] = frozenset()
 
 
 @dataclass(frozen=True)

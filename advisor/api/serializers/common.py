@@ -11,11 +11,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from benchmarks.storage.kinds import DeviceKind
+from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.export.formats import FORMATS
 
 CLASSES = [one.value for one in Durability]
+COSTS = [one.value for one in CostKind]
 FORMAT_NAMES = list(FORMATS)
 #: A field that may be left out or null.
 OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}

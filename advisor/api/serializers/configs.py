@@ -6,10 +6,15 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES, computed
+from advisor.api.serializers.common import CLASSES, COSTS, computed
 from advisor.wording.checks import summary_of
+from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.gate.stages import Stage
 from tuning.configs.notes import Action
+from tuning.models import Candidate
+from tuning.results.evidence import traits_of
+
+COSTS_HELP = "What it gives up for speed other than durability."
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
@@ -56,12 +61,27 @@ class StageSerializer(serializers.Serializer[Any]):
         return super().to_representation({"reached": True} | instance)
 
 
+class CostSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    value = serializers.CharField()
+    kind = serializers.ChoiceField(choices=COSTS)
+    loses = serializers.CharField(help_text="What it gives up for speed, for people.")
+
+
+class CandidateCosts(serializers.ListSerializer[Any]):
+    """The costs of a candidate's knobs on the server of its study."""
+
+    def get_attribute(self, instance: Candidate) -> list[KnobCost]:
+        return costs_of(instance.config.knobs, traits_of(instance.study.server))
+
+
 class CandidateSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     is_baseline = serializers.BooleanField()
     durability = serializers.ChoiceField(choices=CLASSES)
     source = serializers.CharField()
     knobs = serializers.DictField(source="config.knobs", child=serializers.CharField())
+    costs = CandidateCosts(child=CostSerializer(), help_text=COSTS_HELP)
     notes = NoteSerializer(many=True)
     lines = LineSerializer(many=True, help_text="Of a file of yours; empty for a preset.")
     checks = StageSerializer(many=True, help_text="Empty until they were made.")
@@ -81,6 +101,7 @@ class CheckedConfigSerializer(serializers.Serializer[Any]):
     )
     summary = computed(serializers.CharField, summary_of)(help_text="One sentence for people.")
     durability = serializers.ChoiceField(choices=CLASSES, help_text="Of what it comes to.")
+    costs = CostSerializer(many=True, help_text=COSTS_HELP)
     lines = LineSerializer(source="report.lines", many=True)
     problems = ProblemSerializer(source="report.problems", many=True)
     notes = NoteSerializer(source="report.notes", many=True)

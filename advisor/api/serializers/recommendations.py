@@ -13,8 +13,10 @@ from advisor.api.serializers.common import (
     below,
     computed,
 )
+from advisor.api.serializers.configs import COSTS_HELP, CostSerializer
 from tuning.catalogue.knob import Durability
 from tuning.export.formats import ExportRequest
+from tuning.export.lines import lines_of
 from tuning.export.safety import losing_lines
 from tuning.models import Recommendation
 from tuning.results.study_result import StudyResult
@@ -44,6 +46,7 @@ class AdviceSerializer(serializers.Serializer[Any]):
         choices=CLASSES, help_text="The class an export has to acknowledge; D0: nothing."
     )
     losses = LossSerializer(many=True)
+    costs = CostSerializer(many=True, help_text=COSTS_HELP)
     formats = computed(serializers.ListField, lambda _: FORMAT_NAMES)(
         child=serializers.ChoiceField(choices=FORMAT_NAMES), help_text="To export it in."
     )
@@ -64,7 +67,7 @@ class AdviceSerializer(serializers.Serializer[Any]):
     )
 
 
-OF_ITS_EVIDENCE = ("my_cnf", "acknowledge", "losses", "formats")
+OF_ITS_EVIDENCE = ("my_cnf", "acknowledge", "losses", "costs", "formats")
 
 
 class RecommendationSerializer(AdviceSerializer, NamedDeviceSerializer):
@@ -78,7 +81,8 @@ class RecommendationSerializer(AdviceSerializer, NamedDeviceSerializer):
 
 def recommendation_of(result: StudyResult, recommendation: Recommendation) -> dict[str, Any]:
     """One of the study's recommendations."""
-    losses = losing_lines(result.evidence(recommendation))
+    evidence = result.evidence(recommendation)
+    losses = losing_lines(evidence)
     needed = max((line.durability for line in losses), default=Durability.D0)
     parts = {
         "recommendation": recommendation,
@@ -87,5 +91,6 @@ def recommendation_of(result: StudyResult, recommendation: Recommendation) -> di
         else None,
         "acknowledge": needed,
         "losses": losses,
+        "costs": [cost for line in lines_of(evidence) for cost in line.costs],
     }
     return dict(RecommendationSerializer(parts).data)

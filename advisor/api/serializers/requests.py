@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import (
     CLASSES,
+    COSTS,
     FORMAT_NAMES,
     OPTIONAL,
     ORIGIN_HELP,
@@ -20,6 +21,7 @@ from advisor.api.serializers.device_requests import StudyDeviceSerializer, devic
 from advisor.ids import MAX_ID
 from benchmarks.errors import about
 from benchmarks.inventory.devices import DeviceRequest
+from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import MAX_NAME
@@ -105,6 +107,12 @@ class StudyRequestSerializer(StrictSerializer):
         help_text="Ends the blocks by time in place of their number.",
     )
 
+    allow = serializers.ListField(
+        child=serializers.ChoiceField(choices=COSTS),
+        required=False,
+        help_text="Kinds of cost, beside durability, that proposals may have. Left out: none.",
+    )
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("device") and attrs.get("devices"):
             raise serializers.ValidationError(
@@ -116,6 +124,7 @@ class StudyRequestSerializer(StrictSerializer):
         """What was asked for. Raises DeviceUnusable for a kept device that is gone."""
         values = dict(self.validated_data)
         values["durability"] = Durability(values["durability"])
+        values["allow"] = frozenset(map(CostKind, values.get("allow") or ()))
         values["server"] = Path(values["server"]) if values.get("server") else None
         device, devices = values.pop("device", None), values.pop("devices", None)
         values["devices"] = []

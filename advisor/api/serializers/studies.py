@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import TimeField, computed
+from advisor.api.serializers.common import COSTS, TimeField, computed
 from advisor.api.serializers.configs import CandidateSerializer
 from advisor.api.serializers.devices import DeviceReferenceSerializer
 from tuning.models import Study, StudyState
@@ -57,6 +57,11 @@ class StudySerializer(serializers.Serializer[Any]):
     races = serializers.BooleanField(help_text="Drops candidates that are measurably behind.")
     confirms = serializers.BooleanField(help_text="Measures the winner afresh, in pairs.")
     budget_minutes = serializers.IntegerField(allow_null=True)
+    allow = serializers.ListField(
+        source="allowed_costs",
+        child=serializers.ChoiceField(choices=COSTS),
+        help_text="Kinds of cost, beside durability, that its proposals may have.",
+    )
     keeps_duplicates = serializers.BooleanField()
     conclusions = serializers.IntegerField(help_text="1, and one more with every extension.")
     created_at = TimeField()

@@ -26,6 +26,7 @@ from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
 from benchmarks.storage.kinds import DeviceKind
+from tuning.catalogue.costs import CostKind, read_kinds
 from tuning.catalogue.knob import Durability
 from tuning.configs.files.cnf import read_cnf
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
@@ -118,6 +119,13 @@ class Command(BaseCommand):
             default=Durability.D0,
             choices=list(Durability),
             help="write a recommendation down to this class, knowing what it may lose",
+        )
+        parser.add_argument(
+            "--allow",
+            type=_costs,
+            default=frozenset(),
+            metavar="KIND[,KIND...]",
+            help=f"what proposals may cost beside durability: {', '.join(CostKind)}",
         )
         parser.add_argument("--warehouses", type=int)
         parser.add_argument("--connections", type=_numbers, metavar="N[,N...]")
@@ -214,6 +222,7 @@ def _run(options: dict[str, Any], console: Console) -> Study:
         races=False if options["no_race"] else None,
         confirms=False if options["no_confirm"] else None,
         budget_minutes=options["budget"],
+        allow=options["allow"],
     )
     study = create_study(request, wake=False)
     try:
@@ -274,6 +283,13 @@ def _durability(text: str) -> Durability:
         return Durability(text.upper())
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is none of {', '.join(Durability)}") from None
+
+
+def _costs(text: str) -> frozenset[CostKind]:
+    try:
+        return read_kinds(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def _origin(text: str) -> str:

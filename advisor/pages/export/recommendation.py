@@ -9,8 +9,9 @@ from django.urls import reverse
 
 from advisor.pages.export.forms import ExportForm
 from tuning.catalogue.knob import Durability
+from tuning.configs.effective.costs import KnobCost
 from tuning.export.formats import ExportRequest, export
-from tuning.export.lines import Line
+from tuning.export.lines import Line, lines_of
 from tuning.export.safety import losing_lines
 from tuning.models import Recommendation
 from tuning.results.study_result import StudyResult
@@ -20,12 +21,13 @@ from tuning.results.study_result import StudyResult
 class RecommendationCard:
     """`needed` is the class to be acknowledged before any file is shown, for its `losses`.
 
-    `my_cnf` is None where that is not D0.
+    `costs` are those beside durability; `my_cnf` is None where that is not D0.
     """
 
     recommendation: Recommendation
     needed: Durability
     losses: list[Line]
+    costs: list[KnobCost]
     my_cnf: str | None
     form: ExportForm
 
@@ -57,6 +59,7 @@ def recommendation_card(
         recommendation=recommendation,
         needed=needed,
         losses=losses,
+        costs=[cost for line in lines_of(facts) for cost in line.costs],
         my_cnf=export(facts, ExportRequest()).text if needed is Durability.D0 else None,
         form=ExportForm(
             *answers, needed=needed, measured_on=str(facts.server), pk=recommendation.pk

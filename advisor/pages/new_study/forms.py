@@ -13,6 +13,7 @@ from advisor.pages.device.forms import set_choices
 from advisor.pages.new_study.devices import StudyDevicesForm
 from advisor.pages.new_study.templates import template_view
 from benchmarks.errors import BenchmarkError
+from tuning.catalogue.costs import MEANING, CostKind
 from tuning.errors import TuningError
 from tuning.studies.host_resources import logical_cpus
 from tuning.studies.request import MAX_MINUTES, MAX_WORKLOADS, StudyRequest
@@ -73,6 +74,12 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         choices=YES_NO,
         help_text="Measures it afresh, in at least 5 pairs with the baseline.",
     )
+    allow = forms.MultipleChoiceField(
+        label="Proposals may cost",
+        required=False,
+        choices=[(kind.value, f"{kind}: {MEANING[kind]}") for kind in CostKind],
+        widget=forms.CheckboxSelectMultiple,
+    )
     keeps_duplicates = forms.BooleanField(
         label="Measure configs with the same effective values apart (A/A comparison)",
         required=False,
@@ -114,6 +121,9 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
     def clean_confirms(self) -> bool | None:
         return _yes_no(self.cleaned_data["confirms"])
 
+    def clean_allow(self) -> frozenset[CostKind]:
+        return frozenset(map(CostKind, self.cleaned_data["allow"]))
+
     def server_path(self) -> Path | None:
         """The server program that was named."""
         return Path(self.cleaned_data["server"]) if self.cleaned_data["server"] else None
@@ -139,6 +149,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
             races=data["races"],
             confirms=data["confirms"],
             budget_minutes=data["budget_minutes"],
+            allow=data["allow"],
         )
 
     def most_connections(self, template: StudyTemplate) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from advisor.pages.configs.report import MAX_LINES
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import losses
 from tuning.configs.gate.stages import Stage
 from tuning.models import Candidate
@@ -44,6 +45,7 @@ class CandidateDetails:
     differences: Sequence[Mapping[str, Any]]
     notes: Sequence[Mapping[str, str]]
     losses: list[tuple[str, str, str, str]]  # name, value, class, what is lost
+    costs: list[KnobCost]
     duplicates: list[Candidate]
     log_tail: str
 
@@ -69,6 +71,7 @@ def _details(
         differences=[d for check in checks.values() for d in check["differences"]],
         notes=[note for note in candidate.notes if (note["name"], note["detail"]) not in told],
         losses=[(name, knobs[name], *lost) for name, lost in losses(knobs, target).items()],
+        costs=costs_of(knobs, target),
         duplicates=[other for other in all_of_study if other.merged_into_id == candidate.pk],
         log_tail="\n".join(c["log_tail"] for c in checks.values() if c["log_tail"])
         if candidate.refusal

@@ -1,0 +1,74 @@
+"""What a config costs beside durability stands beside its figures: page, API, terminal, check."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.test import Client
+from rich.console import Console
+
+from advisor.api.documents import study_document
+from advisor.terminal.report import print_ranking
+from advisor.tests import factories
+from benchmarks.models import Config
+from tuning.configs.knobs import config_hash
+from tuning.models import Study
+from tuning.results.study_result import StudyResult
+
+SAID = "performance_schema and sys: statement digests"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    study = factories.measured_study(blocks=2)
+    winner = study.candidates.get(name="whitepaper-a")
+    knobs = winner.config.knobs | {"performance_schema": "OFF"}
+    winner.config, _ = Config.objects.get_or_create(
+        hash=config_hash(knobs), defaults={"knobs": knobs}
+    )
+    winner.save()
+    return study
+
+
+def test_the_page_shows_it_with_the_candidate_and_with_the_recommendation(
+    admin_client: Client, study: Study
+) -> None:
+    text = admin_client.get(f"/studies/{study.pk}/").content.decode()
+    card, _, rest = text.partition('id="study-candidates"')
+    for part in (card, rest):
+        assert '<span class="badge warn">observability</span>' in part
+        assert SAID in part
+    assert "What it costs beside durability:" in card
+
+
+def test_api_and_terminal_tell_it(study: Study) -> None:
+    document = study_document(StudyResult(study))
+    [cost] = document["recommendations"][0]["costs"]
+    assert (cost["name"], cost["value"], cost["kind"]) == (
+        "performance_schema",
+        "OFF",
+        "observability",
+    )
+    of_candidates = {one["name"]: one["costs"] for one in document["candidates"]}
+    assert of_candidates["whitepaper-a"] == [cost]
+    assert of_candidates["server-default"] == []
+    text = io.StringIO()
+    print_ranking(StudyResult(study), Console(file=text, width=80))
+    assert "performance_schema = OFF costs observability:" in " ".join(text.getvalue().split())
+
+
+def test_a_checked_file_is_told_what_it_costs(admin_client: Client) -> None:
+    answer = admin_client.post(
+        "/configs/check/",
+        {
+            "config_text": "[mysqld]\nperformance_schema = OFF\n",
+            "target": "mysql 8.4.13",
+            "durability": "D0",
+        },
+    )
+    text = answer.content.decode()
+    assert "What it costs beside durability" in text
+    assert SAID in text
