@@ -38,6 +38,7 @@ ANSWERS = {
     VerdictKind.TIE: "best of a tie",
     VerdictKind.NO_DIFFERENCE: "no measurable difference",
     VerdictKind.BASELINE_BEST: "the others are worse",
+    VerdictKind.NOTHING_FOUND: "the search found nothing better",
 }
 # Without a confirmed lead it is the baseline that is recommended.
 CONFIRMED = {

@@ -14,10 +14,13 @@ from functools import cached_property
 from benchmarks.models import Device, Run, RunState, Workload
 from tuning.models import Candidate, DurabilityClass, Elimination, Slot, SlotPurpose
 from tuning.results.confirmations import FreshPairs, Pair, judge_pairs, pairs_of
+from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.pareto import pareto_front
 from tuning.statistics.ranking import Judgement, Metric, Observation, Ranked, judge
 from tuning.strategy.racing import FAULTS
+
+NO_LIMITS = Aim()
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class Board:
     excluded_runs: int
     alpha: float
     screening: list[Slot] = field(default_factory=list)
+    aim: Aim = NO_LIMITS
 
     @cached_property
     def judgement(self) -> Judgement:
@@ -72,13 +76,39 @@ class Board:
 
     @cached_property
     def for_advice(self) -> Judgement:
-        """By tpmP among those that can be recommended.
+        """By the study's objective among those that can be recommended.
 
         A candidate whose server or workload failed even once is no advice to give, however fast
-        its other runs were.
+        its other runs were; nor is one that misses a limit.
         """
-        failed = self.failed
-        return self.judged_by(Metric.TPMP, without=failed) if failed else self.judgement
+        return self._among_the_fit(self.aim.objective)
+
+    @cached_property
+    def throughput(self) -> Judgement:
+        """By tpmP among those that can be recommended, whatever the objective."""
+        is_same = self.aim.objective is Metric.TPMP
+        return self.for_advice if is_same else self._among_the_fit(Metric.TPMP)
+
+    def _among_the_fit(self, metric: Metric) -> Judgement:
+        unfit = {*self.failed, *self.over_limits}
+        return self.judged_by(metric, without=unfit) if unfit else self.judgements[metric]
+
+    @cached_property
+    def missed(self) -> dict[str, dict[Metric, float]]:
+        """By candidate the limits that its runs in blocks and pairs miss, with their figures."""
+        if not self.aim.keep:
+            return {}
+        runs: dict[str, list[Observation]] = {}
+        pairs = [_observation(slot) for slot in self.pair_slots if slot.run.is_finished]
+        for run in (*self.observations, *pairs):
+            runs.setdefault(run.candidate, []).append(run)
+        found = {name: self.aim.missed(seen) for name, seen in runs.items()}
+        return {name: missed for name, missed in found.items() if missed}
+
+    @property
+    def over_limits(self) -> list[str]:
+        """The candidates, without the baseline, that miss a limit."""
+        return [name for name in self.missed if name != self.baseline.name]
 
     @property
     def place(self) -> tuple[Device, Workload, str]:
@@ -135,12 +165,18 @@ class Board:
         return found
 
     def pairs_of(self, winner: Candidate) -> list[Pair]:
-        """The fresh pairs of that candidate and the baseline, in their order."""
+        """The fresh pairs of that candidate and the baseline, in their order; figures are tpmP."""
         return pairs_of(self.pair_slots, winner, self.baseline)
 
     def confirmation_of(self, winner: Candidate) -> Confirmation:
         """What the fresh pairs of that candidate say, by the noise of the blocks."""
-        noise = self.for_advice.analysis.run_noise
+        noise, metric = self.for_advice.analysis.run_noise, self.aim.objective
+        pairs = pairs_of(self.pair_slots, winner, self.baseline, metric)
+        return judge_pairs(pairs, winner, self.baseline, noise, metric)
+
+    def throughput_of(self, winner: Candidate) -> Confirmation:
+        """What its fresh pairs say of tpmP, whatever the objective."""
+        noise = self.throughput.analysis.run_noise
         return judge_pairs(self.pairs_of(winner), winner, self.baseline, noise)
 
 
@@ -149,6 +185,7 @@ def boards_of(
     eliminations: Iterable[Elimination],
     alpha: float,
     refused: Sequence[Candidate] = (),
+    aim: Aim = NO_LIMITS,
 ) -> list[Board]:
     """One per device, workload and durability class of the slots; `alpha` as `judge` has it.
 
@@ -166,6 +203,7 @@ def boards_of(
             durability,
             left,
             alpha,
+            aim,
         )
         for _, there in sorted(found.items())
         for ranked in [_without_screening(there)]
@@ -197,6 +235,7 @@ def _board(
     durability: DurabilityClass,
     left: Mapping[tuple[int, int, int], Elimination],
     alpha: float,
+    aim: Aim,
 ) -> Board:
     all_here = (*(slot.candidate for slot in slots), *refused)
     in_order = sorted(all_here, key=lambda c: c.position)
@@ -221,6 +260,7 @@ def _board(
         excluded_runs=len(ended) - len(ranked_slots),
         alpha=alpha,
         screening=screening,
+        aim=aim,
     )
 
 

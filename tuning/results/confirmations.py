@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from tuning.models import Candidate, Slot
 from tuning.statistics.confirmation import Confirmation, confirm
+from tuning.statistics.data import Metric
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two fresh runs that confirm a winner; tpmP, None for a run without a figure."""
+    """Two fresh runs that confirm a winner: figures of a metric, None for a run without one."""
 
     block: int
     winner: float | None
@@ -42,7 +43,12 @@ class FreshPairs:
         return len(self.pairs)
 
 
-def pairs_of(slots: Iterable[Slot], winner: Candidate, baseline: Candidate) -> list[Pair]:
+def pairs_of(
+    slots: Iterable[Slot],
+    winner: Candidate,
+    baseline: Candidate,
+    metric: Metric = Metric.TPMP,
+) -> list[Pair]:
     """The pairs of these two among the slots of fresh pairs of a board, in their order."""
     at = {(slot.block, slot.candidate_id): slot.run for slot in slots}
     pairs = []
@@ -51,14 +57,18 @@ def pairs_of(slots: Iterable[Slot], winner: Candidate, baseline: Candidate) -> l
         if candidate_id == winner.pk and theirs is not None:
             done = ours.is_finished and theirs.is_finished
             same = ours.comparability_key == theirs.comparability_key
-            figures = (ours.tpmP, theirs.tpmP) if same else (None, None)
-            pairs.append(Pair(block, *figures, done))
+            figures = [getattr(run, metric.value) if same else None for run in (ours, theirs)]
+            pairs.append(Pair(block, figures[0], figures[1], done))
     return pairs
 
 
 def judge_pairs(
-    pairs: Iterable[Pair], winner: Candidate, baseline: Candidate, run_noise: float | None
+    pairs: Iterable[Pair],
+    winner: Candidate,
+    baseline: Candidate,
+    run_noise: float | None,
+    metric: Metric = Metric.TPMP,
 ) -> Confirmation:
-    """What the pairs say; `run_noise` is that of the blocks."""
+    """What the pairs say, whose figures are of `metric`; `run_noise` is that of the blocks."""
     figures = [(pair.winner, pair.baseline) for pair in pairs]
-    return confirm(figures, winner.name, baseline.name, run_noise=run_noise)
+    return confirm(figures, winner.name, baseline.name, run_noise=run_noise, metric=metric)

@@ -9,8 +9,10 @@ from tuning.errors import TuningError
 from tuning.models import Candidate, Recommendation, Study
 from tuning.results.boards import Board
 from tuning.results.study_result import StudyResult
+from tuning.statistics.aim import figure_text, limit_text
 from tuning.statistics.confirmation import Confirmation, ConfirmationState
 from tuning.statistics.ranking import Interval
+from tuning.statistics.verdict import VerdictKind
 
 UNCONFIRMED = "Its lead was not measured afresh, so it is likely too high."
 
@@ -30,7 +32,40 @@ def store_recommendations(study: Study) -> None:
         raise _nothing_to_recommend(result)
     quality = result.data_quality.sentences()
     for board in judged:
-        _store(study, board, quality)
+        if study.search is not None and not board.slots:
+            _store_nothing_found(result, board)
+        else:
+            _store(study, board, quality)
+
+
+def _store_nothing_found(result: StudyResult, board: Board) -> None:
+    """A search that took nothing into a race keeps the baseline."""
+    ours = [one for one in result.candidates.values() if not one.is_baseline]
+    unfit = sum(bool(one.refusal) for one in ours)
+    same = sum(one.merged_into is not None for one in ours)
+    here = [s for s in result.slots if (s.device, s.workload) == (board.device, board.workload)]
+    looked = len({slot.candidate_id for slot in here if not slot.candidate.is_baseline})
+    said = [f"{looked} config{'s were' if looked != 1 else ' was'} measured"]
+    said += [f"{unfit} refused"] if unfit else []
+    said += [f"{same} the same as others"] if same else []
+    Recommendation.objects.update_or_create(
+        study=result.study,
+        device=board.device,
+        workload=board.workload,
+        durability=board.durability,
+        defaults={
+            "candidate": board.baseline,
+            "kind": VerdictKind.NOTHING_FOUND,
+            "ratio_to_baseline": 1.0,
+            "low": None,
+            "high": None,
+            "selected_ratio": None,
+            "noise_floor": None,
+            "confirmation": "",
+            "verdict": f"The search found nothing better: keep {board.baseline.name} "
+            f"({'; '.join(said)}; none looked good enough for a race).",
+        },
+    )
 
 
 def _nothing_to_recommend(result: StudyResult) -> NothingToRecommend:
@@ -75,6 +110,7 @@ def _store(study: Study, board: Board, quality: str) -> None:
     if board.failed:
         names = ", ".join(board.failed)
         sentences.append(f"Not considered, because runs of it failed: {names}.")
+    sentences += _about_limits(board, advice.candidate)
     if quality:
         sentences.append(quality)
     Recommendation.objects.update_or_create(
@@ -102,18 +138,44 @@ def _advise(study: Study, board: Board) -> _Advice:
     keep = _Advice(board.baseline, 1.0, None, None, None)
     if analysis.winner is None:
         return keep
-    winner, standing = board.candidates[analysis.winner], analysis.standing(analysis.winner)
+    winner = board.candidates[analysis.winner]
+    # Whatever it won by: what is stored is of throughput.
+    standing = board.throughput.analysis.standing(winner.name)
     if standing.ratio is None:
         return keep
     if not study.confirms:
         return _Advice(winner, standing.ratio, standing.interval, standing.ratio, None)
-    confirmation = board.confirmation_of(winner)
-    if confirmation.state is ConfirmationState.CONFIRMED and confirmation.ratio is not None:
-        return _Advice(
-            winner, confirmation.ratio, confirmation.interval, standing.ratio, confirmation
-        )
+    confirmation, found = board.confirmation_of(winner), board.throughput_of(winner)
+    if confirmation.state is ConfirmationState.CONFIRMED and found.ratio is not None:
+        return _Advice(winner, found.ratio, found.interval, standing.ratio, confirmation)
     return _Advice(board.baseline, 1.0, None, standing.ratio, confirmation)
 
 
 def _has_baseline(board: Board) -> bool:
+    if not board.slots:  # a search without a race
+        return any(
+            slot.candidate.is_baseline and slot.run.state == RunState.OK
+            for slot in board.screening
+        )
     return any(run.candidate == board.baseline.name and run.counts for run in board.observations)
+
+
+def _about_limits(board: Board, advised: Candidate) -> list[str]:
+    """Which candidates miss a limit that the user set, and whether the advice itself does."""
+    said = []
+    if names := board.over_limits:
+        told = "; ".join(f"{name} ({_missed(board, name)})" for name in names)
+        said.append(f"Not considered, because limits are missed: {told}.")
+    if board.baseline.name in board.missed:
+        none = ", and no config that was compared does better" if advised.is_baseline else ""
+        text = f"{board.baseline.name} itself misses {_missed(board, board.baseline.name)}"
+        said.append(f"{text}{none}.")
+    return said
+
+
+def _missed(board: Board, name: str) -> str:
+    """As `p95 <= 50 ms: 61.2 ms`."""
+    return ", ".join(
+        f"{limit_text(metric, board.aim.keep[metric])}: {figure_text(metric, value)}"
+        for metric, value in board.missed[name].items()
+    )

@@ -16,6 +16,7 @@ from tuning.results.data_quality import DataQuality, data_quality
 from tuning.results.evidence import export_facts
 from tuning.results.findings import claim_boards
 from tuning.results.history import BULKY, RunLine, run_history
+from tuning.statistics.aim import Aim
 from tuning.statistics.data import Observation
 from tuning.strategy.racing import conclusion_alpha
 from tuning.study_templates.evaluation import Finding, evaluate_all
@@ -76,7 +77,12 @@ class StudyResult:
         eliminations = list(self.study.eliminations.all())
         refused = [one for one in self.candidates.values() if one.refusal]
         alpha = conclusion_alpha(self.study.conclusions)
-        return boards_of(self.slots, eliminations, alpha, refused)
+        return boards_of(self.slots, eliminations, alpha, refused, self.aim)
+
+    @cached_property
+    def aim(self) -> Aim:
+        """What the study decides by: throughput without limits but for a search."""
+        return Aim.from_json(self.study.search or {})
 
     def boards_at(self, device: Device, workload: Workload) -> list[Board]:
         """The boards of one device and workload, safest class first."""

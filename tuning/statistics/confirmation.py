@@ -27,6 +27,13 @@ NOISE_PRIOR = 4.0
 # Standard errors for 95 % confidence at few pairs, and for a chance of 80 % to get there.
 _REACH = 2.3 + 0.84
 
+# What a change is one of, where it is not throughput.
+_OF = {
+    Metric.TPMP: "",
+    Metric.P95: " in 95th-percentile response time",
+    Metric.SERVER_PATH_LENGTH: " in CPU cycles per New-Order",
+}
+
 
 class ConfirmationState(StrEnum):
     UNFINISHED = "unfinished"  # fewer than `MIN_PAIRS` with both figures
@@ -89,7 +96,7 @@ def confirm(
     interval, ratio = Interval(low, high, 1 - ALPHA), exp(sign * effect)
     state = ConfirmationState.CONFIRMED if effect > half else ConfirmationState.WITHDRAWN
     evidence = (
-        f"{(ratio - 1) * 100:+.1f} % against {baseline} in {len(whole)} fresh pairs "
+        f"{(ratio - 1) * 100:+.1f} %{_OF[metric]} against {baseline} in {len(whole)} fresh pairs "
         f"({interval_text(interval)})"
     )
     text = (

@@ -19,6 +19,7 @@ class VerdictKind(StrEnum):
     NO_DIFFERENCE = "no_difference"
     BASELINE_BEST = "baseline_best"
     NOTHING_TO_COMPARE = "nothing_to_compare"
+    NOTHING_FOUND = "nothing_found"  # a search took no config into a race
 
 
 @dataclass(frozen=True)

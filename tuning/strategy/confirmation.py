@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from tuning.statistics.analysis import analyse
 from tuning.statistics.confirmation import MIN_PAIRS, pairs_needed
+from tuning.statistics.data import Metric
 from tuning.strategy.design import confirmation_pairs
 from tuning.strategy.protocol import Done, Group, History, PlannedRun, Proposal, StopReason
 
@@ -16,23 +17,25 @@ class Confirmation:
     """The pairs of every group's winner, one group after the other; then done.
 
     The winner is the one that the study would recommend: the judgement of all its blocks, among
-    those that never failed. To confirm must not cost more than to find.
+    those that never failed. To confirm must not cost more than to find. `metric` is what it is
+    about.
     """
 
+    metric: Metric = Metric.TPMP
     cuts_short: ClassVar[bool] = False
 
     def propose(self, history: History) -> Proposal | Done:
         for group in history.groups:
-            if runs := _pairs(history, group):
+            if runs := _pairs(history, group, self.metric):
                 return Proposal(runs)
         return Done((StopReason.CONFIRMED,))
 
 
-def _pairs(history: History, group: Group) -> tuple[PlannedRun, ...]:
+def _pairs(history: History, group: Group, metric: Metric) -> tuple[PlannedRun, ...]:
     """None where there is no winner or it has its pairs."""
     names = [name for name in group.candidates if name not in group.failed]
     seen = [run for run in group.observations if run.candidate not in group.failed]
-    analysis = analyse(seen, history.baseline, names, alpha=history.alpha)
+    analysis = analyse(seen, history.baseline, names, metric, history.alpha)
     winner = analysis.winner
     if winner not in names or any(pair.candidate == winner for pair in group.pairs):
         return ()

@@ -77,7 +77,8 @@ class Group:
 
     candidates: the baseline, which is in every group, and those of the class.
     observations: their ended runs in blocks, as far as they can be compared.
-    failed: candidates of which a run failed, be it in a block or in a pair.
+    failed: candidates that are no advice: a run failed, be it in a block or in a pair, or what
+        they measure misses a limit that the user set.
     """
 
     name: str

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.outcomes import Outcome
 from tuning.statistics.compare import ALPHA, Comparison, compare
-from tuning.statistics.data import Observation, table
+from tuning.statistics.data import Metric, Observation, table
 from tuning.statistics.fit import Fit, fit
 from tuning.strategy.blocks import blocks_budget, next_block_of
 from tuning.strategy.protocol import Budget, Done, History, Proposal, StopReason
@@ -65,9 +65,10 @@ class Race:
     """Blocks of those that are still in the race of their group.
 
     The groups share the blocks. What an extension asks for is measured by those that are left,
-    also where the race is decided.
+    also where the race is decided. `metric` is what it is about.
     """
 
+    metric: Metric = Metric.TPMP
     cuts_short: ClassVar[bool] = True
 
     def propose(self, history: History) -> Proposal | Done:
@@ -80,6 +81,7 @@ class Race:
                 history.dropped,
                 budget,
                 may_end=not history.owed_blocks,
+                metric=self.metric,
             )
             for group in history.groups
         ]
@@ -137,6 +139,7 @@ def next_block(
     budget: Budget,
     *,
     may_end: bool = True,
+    metric: Metric = Metric.TPMP,
 ) -> Step:
     """What follows the blocks in `observations`, which are all complete (voided runs repeated).
 
@@ -150,7 +153,7 @@ def next_block(
     left = [name for name in left if name not in dropped]
     blocks = len({run.block for run in seen})
     if blocks >= FIRST_LOOK and left:
-        worse, over = _look(seen, baseline, candidates, left)
+        worse, over = _look(seen, baseline, candidates, left, metric)
         dropped |= worse
         left = [name for name in left if name not in worse]
         if over and left and may_end:
@@ -180,9 +183,10 @@ def _look(
     baseline: str,
     candidates: Sequence[str],
     left: list[str],
+    metric: Metric,
 ) -> tuple[dict[str, str], bool]:
     """Which are measurably below the leader, and whether that decides the study."""
-    data = table(seen, baseline, candidates)
+    data = table(seen, baseline, candidates, metric)
     blocks = len(data.blocks)
     fitted = fit(data.y, data.treatment)
     found = compare(fitted, drop_alpha(blocks))

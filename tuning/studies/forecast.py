@@ -19,6 +19,8 @@ from tuning.study_templates.loader import StudyTemplate
 
 # Until a first run has shown it: what a run takes beside warm-up and measured time, in seconds.
 ASSUMED_OVERHEAD_S = 10.0
+# What a trial start takes, with its turn of the worker: MySQL 9.7 on 2 cores.
+TRIAL_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,21 @@ class Forecast:
     @cached_property
     def runs_per_block(self) -> dict[int, int]:
         """By number of the place: runs of a block of those still in its race; 0 without any."""
-        gone = Counter(self.study.eliminations.values_list("device_id", "workload_id"))
-        left = {place.number: self._candidates - gone[place.key] for place in self.places}
+        if self.study.search is not None:
+            left = self._left_of_search()
+        else:
+            gone = Counter(self.study.eliminations.values_list("device_id", "workload_id"))
+            left = {place.number: self._candidates - gone[place.key] for place in self.places}
         # The baseline runs twice.
         return {number: count + 1 if count > 1 else 0 for number, count in left.items()}
+
+    def _left_of_search(self) -> dict[int, int]:
+        """By number of the place how many still race, which only those do that a search chose."""
+        where = "device_id", "workload_id", "candidate_id"
+        raced = self.study.slots.filter(purpose=SlotPurpose.BLOCK).values_list(*where).distinct()
+        left = set(raced) - set(self.study.eliminations.values_list(*where))
+        counted = Counter(key[:2] for key in left)
+        return {place.number: counted[place.key] for place in self.places}
 
     def budget(self, place: Place) -> Budget:
         """What the place's blocks and screening took and may still take, with trial starts."""
@@ -121,6 +134,13 @@ class Forecast:
     @cached_property
     def _candidates(self) -> int:
         return _measurable(self.study).count()
+
+    @cached_property
+    def _trials_s(self) -> float:
+        """What the trial starts of a search took, which come between its runs."""
+        if self.study.search is None:
+            return 0.0
+        return TRIAL_S * self.study.candidates.filter(found_by_search=True).count()
 
     @cached_property
     def _ahead(self) -> dict[int, int]:

@@ -58,7 +58,7 @@ def _group(name: str, candidates: tuple[str, ...], board: Board | None) -> Group
         name,
         candidates,
         tuple(board.observations),
-        frozenset(board.failed),
+        frozenset({*board.failed, *board.over_limits}),
         tuple(
             FreshPair(one.name, pair.block, pair.winner, pair.baseline)
             for one in board.candidates.values()

@@ -12,6 +12,7 @@ from tuning.models import SlotPurpose, Study, StudyState
 from tuning.studies.forecast import Forecast, expected_s
 from tuning.studies.pausing import pause_text
 from tuning.studies.scheduler import is_under_way
+from tuning.studies.searched import Searched, searched_so_far
 from tuning.studies.slot_states import SlotState, slot_states
 
 # Loading counts as this share of the bar until the first runs are done.
@@ -24,7 +25,7 @@ class StudyProgress:
 
     `runs_total` and `eta_s` are upper ends: a race that is decided early needs less.
     While a winner is confirmed `pair` of `pairs` is measured; else both are 0. `device` names the
-    one that is measured where the study has several or it is emulated.
+    one that is measured where the study has several or it is emulated. `searched` is of a search.
     """
 
     fraction: float
@@ -39,6 +40,7 @@ class StudyProgress:
     pair: int = 0
     pairs: int = 0
     device: str = ""
+    searched: Searched | None = None
 
 
 def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> StudyProgress:
@@ -51,6 +53,7 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
         blocks=_blocks(study, slots),
         runs_done=done,
         runs_total=len(slots),
+        searched=searched_so_far(slots) if study.search is not None else None,
     )
     if study.is_finished:
         is_whole = study.state == StudyState.FINISHED
@@ -70,7 +73,8 @@ def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress
     counted = replace(counted, runs_total=done + forecast.runs)
     if study.state == StudyState.QUEUED:
         return counted
-    if study.state == StudyState.PREPARING:
+    is_again = study.state == StudyState.PREPARING and done > 0
+    if study.state == StudyState.PREPARING and not is_again:
         return replace(
             counted,
             fraction=LOADING_SHARE * study.preparing_fraction,
@@ -81,6 +85,9 @@ def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress
     share = done / max(counted.runs_total, 1)
     counted = replace(counted, fraction=LOADING_SHARE + (1.0 - LOADING_SHARE) * share)
     current = next((slot for slot in slots if slot.state == RunState.RUNNING), None)
+    if is_again:
+        text = study.preparing_text or "trying new configs on the server"
+        return replace(counted, text=text, step="trying", eta_s=max(forecast.seconds, 0.0))
     if current is None:
         return replace(counted, text="between two runs", eta_s=max(forecast.seconds, 0.0))
     return _measuring(current, forecast, counted)
@@ -115,8 +122,18 @@ def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -
         text = f"confirmation, pair {pair} of {len(pairs)}: {current.name}, {step}"
         return replace(told, text=text, pair=pair, pairs=len(pairs))
     again = " again" if current.replicate else ""
+    if counted.searched is not None:
+        return replace(told, text=_search_text(current, forecast.slots(place), again, step))
     text = f"block {current.block} of {counted.blocks}: {current.name}{again}, {step}"
     return replace(told, text=text)
+
+
+def _search_text(current: SlotState, there: Sequence[SlotState], again: str, step: str) -> str:
+    """The rounds of a search and the blocks of its race are counted apart, each from 1."""
+    same = {slot.block for slot in there if slot.purpose == current.purpose}
+    number = sorted(same).index(current.block) + 1
+    phase = "search, round" if current.purpose == SlotPurpose.SEARCH else "race, block"
+    return f"{phase} {number}: {current.name}{again}, {step}"
 
 
 def _preparing_eta(study: Study, seconds: float) -> float | None:

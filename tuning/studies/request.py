@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.errors import TuningError
+from tuning.statistics.aim import Aim
 from tuning.study_templates.loader import StudyTemplate
 
 MAX_SIZES = {
@@ -26,6 +28,9 @@ OLDER = "older"
 MAX_DEVICES = 20
 MAX_WORKLOADS = 20
 MAX_CONFIGS = 20
+# Of a search: knobs that it changes, and knobs that are pinned or bounded.
+MAX_KNOBS = 30
+MAX_SETTINGS = 60
 MAX_MINUTES = 7 * 24 * 60
 MIN_SIZES = {"warmup_s": 0}
 
@@ -35,6 +40,33 @@ class BadRequest(TuningError):
 
     def __init__(self, message: str, *, field: str = "") -> None:
         super().__init__("bad_request", message, field=field)
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """What a search may change and what it is to find; the defaults are the catalogue's choice.
+
+    knobs: how many, or which. pinned: knobs that every config of the search sets to that value.
+    bounds: by knob the lowest and the highest value, as they are written in a my.cnf.
+    """
+
+    knobs: int | tuple[str, ...] | None = None
+    pinned: Mapping[str, str] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    aim: Aim = field(default_factory=Aim)
+
+    def __post_init__(self) -> None:
+        """Raises BadRequest for more than can be meant."""
+        count = self.knobs if isinstance(self.knobs, int) else len(self.knobs or ("any",))
+        if not 1 <= count <= MAX_KNOBS:
+            raise BadRequest(
+                f"a search changes between 1 and {MAX_KNOBS} knobs", field="search.knobs"
+            )
+        for name in ("pinned", "bounds"):
+            if len(getattr(self, name)) > MAX_SETTINGS:
+                raise BadRequest(
+                    f"at most {MAX_SETTINGS} knobs can be named there", field=f"search.{name}"
+                )
 
 
 @dataclass(frozen=True)
@@ -49,7 +81,8 @@ class StudyRequest:
     they are. `keeps_duplicates` measures candidates with the same effective values apart.
     `allow` are the kinds of cost that proposals may have.
     `races` drops candidates that are measurably behind, `confirms` measures the winner afresh,
-    `budget_minutes` ends the blocks by time in place of their number.
+    `budget_minutes` ends the blocks by time in place of their number. `search` goes on from the
+    template's candidates to configs of the advisor's own; None leaves that to the template.
     """
 
     template: str = "quick"
@@ -71,6 +104,7 @@ class StudyRequest:
     confirms: bool | None = None
     budget_minutes: int | None = None
     allow: frozenset[CostKind] = frozenset()
+    search: SearchRequest | None = None
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ from tuning.models import Study
 class SlotState(NamedTuple):
     """A slot and how its newest run stands, in plain columns: no rows, no JSON.
 
-    `name` and `durability` are its candidate's.
+    `name`, `is_baseline` and `durability` are its candidate's.
     """
 
     order: int
     device_id: int
     workload_id: int
     name: str
+    is_baseline: bool
     durability: str
     block: int
     purpose: str
@@ -28,6 +29,7 @@ class SlotState(NamedTuple):
     step: str
     started_at: datetime | None
     finished_at: datetime | None
+    tpmP: float | None
 
     @property
     def place(self) -> tuple[int, int]:
@@ -47,8 +49,8 @@ class SlotState(NamedTuple):
 
 
 # Where the columns are that a slot does not have itself.
-_OF = {"name": "candidate", "durability": "candidate"} | dict.fromkeys(
-    ("state", "step", "started_at", "finished_at"), "run"
+_OF = dict.fromkeys(("name", "is_baseline", "durability"), "candidate") | dict.fromkeys(
+    ("state", "step", "started_at", "finished_at", "tpmP"), "run"
 )
 
 

@@ -59,8 +59,9 @@ class StudyTemplate:
     `tuning.models.Study`. `copies_of_baseline` are further names of the same config, measured
     apart: what they differ by is noise. `durability` is the least safe class of its own
     candidates. `needs_log_device` says that it asks about a log directory of the device's, and
-    tells nothing where there is none. `repeats` names the figure that it repeats, `claims` what
-    was found there.
+    tells nothing where there is none. With `searches` it goes on to configs of its own, for
+    `budget_minutes` where the user says nothing else. `repeats` names the figure that it
+    repeats, `claims` what was found there.
     """
 
     name: str
@@ -79,6 +80,8 @@ class StudyTemplate:
     copies_of_baseline: Annotated[StrictInt, Field(ge=0, le=20)] = 0
     durability: Durability = Durability.D0
     needs_log_device: StrictBool = False
+    searches: StrictBool = False
+    budget_minutes: Count | None = None
     repeats: Annotated[str, Field(min_length=10)] = ""
     claims: tuple[Claim, ...] = ()
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
 
 from benchmarks.errors import RunFailed
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial
+from tuning.errors import TuningError
+from tuning.export.formats import ExportRequest
 from tuning.models import Candidate, SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
+from tuning.statistics.aim import Aim
+from tuning.statistics.confirmation import ConfirmationState
+from tuning.statistics.data import Metric
+from tuning.statistics.verdict import VerdictKind
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Done, History, NewCandidate, Proposal, StopReason
 from tuning.strategy.tests.test_contract import RandomSearch
@@ -22,8 +30,9 @@ from tuning.studies import continuation, early_stop, trials
 from tuning.studies.continuation import continue_study
 from tuning.studies.forecast import places
 from tuning.studies.history import history_of
-from tuning.studies.lifecycle import cancel_study
+from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy, started
@@ -128,8 +137,8 @@ def test_a_search_is_gated_tried_raced_and_confirmed(search: Callable[..., Study
         assert one.signature
         assert one.source == "drawn by chance, seed 3"
     purposes = list(study.slots.order_by("order").values_list("purpose", flat=True))
-    assert purposes[:12] == [SlotPurpose.SEARCH] * 12
-    assert set(purposes[12:]) <= {SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION}
+    assert purposes[:13] == [SlotPurpose.SEARCH] * 13
+    assert set(purposes[13:]) <= {SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION}
     (board,) = StudyResult(study).boards
     # The baseline and the two that raced.
     assert len(board.candidates) == 3
@@ -272,3 +281,108 @@ def test_a_run_that_crashed_while_searching_rules_a_config_out(
     Run.objects.filter(pk=run.pk).update(state=RunState.CRASHED, tpmP=None)
     (board,) = StudyResult(study).boards
     assert board.failed == [name]
+
+
+def test_a_search_that_finds_nothing_says_so_and_keeps_the_baseline(
+    search: Callable[..., Study],
+) -> None:
+    rounds = ((("search-1", capacity(700)), ("search-2", {CAPACITY: "bad"})),)
+    study = to_the_end(search(Script(rounds)))
+    assert study.state == StudyState.FINISHED, study.reason
+    answer = study.recommendations.get()
+    assert answer.candidate.is_baseline
+    assert answer.kind == VerdictKind.NOTHING_FOUND
+    assert answer.verdict.startswith(
+        "The search found nothing better: keep server-default (1 config was measured; 1 refused"
+    )
+    result = StudyResult(study)
+    assert result.export(answer, ExportRequest()).text
+    with pytest.raises(TuningError, match="nothing to measure again"):
+        extend_study(study, 2)
+
+
+def test_what_misses_a_limit_is_neither_confirmed_nor_recommended(
+    search: Callable[..., Study],
+) -> None:
+    """The fastest of all has a response time above the limit; the next best is confirmed."""
+    study = search(RandomSearch(), seed=3, blocks=6)
+    Study.objects.filter(pk=study.pk).update(search=Aim(keep={Metric.P95: 50.0}).as_json())
+    given, noise = {"5000": 1.4}, noisy({})
+    fast: dict[str, float] = {}
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        value = str(plan.options.get(CAPACITY, ""))
+        effect = given.get(value, 1.0)
+        if value and value not in given:
+            effect = fast.setdefault(value, 1.2 if not fast else 0.8)
+        found = noise(plan)
+        figures = replace(
+            found.metrics,
+            tpmP=(found.metrics.tpmP or 0.0) * effect,
+            p95_ms=80.0 if value in given else 20.0,
+        )
+        return replace(found, metrics=figures)
+
+    study = to_the_end(study, measure)
+    (board,) = StudyResult(study).boards
+    assert board.over_limits == ["given"]
+    assert board.judgement.analysis.winner == "given"
+    answer = study.recommendations.get()
+    assert answer.candidate.name == "guess-2"
+    assert answer.confirmation == ConfirmationState.CONFIRMED
+    assert "limits are missed: given (p95 <= 50 ms: 80 ms)" in answer.verdict
+    confirmed = study.slots.filter(purpose=SlotPurpose.CONFIRMATION, candidate__is_baseline=False)
+    assert {slot.candidate.name for slot in confirmed} == {"guess-2"}
+
+
+def test_a_search_for_response_times_races_and_is_confirmed_by_them(
+    search: Callable[..., Study],
+) -> None:
+    class ByResponseTime(RandomSearch):
+        metric = Metric.P95
+
+    study = search(ByResponseTime(), seed=3, blocks=6)
+    Study.objects.filter(pk=study.pk).update(search=Aim(Metric.P95).as_json())
+    noise = noisy({"5000": 0.97})
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        found, jitter = noise(plan), (noise(plan).metrics.tpmP or 0.0) / 6000
+        is_given = plan.options.get(CAPACITY) == "5000"
+        p95_ms = (40.0 if is_given else 60.0) * jitter
+        return replace(found, metrics=replace(found.metrics, p95_ms=p95_ms))
+
+    study = to_the_end(study, measure)
+    answer = study.recommendations.get()
+    assert answer.candidate.name == "given"
+    assert "95th-percentile New-Order response time" in answer.verdict
+    assert "% in 95th-percentile response time against server-default" in answer.verdict
+    # What is stored is of throughput, which was the price.
+    assert answer.ratio_to_baseline < 1
+
+
+def test_progress_counts_a_searchs_rounds_and_its_race_apart(search: Callable[..., Study]) -> None:
+    study = search(RandomSearch(), seed=3, blocks=3)
+    texts: list[str] = []
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        progress = study_progress(Study.objects.get(pk=study.pk))
+        texts.append(progress.text)
+        assert progress.runs_total >= progress.runs_done
+        return noisy({"5000": 1.3})(plan)
+
+    while study.candidates.filter(found_by_search=True).count() < 2:
+        step(study, measure)
+    study.refresh_from_db()
+    assert study.state == StudyState.PREPARING
+    progress = study_progress(study)
+    assert progress.text == "trying new configs on the server"
+    assert progress.fraction > 0.15
+    assert progress.searched is not None
+    assert (progress.searched.tried, progress.searched.best) == (2, "given")
+    study = to_the_end(study, measure)
+    assert texts[0].startswith("search, round 1: ")
+    assert any(text.startswith("race, block 1: ") for text in texts)
+    assert any(text.startswith("confirmation, pair 1 of ") for text in texts)
+    done = study_progress(study).searched
+    assert done is not None
+    assert (done.tried, done.rounds) == (4, 3)

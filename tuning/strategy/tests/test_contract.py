@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tuning.statistics.confirmation import MIN_PAIRS
+from tuning.statistics.data import Metric
 from tuning.strategy.blocks import FixedBlocks
 from tuning.strategy.compose import InTurn, strategy_for
 from tuning.strategy.confirmation import Confirmation
@@ -31,35 +32,45 @@ from tuning.strategy.tests.simulated import BASE, Place, to_the_end
 
 @dataclass(frozen=True)
 class RandomSearch:
-    """The smallest search there is: guesses beside the baseline, then a race of the two best.
+    """The smallest search there is: guesses beside the baseline, the first with what was given,
+    then a race of the two best.
 
     It stands here to show that a search is one module: nothing else knows of it.
     """
 
     cuts_short: ClassVar[bool] = False
+    metric: ClassVar[Metric] = Metric.TPMP
 
     def propose(self, history: History) -> Proposal | Done:
         rounds = len({run.block for run in history.screened})
         is_racing = bool(history.finalists or history.owed_blocks)
+        seen = {run.candidate for run in history.screened}
+        given = [name for name in history.left[1:] if rounds == 0 and name not in seen]
         # A block of the two best must still fit.
-        if not is_racing and rounds < history.planned_blocks and history.budget.allows(2 + 4):
+        fits = history.budget.allows(len(given) + 2 + 4)
+        if not is_racing and rounds < history.planned_blocks and fits:
             # Refused ones have no run: counted by their rounds they would be proposed again.
             number = len(history.knobs)
             capacity = random.Random(f"{history.seed}/{number}").randrange(200, 20_000)
             name, knobs = f"guess-{number}", {"innodb_io_capacity": str(capacity)}
             guess = NewCandidate(name, knobs, f"drawn by chance, seed {history.seed}")
             block = history.last_block + 1
-            runs = screening_order([name], history.baseline, block, history.seed)
+            runs = screening_order([*given, name], history.baseline, block, history.seed)
             return Proposal(runs, new=(guess,))
-        among = history.among(history.finalists or _best(history, 2))
-        return InTurn(Race(), Confirmation()).propose(among)
+        among = history.among(history.finalists or _best(history, self.metric, 2))
+        return InTurn(Race(self.metric), Confirmation(self.metric)).propose(among)
 
 
-def _best(history: History, count: int) -> list[str]:
-    """Those with the highest figures; a search worth its name would look at ratios and noise."""
-    seen = {run.candidate: run.tpmP for run in history.screened if run.tpmP is not None}
+def _best(history: History, metric: Metric, count: int) -> list[str]:
+    """Those with the best figures; a search worth its name would look at ratios and noise."""
+    sign = -1 if metric.more_is_better else 1
+    seen = {
+        run.candidate: sign * figure
+        for run in history.screened
+        if (figure := run.figure(metric)) is not None
+    }
     there = [name for name in history.left[1:] if name in seen]
-    return sorted(there, key=lambda name: (-seen[name], name))[:count]
+    return sorted(there, key=lambda name: (seen[name], name))[:count]
 
 
 STRATEGIES: dict[str, Strategy] = {

@@ -1,0 +1,71 @@
+"""What an answer is to be best in, and what it must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from tuning.statistics.data import Metric, Observation
+
+
+@dataclass(frozen=True)
+class Aim:
+    """`objective` decides who wins; `keep` has the bound of every metric that is limited.
+
+    A bound is the least of tpmP and the most of the other metrics, in their units.
+    """
+
+    objective: Metric = Metric.TPMP
+    keep: Mapping[Metric, float] = field(default_factory=dict)
+
+    def missed(self, runs: Iterable[Observation]) -> dict[Metric, float]:
+        """The limits that one candidate's runs miss, each with their median figure.
+
+        Without a figure nothing is missed: there is nothing to recommend it by either.
+        """
+        seen = list(runs)
+        found = {}
+        for metric, bound in self.keep.items():
+            figures = [value for run in seen if (value := run.figure(metric)) is not None]
+            if figures and not _keeps(metric, median(figures), bound):
+                found[metric] = median(figures)
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """What `from_json` takes."""
+        keep = {metric.value: bound for metric, bound in self.keep.items()}
+        return {"objective": self.objective.value, "keep": keep}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Aim:
+        """The aim that was stored; throughput without limits where nothing is said."""
+        keep = content.get("keep", {})
+        objective = Metric(content.get("objective", Metric.TPMP))
+        return cls(objective, {Metric(name): float(bound) for name, bound in keep.items()})
+
+
+def _keeps(metric: Metric, value: float, bound: float) -> bool:
+    return value >= bound if metric.more_is_better else value <= bound
+
+
+def limit_text(metric: Metric, bound: float) -> str:
+    """As `p95 <= 50 ms`."""
+    name, unit, scale = _SHOWN[metric]
+    sign = ">=" if metric.more_is_better else "<="
+    return f"{name} {sign} {bound / scale:,.6g}{unit}"
+
+
+def figure_text(metric: Metric, value: float) -> str:
+    """As `61.2 ms`."""
+    _, unit, scale = _SHOWN[metric]
+    return f"{value / scale:,.4g}{unit}"
+
+
+# How a metric is called in a limit, its unit and what of the stored figure makes one of that unit.
+_SHOWN = {
+    Metric.TPMP: ("tpmP", "", 1.0),
+    Metric.P95: ("p95", " ms", 1.0),
+    Metric.SERVER_PATH_LENGTH: ("path length", " Mcycles per New-Order", 1e6),
+}

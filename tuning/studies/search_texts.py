@@ -1,0 +1,99 @@
+"""What a user says of a search, from texts to values: in the terminal and in the form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from tuning.statistics.data import Metric
+from tuning.studies.request import BadRequest
+
+# What metrics are called where a user names them; figures are in ms and in millions of cycles.
+OBJECTIVES = {
+    "tpmP": Metric.TPMP,
+    "p95": Metric.P95,
+    "path-length": Metric.SERVER_PATH_LENGTH,
+}
+_CYCLES = 1e6
+_KEEP = re.compile(r"\s*([A-Za-z0-9-]+)\s*(<=|>=)\s*([0-9.]+(?:[eE][0-9]+)?)\s*")
+
+
+def read_knobs(text: str) -> int | tuple[str, ...] | None:
+    """A number, or names with commas between them; "" leaves it to the catalogue."""
+    if not text.strip():
+        return None
+    if text.strip().isascii() and text.strip().isdecimal():
+        return int(text[:9])
+    names = [_name(part) for part in text.split(",") if part.strip()]
+    return tuple(dict.fromkeys(names))
+
+
+def read_pinned(texts: Iterable[str]) -> dict[str, str]:
+    """Knob to value, each text as `name=value`. Raises BadRequest."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise _bad("pinned", f"{text!r} is not name=value")
+        if found.setdefault(_name(name), value.strip()) != value.strip():
+            raise _bad("pinned", f"{_name(name)} is pinned to two values")
+    return found
+
+
+def read_bounds(texts: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Knob to lowest and highest value, each text as `name=low..high`. Raises BadRequest."""
+    found: dict[str, tuple[str, str]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        low, dots, high = values.partition("..")
+        if not equals or not dots or not (name.strip() and low.strip() and high.strip()):
+            raise _bad("bounds", f"{text!r} is not name=low..high")
+        both = low.strip(), high.strip()
+        if found.setdefault(_name(name), both) != both:
+            raise _bad("bounds", f"{_name(name)} has bounds twice")
+    return found
+
+
+def read_objective(text: str) -> Metric:
+    """Raises BadRequest naming those there are."""
+    if text not in OBJECTIVES:
+        raise _bad("objective", f"{text!r} is none of {', '.join(OBJECTIVES)}")
+    return OBJECTIVES[text]
+
+
+def read_keep(texts: Iterable[str]) -> dict[Metric, float]:
+    """Metric to bound, each text as `p95<=50` (ms), `path-length<=3.5` (millions of cycles per
+    New-Order) or `tpmP>=10000`. Raises BadRequest.
+    """
+    found: dict[Metric, float] = {}
+    for text in texts:
+        parsed = _KEEP.fullmatch(text)
+        metric = OBJECTIVES.get(parsed[1]) if parsed else None
+        if parsed is None or metric is None:
+            raise _bad("keep", f"{text!r} is no limit such as p95<=50 or tpmP>=10000")
+        sign = ">=" if metric.more_is_better else "<="
+        if parsed[2] != sign:
+            raise _bad("keep", f"{text!r}: of {parsed[1]} a limit is written with {sign}")
+        found[metric] = keep_bound(metric, parsed[3], found)
+    return found
+
+
+def keep_bound(metric: Metric, text: str, others: Mapping[Metric, float]) -> float:
+    """A limit's figure as it is stored; raises BadRequest."""
+    try:
+        bound = float(text)
+    except ValueError:
+        raise _bad("keep", f"{text!r} is no number") from None
+    if not 0 < bound < 1e12:
+        raise _bad("keep", f"{text}: a limit is above zero")
+    if metric in others:
+        raise _bad("keep", "two limits for one figure")
+    return bound * _CYCLES if metric is Metric.SERVER_PATH_LENGTH else bound
+
+
+def _name(text: str) -> str:
+    return text.strip().lower().replace("-", "_")
+
+
+def _bad(name: str, text: str) -> BadRequest:
+    return BadRequest(text, field=f"search.{name}")
