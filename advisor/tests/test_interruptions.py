@@ -95,6 +95,34 @@ def test_a_worker_killed_mid_run_loses_that_run_and_the_study_goes_on(
     assert home.left_behind() == []
 
 
+def test_kills_after_the_last_measured_second_lose_no_run(home: Home, study: list[str]) -> None:
+    """First of the process that measured, then of the whole worker."""
+    process = home.start(*study)
+    for kept, whole_worker in (("run-1", False), ("run-2", True)):
+        note = home.path / "run" / "unstored" / f"{kept}.json"
+        deadline = time.monotonic() + 120
+        while not note.exists():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline, "no run was measured"
+            time.sleep(0.01)
+        workers = home.find("manage.py worker")
+        victims = workers if whole_worker else [w for w in workers if w.parent() in workers]
+        for victim in victims:
+            victim.kill()
+        # It was in time: the server was still to be stopped, and nothing is stored yet.
+        assert note.exists()
+        number = kept.removeprefix("run-")
+        state = f"select state from benchmarks_run where id={number} and state='running'"
+        assert len(victims) == 1 + whole_worker
+        assert _rows(home, state) == [("running",)]
+    out, err = process.communicate(timeout=330)
+    assert process.returncode == 0, err
+    assert {row["config"]: row["runs"] for row in json.loads(out)["ranking"]} == RUNS
+    states = "select state, count(*) from benchmarks_run group by state"
+    assert _rows(home, states) == [("ok", 3)]
+    assert home.left_behind() == []
+
+
 def test_a_storm_of_kills_at_the_end_of_advise_leaves_nothing(
     home: Home, study: list[str]
 ) -> None:

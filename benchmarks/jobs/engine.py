@@ -18,7 +18,7 @@ from django.db import (
     connection,
     transaction,
 )
-from django.db.models import Case, CharField, F, Q, Value, When
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchmarks.errors import NO_SPACE_ERRNOS, BenchmarkError, RunFailed
@@ -45,13 +45,6 @@ STORE_PATIENCE_S = 20.0
 _FIRST_WAIT_S = 0.25
 _MAX_WAIT_S = 8.0
 
-# What the worker wished for itself ends with the job; what the user wished for stays.
-_WISH_OF_THE_USER = Case(
-    When(stop_request=WORKER_STOPPING, then=Value("")),
-    default=F("stop_request"),
-    output_field=CharField(),
-)
-
 
 def execute(kind: JobKind[RowT], row_id: int) -> bool:
     """Do that job if nobody else does; False when there was nothing to do, or not now.
@@ -72,16 +65,21 @@ def store(
 ) -> bool:
     """Write how a job ended; False when the row is no longer of that claim. Raises Error.
 
-    `only`: what else must still be so of the row.
+    What a user cancelled before it was stored is cancelled, whatever came of it. `only`: what
+    else must still be so of the row.
     """
-    values: Values = {"stop_request": _WISH_OF_THE_USER}
-    if ending.is_final:
-        values["finished_at"] = Now()
-    values.update(ending.values)
     mine = kind.rows.filter(kind.ours if only is None else only, pk=row_id, claimed_by=claim)
     with transaction.atomic():
-        if not mine.update(**values):
+        request = mine.select_for_update().values_list("stop_request", flat=True).first()
+        if request is None:
             return False
+        if request == CANCELLED:
+            ending = kind.cancelled(kind.rows.get(pk=row_id))
+        # What the worker wished for itself ends with the job; what the user wished for stays.
+        values: Values = {"stop_request": "" if request == WORKER_STOPPING else request}
+        if ending.is_final:
+            values["finished_at"] = Now()
+        mine.update(**values | ending.values)
         kind.store_details(row_id, ending.details)
     return True
 
@@ -115,44 +113,56 @@ def _do(kind: JobKind[RowT], row: RowT) -> None:
         nonlocal latest
         latest = {**latest, **columns}
 
+    kept: Ending | None = None
+
+    def keep(ending: Ending) -> None:
+        nonlocal kept
+        kept = ending
+        _is_written(_note(kind, row, began, ending))
+
     with Heartbeat(beat) as pulse:
         try:
-            ending = _ending(kind, Job(row, report, pulse.should_stop), pulse)
+            ending: Ending | None = kind.work(Job(row, report, pulse.should_stop, keep))
+        except Exception as trouble:
+            if kept is not None:
+                logger.exception("%s %s: its result was kept before this", kind.name, row.pk)
+            ending = kept or _ended_by(trouble, kind, row, pulse.stop_request)
         except BaseException:
             # SystemExit of a cold shutdown of the worker: the row must not stay `running`.
-            _keep(kind, row, began, kind.given_back(row, "the worker was terminated"))
+            ending = kept or kind.given_back(row, "the worker was terminated")
+            _close(kind, row, began, ending)
             raise
         if ending is not None:
-            _keep(kind, row, began, ending)
+            _close(kind, row, began, ending)
 
 
-def _ending(kind: JobKind[RowT], job: Job[RowT], pulse: Heartbeat) -> Ending | None:
-    """How it ended, whatever happens; None for what was taken away from us."""
-    try:
-        return kind.work(job)
-    except RunFailed as failed:
-        if pulse.stop_request:
-            return _stopped(kind, job.row, pulse.stop_request)
-        failure = Failure(failed.outcome, failed.code, str(failed), failed.log_tail)
-    except BenchmarkError as error:
-        failure = Failure(Outcome.SETUP_FAILED, error.code, str(error), error.log_tail)
-    except AWAY as error:
-        return kind.lost(job.row, f"the advisor's database was away: {error}")
-    except OSError as error:
-        outcome = Outcome.DISK_FULL if error.errno in NO_SPACE_ERRNOS else Outcome.SETUP_FAILED
-        failure = Failure(outcome, outcome.value, str(error))
-    except Exception as bug:
-        logger.exception("%s %s: internal error", kind.name, job.row.pk)
-        failure = _bug(f"{type(bug).__name__}: {bug}")
-    return kind.failed(job.row, failure)
+def _ended_by(
+    trouble: Exception, kind: JobKind[RowT], row: RowT, stop_request: str
+) -> Ending | None:
+    """How what came of it in place of a result ends it; None for what was taken away from us."""
+    match trouble:
+        case RunFailed() if stop_request:
+            return _stopped(kind, row, stop_request)
+        case RunFailed():
+            failure = Failure(trouble.outcome, trouble.code, str(trouble), trouble.log_tail)
+        case BenchmarkError():
+            failure = Failure(Outcome.SETUP_FAILED, trouble.code, str(trouble), trouble.log_tail)
+        case Error() if isinstance(trouble, AWAY):
+            return kind.lost(row, f"the advisor's database was away: {trouble}")
+        case OSError():
+            is_full = trouble.errno in NO_SPACE_ERRNOS
+            outcome = Outcome.DISK_FULL if is_full else Outcome.SETUP_FAILED
+            failure = Failure(outcome, outcome.value, str(trouble))
+        case _:
+            logger.error("%s %s: internal error", kind.name, row.pk, exc_info=trouble)
+            failure = _bug(f"{type(trouble).__name__}: {trouble}")
+    return kind.failed(row, failure)
 
 
 def _stopped(kind: JobKind[RowT], row: RowT, request: str) -> Ending | None:
     if request == TAKEN_AWAY:
         logger.warning("%s %s was given up for lost meanwhile", kind.name, row.pk)
         return None
-    if request == CANCELLED:
-        return kind.cancelled(row)
     if request == WORKER_DIED:
         return kind.lost(row, "the worker died")
     return kind.given_back(row, "the worker was stopped")
@@ -162,16 +172,26 @@ def _bug(text: str) -> Failure:
     return Failure(Outcome.INTERNAL_ERROR, Outcome.INTERNAL_ERROR.value, text)
 
 
-def _keep(kind: JobKind[RowT], row: RowT, began: float, ending: Ending) -> None:
-    """Store how it ended, and have it on disk until it is."""
+def _note(kind: JobKind[RowT], row: RowT, began: float, ending: Ending) -> Note:
+    values: Values = _without_nul(ending.values)
     if ending.is_final and row.heartbeat_at is not None:
         # By the database's clock, as all times of the row are, and whatever was set meanwhile.
-        ended = row.heartbeat_at + timedelta(seconds=time.monotonic() - began)
-        ending = replace(ending, values={**ending.values, "finished_at": ended})
-    # PostgreSQL has no text with NUL, which a log that was cut off may hold.
-    texts = {k: v.replace("\0", "") for k, v in ending.values.items() if isinstance(v, str)}
-    ending = replace(ending, values=ending.values | texts)
-    note = Note(kind.name, row.pk, row.claimed_by, ending)
+        values["finished_at"] = row.heartbeat_at + timedelta(seconds=time.monotonic() - began)
+    return Note(kind.name, row.pk, row.claimed_by, replace(ending, values=values))
+
+
+def _without_nul(value: Any) -> Any:
+    """PostgreSQL has no text with NUL, nor in JSON; a log that was cut off may hold it."""
+    if isinstance(value, dict):
+        return {_without_nul(key): _without_nul(held) for key, held in value.items()}
+    if isinstance(value, list):
+        return [_without_nul(held) for held in value]
+    return value.replace("\0", "") if isinstance(value, str) else value
+
+
+def _close(kind: JobKind[RowT], row: RowT, began: float, ending: Ending) -> None:
+    """Store how it ended, and have it on disk until it is."""
+    note = _note(kind, row, began, ending)
     deadline = time.monotonic() + (STORE_PATIENCE_S if _is_written(note) else inf)
     wait_s = _FIRST_WAIT_S
     while not settle(kind, note):
@@ -214,7 +234,7 @@ def settle(kind: JobKind[RowT], note: Note) -> bool:
 
 def _settle_as_bug(kind: JobKind[RowT], note: Note, refused: Exception) -> bool:
     """Only what could be closed so is set aside: else it is the database that takes nothing."""
-    failure = _bug(f"the result could not be stored: {refused}".replace("\0", ""))
+    failure = _bug(_without_nul(f"the result could not be stored: {refused}"))
     try:
         row = kind.rows.get(pk=note.row_id)
         store(kind, note.row_id, note.claim, kind.failed(row, failure))

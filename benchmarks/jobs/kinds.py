@@ -41,11 +41,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Job(Generic[RowT]):
-    """A job under way. `report` takes columns that are stored with the next heartbeat."""
+    """A job under way. `report` takes columns that are stored with the next heartbeat, `keep` what
+    is stored should only tidying up be left and the job not come to its end.
+    """
 
     row: RowT
     report: Callable[..., None]
     should_stop: Callable[[], bool]
+    keep: Callable[[Ending], None]
 
 
 class JobKind(ABC, Generic[RowT]):
@@ -86,17 +89,17 @@ class JobKind(ABC, Generic[RowT]):
     def failed(self, row: RowT, failure: Failure) -> Ending:
         """It could not be done."""
 
-    @abstractmethod
     def cancelled(self, row: RowT) -> Ending:
         """A user did not want it any more."""
+        return self.given_back(row, "cancelled by the user")
 
-    @abstractmethod
     def given_back(self, row: RowT, reason: str) -> Ending:
         """Its worker ended in good order before it was done."""
+        return Ending({"state": "cancelled", "step": "", "reason": reason})
 
-    @abstractmethod
     def lost(self, row: RowT, reason: str) -> Ending:
         """Its worker died or went silent, or took its database away."""
+        return Ending({"state": "lost", "step": "", "reason": reason})
 
     def store_details(self, row_id: int, details: list[Values]) -> None:
         """Write the rows that belong to an ending, in its transaction."""

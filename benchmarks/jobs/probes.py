@@ -59,15 +59,6 @@ class ProbeKind(JobKind[Probe]):
     def failed(self, row: Probe, failure: Failure) -> Ending:
         return _ended(ProbeState.FAILED, reason_code=failure.code, reason=failure.reason)
 
-    def cancelled(self, row: Probe) -> Ending:
-        return _ended(ProbeState.CANCELLED, reason="cancelled by the user")
-
-    def given_back(self, row: Probe, reason: str) -> Ending:
-        return _ended(ProbeState.CANCELLED, reason=reason)
-
-    def lost(self, row: Probe, reason: str) -> Ending:
-        return _ended(ProbeState.LOST, reason=reason)
-
 
 def _ended(state: ProbeState, **values: object) -> Ending:
     return Ending({"state": state.value, "step": "", **values})

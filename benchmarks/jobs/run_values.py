@@ -6,11 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks.jobs.provenance import code_commit
-from benchmarks.measurement.result import CutShort, Disturbed, Measurement, SampleRow
+from benchmarks.measurement.result import CutShort, Ended, Measurement, SampleRow
 from benchmarks.outcomes import Outcome
-
-#: How a run can end that has seconds to show.
-Ended = Measurement | Disturbed | CutShort
 
 
 def run_values(ended: Ended) -> tuple[dict[str, Any], list[SampleRow]]:
@@ -32,8 +29,8 @@ def run_values(ended: Ended) -> tuple[dict[str, Any], list[SampleRow]]:
         "log_tail": seen.log_tail,
     }
     if isinstance(ended, Measurement):
-        values |= asdict(ended.metrics)
         values |= {
+            **asdict(ended.metrics),
             "state": Outcome.OK.value,
             "trend_pct": ended.trend_pct,
             "still_warming": ended.still_warming,

@@ -18,7 +18,7 @@ from benchmarks.jobs.run_values import run_values
 from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import CutShort, Disturbed, Measurement
+from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measurement
 from benchmarks.models import Run, RunState, Sample
 from benchmarks.servers.binary import identify
 from benchmarks.telemetry.disturbance import Limits
@@ -50,36 +50,30 @@ class RunKind(JobKind[Run]):
         return {"state": RunState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Run]) -> Ending:
-        plan = replace(plan_for(job.row), cut_rule=self.cut_rule(job.row))
-        ended: Measurement | Disturbed | CutShort
         try:
-            ended = self.measure(
-                plan, report=lambda step: job.report(step=step), should_stop=job.should_stop
+            return _driven(
+                self.measure(
+                    replace(plan_for(job.row), cut_rule=self.cut_rule(job.row)),
+                    report=lambda step: job.report(step=step),
+                    should_stop=job.should_stop,
+                    keep=lambda ended: job.keep(_driven(ended)),
+                )
             )
         except (Disturbed, CutShort) as seen:
-            ended = seen
-        values, samples = run_values(ended)
-        return Ending({"step": "", "reason": "", **values}, [dict(row) for row in samples])
+            return _driven(seen)
 
     def failed(self, row: Run, failure: Failure) -> Ending:
-        return _ended(failure.outcome.value, failure.reason, failure.log_tail)
-
-    def cancelled(self, row: Run) -> Ending:
-        return _ended(RunState.CANCELLED, "cancelled by the user")
-
-    def given_back(self, row: Run, reason: str) -> Ending:
-        return _ended(RunState.CANCELLED, reason)
-
-    def lost(self, row: Run, reason: str) -> Ending:
-        return _ended(RunState.LOST, reason)
+        state, reason, log_tail = failure.outcome.value, failure.reason, failure.log_tail
+        return Ending({"state": state, "step": "", "reason": reason, "log_tail": log_tail})
 
     def store_details(self, row_id: int, details: list[Values]) -> None:
         """The seconds of its telemetry."""
         Sample.objects.bulk_create(Sample(run_id=row_id, **second) for second in details)
 
 
-def _ended(state: str, reason: str, log_tail: str = "") -> Ending:
-    return Ending({"state": str(state), "step": "", "reason": reason, "log_tail": log_tail})
+def _driven(ended: Ended) -> Ending:
+    values, samples = run_values(ended)
+    return Ending({"step": "", "reason": "", **values}, [dict(row) for row in samples])
 
 
 def plan_for(run: Run) -> Plan:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -59,11 +58,11 @@ class Note:
 
     def remove(self) -> None:
         """It is stored."""
-        self.path.unlink(missing_ok=True)
+        _move(self.path, None)
 
     def set_aside(self) -> None:
         """It can not be stored: keep it under a name that is not read again."""
-        _set_aside(self.path)
+        _move(self.path, _SET_ASIDE)
 
 
 def folder() -> Path:
@@ -75,13 +74,13 @@ def folder() -> Path:
 def clear_drafts() -> None:
     """Delete what a killed process had only begun to write; nobody may be writing meanwhile."""
     for path in folder().glob(f"*{_DRAFT}"):
-        path.unlink(missing_ok=True)
+        _move(path, None)
 
 
 def notes() -> list[Note]:
-    """What is there, oldest first; a file that can not be read is set aside."""
+    """What is there; a file that can not be read is set aside."""
     found = []
-    for path in sorted(folder().glob(f"*{_SUFFIX}"), key=_written):
+    for path in sorted(folder().glob(f"*{_SUFFIX}")):
         try:
             document: dict[str, Any] = json.loads(path.read_text())
             found.append(Note(**{**document, "ending": Ending(**document["ending"])}))
@@ -89,7 +88,7 @@ def notes() -> list[Note]:
             continue
         except (ValueError, KeyError, TypeError) as error:
             logger.error("%s is not to be understood: %s", path, error)
-            _set_aside(path)
+            _move(path, _SET_ASIDE)
     return found
 
 
@@ -98,16 +97,15 @@ def is_spooled(kind: str, row_id: int) -> bool:
     return (folder() / f"{kind}-{row_id}{_SUFFIX}").exists()
 
 
-def _written(path: Path) -> float:
+def _move(path: Path, suffix: str | None) -> None:
+    """Give a file another suffix, or delete it; what can not be done says so and does no harm."""
     try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
-
-
-def _set_aside(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        path.rename(path.with_suffix(_SET_ASIDE))
+        if suffix is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.rename(path.with_suffix(suffix))
+    except OSError as error:
+        logger.warning("%s stays where it is: %s", path, error)
 
 
 class _Encoder(DjangoJSONEncoder):

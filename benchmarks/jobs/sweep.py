@@ -46,11 +46,10 @@ class Sweeper:
         Raises django.db.Error when the database is away.
         """
         with measuring_alone(patience_s=0) as alone:
-            if alone:
-                self._store_noted()
+            stored = alone and self._store_noted()
             lost = self._lose_abandoned(host_id)
             busy = any(kind.running_on(host_id).exists() for kind in self._kinds.values())
-            if lost or busy:
+            if stored or lost or busy:
                 self._clearings = CLEARINGS
             if alone and not busy and self._clearings:
                 for line in clear_leftovers(host_id):
@@ -62,15 +61,17 @@ class Sweeper:
         for kind in self._kinds.values():
             kind.running_on(host_id).filter(stop_request="").update(stop_request=WORKER_STOPPING)
 
-    def _store_noted(self) -> None:
+    def _store_noted(self) -> bool:
+        """Store what waits for it, until the database is away; whether there was any."""
         clear_drafts()
-        for note in notes():
+        for note in (found := notes()):
             kind = self._kinds.get(note.kind)
             if kind is None:
                 logger.error("%s is of a kind that is not known here", note.path)
                 note.set_aside()
             elif not settle(kind, note):
-                return
+                break
+        return bool(found)
 
     def _lose_abandoned(self, host_id: int) -> bool:
         """Give up every job that nobody does any more; whether there were any."""

@@ -6,7 +6,14 @@ from benchmarks.drivers.protocol import DriverResult
 from benchmarks.measurement.drive import Driven
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import compute_metrics, mean_cpu_hz, p95_per_second
-from benchmarks.measurement.result import CutShort, Disturbed, Evidence, Measurement, SampleRow
+from benchmarks.measurement.result import (
+    CutShort,
+    Disturbed,
+    Ended,
+    Evidence,
+    Measurement,
+    SampleRow,
+)
 from benchmarks.telemetry.conditions import conditions_between
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.disturbance import (
@@ -24,17 +31,17 @@ from benchmarks.telemetry.trend import find_trend
 _MIN_S = 0.5
 
 
-def conclude(evidence: Evidence, driven: Driven) -> Measurement:
-    """The measurement; raises Disturbed or CutShort where there is none to be had.
+def conclude(evidence: Evidence, driven: Driven) -> Ended:
+    """The measurement, or why there is none to be had.
 
-    Raises RunFailed, too, for a driver's result that is no measurement (compute_metrics).
+    Raises RunFailed for a driver's result that is no measurement (compute_metrics).
     """
     if evidence.disturbances:
         # Also of a run that was cut short: it may have been hopeless because of that.
-        raise Disturbed(evidence)
+        return Disturbed(evidence)
     result, start, end = driven.end_of, driven.start, driven.end
     if isinstance(result, Cut):
-        raise CutShort(result, evidence)
+        return CutShort(result, evidence)
     trend = find_trend(result.new_orders_per_second)
     return Measurement(
         **vars(evidence),

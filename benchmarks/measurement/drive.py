@@ -19,10 +19,11 @@ from benchmarks.telemetry.commits import CommitCounter
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.snapshot import Snapshot
 
-_STEP_OF = {
-    Phase.WARMING: "warming up",
-    Phase.MEASURING: "measuring",
-    Phase.STOPPING: "collecting",
+# The step, and the name of the snapshot at its beginning.
+_BEGINNING = {
+    Phase.WARMING: ("warming up", "warmup_start"),
+    Phase.MEASURING: ("measuring", MEASURE_START),
+    Phase.STOPPING: ("collecting", MEASURE_END),
 }
 
 
@@ -64,13 +65,9 @@ def drive(
     used_s = _children_cpu_s()
 
     def on_phase(phase: Phase) -> None:
-        if phase is Phase.WARMING:
-            marks[phase] = sampler.mark("warmup_start")
-        elif phase is Phase.MEASURING:
-            marks[phase] = sampler.mark(MEASURE_START)
-        elif phase is Phase.STOPPING:
-            marks[phase] = sampler.mark(MEASURE_END)
-        steps.enter(_STEP_OF[phase])
+        step, mark = _BEGINNING[phase]
+        marks[phase] = sampler.mark(mark)
+        steps.enter(step)
 
     work_dir.mkdir()
     steps.enter("connecting the driver")

@@ -14,11 +14,12 @@ from pathlib import Path
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, ensure_dataset
 from benchmarks.emulation.device import emulated_device
+from benchmarks.errors import RunFailed
 from benchmarks.measurement.conclusion import conclude, samples_of, weigh_conditions
 from benchmarks.measurement.drive import drive
 from benchmarks.measurement.fingerprint import comparability_key, comparable_facts
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Evidence, Measurement
+from benchmarks.measurement.result import Ended, Evidence, Measurement
 from benchmarks.measurement.steps import Steps
 from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
@@ -27,12 +28,19 @@ from benchmarks.telemetry.sampler import Sampler
 
 
 def measure(
-    plan: Plan, *, report: Callable[[str], None], should_stop: Callable[[], bool]
+    plan: Plan,
+    *,
+    report: Callable[[str], None],
+    should_stop: Callable[[], bool],
+    keep: Callable[[Ended], None] = lambda _: None,
 ) -> Measurement:
-    """Measure once. `report` hears the name of each step, `should_stop` is polled all along.
+    """Measure once. `report` hears the name of each step, `should_stop` is polled until the
+    driver has ended, and `keep` is given what was found before the server is stopped, which takes
+    seconds; only how long that took is missing then.
 
-    Raises RunFailed with the way it failed, or another BenchmarkError when server, device or
-    dataset can't be used at all. Afterwards no process and no file of the run is left.
+    Raises Disturbed, CutShort or another RunFailed with the way it failed, or another
+    BenchmarkError when server, device or dataset can't be used at all. Afterwards no process and
+    no file of the run is left.
     """
     steps = Steps(report)
     steps.enter("checking the device")
@@ -71,29 +79,32 @@ def measure(
         sampler = Sampler.of(server.pid, data, log)
         driven = drive(plan, server, sampler, run_dir / "driver", steps, should_stop)
         fingerprint = plan.fingerprint(data, log)
-        log_tail = server.error_log_tail()
-    conditions, disturbances = weigh_conditions(plan.limits, sampler, driven)
-    if changed := host_changed(comparable_facts(before), comparable_facts(fingerprint)):
-        disturbances.append(changed)
-    evidence = Evidence(
-        samples=samples_of(sampler, driven),
-        variables=variables,
-        fingerprint=fingerprint,
-        comparability_key=comparability_key(
-            fingerprint,
-            server_digest=plan.binary.digest,
-            driver_name=plan.driver.name,
+        conditions, disturbances = weigh_conditions(plan.limits, sampler, driven)
+        if changed := host_changed(comparable_facts(before), comparable_facts(fingerprint)):
+            disturbances.append(changed)
+        evidence = Evidence(
+            samples=samples_of(sampler, driven),
+            variables=variables,
+            fingerprint=fingerprint,
+            comparability_key=comparability_key(
+                fingerprint,
+                server_digest=plan.binary.digest,
+                driver_name=plan.driver.name,
+                driver_version=plan.driver.version,
+                dataset_key=dataset.path.name,
+                log_bin=variables.get("log_bin") == "ON",
+            ),
             driver_version=plan.driver.version,
-            dataset_key=dataset.path.name,
-            log_bin=variables.get("log_bin") == "ON",
-        ),
-        driver_version=plan.driver.version,
-        step_seconds=steps.seconds,
-        conditions=conditions,
-        disturbances=disturbances,
-        log_tail=log_tail,
-    )
-    return conclude(evidence, driven)
+            step_seconds=steps.seconds,
+            conditions=conditions,
+            disturbances=disturbances,
+            log_tail=server.error_log_tail(),
+        )
+        ended = conclude(evidence, driven)
+        keep(ended)
+    if isinstance(ended, RunFailed):
+        raise ended
+    return ended
 
 
 @contextmanager

@@ -63,3 +63,7 @@ class CutShort(RunFailed):
         super().__init__(Outcome.CUT_SHORT, cut.reason, log_tail=evidence.log_tail)
         self.tpmP_at_most = cut.tpmP_at_most
         self.evidence = evidence
+
+
+#: How a run can end that has seconds to show.
+Ended = Measurement | Disturbed | CutShort

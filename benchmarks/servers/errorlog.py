@@ -28,7 +28,7 @@ PORT_TAKEN = re.compile(r"Bind on TCP/IP port|server running on port")
 
 
 def read_tail(path: Path, lines: int, size: int = _TAIL_BYTES) -> list[str]:
-    """The last `lines` lines of a file that may be huge, absent or not UTF-8."""
+    """The last `lines` lines of a file that may be huge, absent or not UTF-8, without NUL."""
     try:
         with path.open("rb") as file:
             end = file.seek(0, os.SEEK_END)
@@ -36,7 +36,7 @@ def read_tail(path: Path, lines: int, size: int = _TAIL_BYTES) -> list[str]:
             text = file.read(size).decode(errors="replace")
     except OSError:
         return []
-    return text.splitlines()[-lines:]
+    return text.replace("\0", "").splitlines()[-lines:]
 
 
 def meaningful(lines: list[str], limit: int = 30) -> list[str]:

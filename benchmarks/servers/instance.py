@@ -88,6 +88,8 @@ class ServerInstance:
                 process.wait(patience)
                 return
             log.warning("server %d did not end within %.0f s", process.pid, patience)
+        if not self.stopped_by_us:
+            log.warning("server %d ended before it was told to", process.pid)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(5)
 

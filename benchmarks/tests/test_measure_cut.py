@@ -13,7 +13,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import CutShort, Disturbed
+from benchmarks.measurement.result import CutShort, Disturbed, Ended
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.conftest import NOTHING
@@ -68,9 +68,15 @@ def test_a_hopeless_run_ends_after_its_first_seconds(plan: Plan) -> None:
         steps.append(step)
         begun.append(time.monotonic())
 
-    rule = under_half_of(1_000_000.0)
+    def keep(found: Ended) -> None:
+        kept.append(found)
+        assert steps[-1] == "collecting"  # what it lives through no longer depends on the server
+
+    kept: list[Ended] = []
+    hopeless = replace(plan, cut_rule=under_half_of(1_000_000.0))
     with pytest.raises(CutShort) as cut:
-        measure(replace(plan, cut_rule=rule), report=report, should_stop=lambda: False)
+        measure(hopeless, report=report, should_stop=lambda: False, keep=keep)
+    assert kept == [cut.value]
     assert cut.value.outcome is Outcome.CUT_SHORT
     assert cut.value.tpmP_at_most == 60.0
     assert "commits in 5 s" in str(cut.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -12,10 +13,40 @@ import pytest
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Ended
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+
+def servers_of(plan: Plan) -> list[psutil.Process]:
+    config = f"--defaults-file={plan.layout.run_dir(plan.name)}/my.cnf"
+    return [child for child in psutil.Process().children() if config in child.cmdline()]
+
+
+def test_a_server_killed_after_the_last_measured_second_costs_nothing(
+    mysql_binary: ServerBinary,
+    plan_on: Callable[[ServerBinary], Plan],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    plan = plan_on(mysql_binary)
+    plan = replace(plan, load=replace(plan.load, measure_s=2))
+    kept: list[Ended] = []
+
+    def keep(found: Ended) -> None:
+        kept.append(found)
+        (server,) = servers_of(plan)
+        server.kill()
+        psutil.wait_procs([server], timeout=10)
+
+    found = measure(plan, report=lambda _: None, should_stop=lambda: False, keep=keep)
+    assert found.metrics.new_orders > 0
+    assert kept == [found]
+    assert "ended before it was told to" in caplog.text
+    assert {"stopping the server", "discarding the clone"} < found.step_seconds.keys()
+    assert not list(plan.registry.glob("*.json"))
+    assert not list(plan.layout.run_dir("").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -38,13 +69,8 @@ def test_what_somebody_else_ends_is_lost(
 
     def end_it(step: str) -> None:
         if step == "measuring":
-            driver = {child for child in psutil.Process().children() if child.name() == "sysbench"}
-            server = {
-                child
-                for child in psutil.Process().children()
-                if f"--defaults-file={plan.layout.run_dir(plan.name)}/my.cnf" in child.cmdline()
-            }
-            (victim,) = {"driver": driver, "server": server}[program]
+            driver = [child for child in psutil.Process().children() if child.name() == "sysbench"]
+            (victim,) = {"driver": driver, "server": servers_of(plan)}[program]
             os.kill(victim.pid, sent)
 
     with pytest.raises(RunFailed) as ended:

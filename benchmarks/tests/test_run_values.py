@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from benchmarks.jobs.run_values import Ended, run_values
+from benchmarks.jobs.run_values import run_values
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import BytesSource, Metrics
-from benchmarks.measurement.result import CutShort, Disturbed, Evidence, Measurement
+from benchmarks.measurement.result import CutShort, Disturbed, Ended, Evidence, Measurement
 from benchmarks.models import Run, Sample
 from benchmarks.telemetry.disturbance import Disturbance, Kind
 from benchmarks.telemetry.series import Second

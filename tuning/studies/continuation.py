@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from django.db import IntegrityError, transaction
 from django.db.models import Max
 
 from tuning.catalogue.knob import Durability
@@ -38,18 +37,11 @@ def strategy_of(study: Study) -> Strategy:
 def continue_study(study: Study) -> bool:
     """Queue what is to be measured next; False when the study is at its end.
 
-    To be called when nothing of the study is queued or running. Where there are new candidates
-    the study's state is `preparing` afterwards: the server tries them first. Safe to call twice at
-    once. Raises TuningError, only_refused, for a strategy of whose candidates none gets through.
+    To be called by whoever holds the study's row, when nothing of it is queued or running. Where
+    there are new candidates the study's state is `preparing` afterwards: the server tries them
+    first. Raises TuningError, only_refused, for a strategy of whose candidates none gets through.
     """
-    try:
-        with transaction.atomic():
-            if study.runs_to_queue:
-                return _queue_tried(study) or _ask(study)
-            return _ask(study)
-    except IntegrityError:
-        # Somebody else queued the same runs a moment ago.
-        return True
+    return bool(study.runs_to_queue and _queue_tried(study)) or _ask(study)
 
 
 def _ask(study: Study) -> bool:

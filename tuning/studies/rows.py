@@ -77,8 +77,8 @@ def add_slots(
 ) -> None:
     """Queue planned runs of `candidates`, by name, in their order behind all others.
 
-    What is there already stays as it is and is not queued again. Raises IntegrityError when
-    somebody else queued some at the same moment.
+    What is there already stays as it is and is not queued again. To be called by whoever holds
+    the study's row.
     """
     blocks = {run.block for run in runs}
     here = study.slots.filter(device=device, workload=workload, block__in=blocks)

@@ -11,13 +11,14 @@ import logging
 from dataclasses import dataclass
 
 from celery import current_app
-from django.db import Error, transaction
+from django.db import transaction
 from django.db.models import Case, Exists, OuterRef, Q, When
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from benchmarks.jobs import heartbeat
+from benchmarks.jobs.engine import AWAY
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from benchmarks.models import Host, Probe, ProbeState, Run, RunState
@@ -112,7 +113,7 @@ def _take_turn(study: Study) -> _Turn:
         with transaction.atomic():
             locked = Study.objects.select_for_update().get(pk=study.pk)
             return _decide(locked)
-    except Error:
+    except AWAY:
         raise
     except TuningError as error:
         return _Turn(end_study(study, StudyState.FAILED, error.code, str(error)))

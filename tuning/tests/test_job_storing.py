@@ -8,6 +8,8 @@ import shutil
 import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,11 @@ from benchmarks.errors import RunFailed
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import engine
 from benchmarks.jobs.kinds import Ending
+from benchmarks.jobs.runs import Measure
 from benchmarks.jobs.spool import Note, folder, notes
+from benchmarks.jobs.sweep import CLEARINGS
 from benchmarks.measurement.plan import Plan
-from benchmarks.measurement.result import Measurement
+from benchmarks.measurement.result import Ended, Measurement
 from benchmarks.models import ProbeState, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.models import Study, StudyState
@@ -33,6 +37,7 @@ from tuning.studies.lifecycle import cancel_study
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.scheduler import advance_host
+from tuning.tests.test_disturbed_runs import disturbed
 from tuning.tests.test_study_lifecycle import begin, measurement
 from tuning.tests.work import execute_probe, execute_run, prepare_study
 
@@ -125,21 +130,209 @@ def test_what_a_killed_worker_had_on_disk_is_stored_and_not_measured_again(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = first_run(study)
-
-    class Killed(BaseException):
-        pass
-
-    def killed(*_: Any) -> None:
-        raise Killed
-
     with monkeypatch.context() as patched:
-        patched.setattr(engine, "settle", killed)
+        patched.setattr(engine, "settle", _killed)
         with pytest.raises(Killed):
             execute_run(run.pk, measure=measured)
     _dies(run)
     sweep_host(study.host_id)
     assert is_stored(run)
     assert not run.retries.exists()
+
+
+def _then(end: Callable[..., Any], found: Ended | None = None) -> Measure:
+    """Measuring is over; what comes then is `end`."""
+
+    def measure(plan: Plan, *, keep: Callable[[Ended], None], **values: Any) -> Measurement:
+        keep(found or measurement(7200.0))
+        ended: Measurement = end(**values)
+        return ended
+
+    return measure
+
+
+def _raises(trouble: BaseException) -> Callable[..., Any]:
+    def end(**_: Any) -> None:
+        raise trouble
+
+    return end
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        RunFailed(Outcome.CRASHED, "the server did not end"),
+        OSError(5, "Input/output error", "/device/oltp-advisor/runs"),
+        OperationalError("the database is away"),
+        ZeroDivisionError("a bug"),
+        SystemExit(1),
+    ],
+)
+def test_what_comes_after_its_last_measured_second_costs_no_run(
+    study: Study, trouble: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = first_run(study)
+
+    def end(**_: Any) -> None:
+        sweep_host(study.host_id)
+        run.refresh_from_db()
+        assert run.state == RunState.RUNNING  # it is not stored by another while it is done
+        raise trouble
+
+    with suppress(SystemExit):
+        execute_run(run.pk, measure=_then(end))
+    assert is_stored(run)
+    assert (run.reason, run.step, notes()) == ("", "", [])
+    assert isinstance(trouble, SystemExit) or str(trouble) in caplog.text
+
+
+class Killed(BaseException):
+    """No instruction follows, as after SIGKILL."""
+
+
+def _killed(*_: Any) -> None:
+    raise Killed
+
+
+def _is_killed_at_the_end(run: Run, monkeypatch: pytest.MonkeyPatch, measure: Measure) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "_close", _killed)
+        with pytest.raises(Killed):
+            execute_run(run.pk, measure=measure)
+    _dies(run)
+
+
+def test_a_worker_killed_after_the_last_measured_second_loses_no_run(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = first_run(study)
+    clone = run.device.layout.run_dir("") / f"run-{run.pk}"
+    for _ in range(CLEARINGS):
+        sweep_host(study.host_id)  # nothing is left to be cleared: not looked for again
+
+    def stops(**_: Any) -> None:
+        clone.mkdir(parents=True)
+        raise Killed
+
+    _is_killed_at_the_end(run, monkeypatch, _then(stops))
+    run.refresh_from_db()
+    assert run.state == RunState.RUNNING
+    sweep_host(study.host_id)
+    assert is_stored(run)
+    assert run.finished_at is not None
+    assert not run.retries.exists()
+    assert not clone.exists()
+    assert Run.objects.filter(state=RunState.QUEUED).count() == 2
+
+
+def test_a_disturbed_run_whose_worker_is_killed_then_is_not_lost_either(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = first_run(study)
+    _is_killed_at_the_end(run, monkeypatch, _then(_raises(Killed()), disturbed()))
+    sweep_host(study.host_id)
+    run.refresh_from_db()
+    assert (run.state, run.samples.count()) == (RunState.DISTURBED, 2)
+
+
+def test_a_worker_told_to_end_after_the_last_measured_second_gives_nothing_back(
+    study: Study, settings: Any
+) -> None:
+    settings.HEARTBEAT_SECONDS = 0.02
+    run = first_run(study)
+
+    def end(should_stop: Callable[[], bool], **_: Any) -> None:
+        request_stop(study.host_id)
+        _until_told(should_stop)
+        raise RunFailed(Outcome.CANCELLED, "told to stop")
+
+    execute_run(run.pk, measure=_then(end))
+    assert is_stored(run)
+    assert run.stop_request == ""
+
+
+@pytest.mark.parametrize("end", ["well", "badly", "killed"])
+def test_what_a_user_cancels_before_it_is_stored_is_cancelled(
+    study: Study, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    run = first_run(study)
+
+    def cancelled(**_: Any) -> Measurement:
+        cancel_study(study)
+        if end == "badly":
+            raise OSError(5, "Input/output error")
+        return measurement(7200.0)
+
+    if end == "killed":
+        _is_killed_at_the_end(run, monkeypatch, _then(cancelled))
+    else:
+        execute_run(run.pk, measure=_then(cancelled))
+    sweep_host(study.host_id)
+    run.refresh_from_db()
+    study.refresh_from_db()
+    assert (run.state, run.reason, run.tpmP) == (
+        RunState.CANCELLED,
+        "cancelled by the user",
+        None,
+    )
+    assert run.finished_at is not None
+    assert not run.samples.exists()
+    assert (study.state, notes()) == (StudyState.CANCELLED, [])
+
+
+def test_a_full_disk_keeps_in_memory_what_was_measured_when_the_rest_fails(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Note) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Note, "write", full)
+    run = first_run(study)
+    execute_run(run.pk, measure=_then(_raises(OSError(28, "No space left on device"))))
+    assert is_stored(run)
+
+
+def test_a_file_that_cannot_be_deleted_does_no_harm(
+    study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As on a file system that was made read-only after an error of its disk."""
+    run = first_run(study)
+
+    def refuse(path: Path, *_: Any, **__: Any) -> None:
+        raise OSError(30, "Read-only file system", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refuse)
+        patched.setattr(Note, "write", lambda note: note.path.write_text(written(note)))
+        folder().mkdir(exist_ok=True)
+        execute_run(run.pk, measure=measured)
+        (folder() / "run-5.json").write_text('{"kind": "run"')
+        (folder() / "run-7.draft").touch()
+        patched.setattr(Path, "rename", refuse)
+        sweep_host(study.host_id)
+    assert is_stored(run)
+    assert "Read-only file system" in caplog.text
+    sweep_host(study.host_id)
+    assert {path.suffix for path in folder().iterdir()} == {".set-aside"}
+    assert is_stored(run)
+
+
+def written(note: Note) -> str:
+    return json.dumps(asdict(note), default=str)
+
+
+def test_only_what_nobody_has_asked_of_it_yet_is_asked_of_a_run(study: Study) -> None:
+    """A worker that ends must not put its own wish in the place of a user's."""
+    run, other = _two_runs(study)
+    Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING, stop_request="cancelled")
+    request_stop(study.host_id)
+    run.refresh_from_db()
+    assert run.stop_request == "cancelled"
+    Run.objects.filter(pk=run.pk).update(stop_request="")
+    request_stop(study.host_id)
+    run.refresh_from_db()
+    other.refresh_from_db()
+    assert (run.stop_request, other.stop_request) == ("worker_stopping", "")
 
 
 def test_a_result_waits_while_the_database_is_away_and_outlives_every_sweep(

@@ -408,7 +408,7 @@ def test_a_run_whose_process_died_after_its_claim_is_lost_and_comes_again(
     def killed(*_: Any) -> None:
         raise Killed
 
-    monkeypatch.setattr(engine, "_keep", killed)
+    monkeypatch.setattr(engine, "_close", killed)
     with pytest.raises(Killed):
         execute_run(run.pk, measure=measure)
     Run.objects.filter(pk=run.pk).update(claimed_by=f"{settings.HOST_NAME}:999999999:1")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import getpass
 import sys
 from typing import Any
 
+import psutil
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
@@ -50,7 +50,7 @@ def _tell(study: Study, options: dict[str, Any]) -> str:
         case "pause":
             if len(options["reason"]) > MAX_PAUSE_REASON:
                 raise BadRequest(f"--reason has more than {MAX_PAUSE_REASON} characters")
-            by = f"{getpass.getuser()} on the command line"
+            by = f"{psutil.Process().username()} on the command line"
             pause_study(study, by=by, reason=options["reason"])
             return "is paused; what is under way is brought to its end"
         case "resume":

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from advisor.charts.probe import WORDS, probe_figures, split_jobs
-from benchmarks.models import Probe, ProbeState, Run, RunState
+from benchmarks.models import Host, Probe, ProbeState, Run, RunState
 from benchmarks.probe.jobs import Job, Pattern, Purpose
 from benchmarks.probe.result import JobResult, ProbeResult
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
@@ -133,12 +133,12 @@ def waits_for(probe: Probe) -> dict[str, Any]:
     running = Probe.objects.filter(device__host=host, state=ProbeState.RUNNING)
     other = running.exclude(pk=probe.pk).first()
     is_measuring = Run.objects.filter(host=host, state=RunState.RUNNING).exists()
-    seen = probe.device.host.worker_seen_at
+    seen = Host.objects.filter(pk=host, worker_seen_at__gt=Now() - WORKER_UNSEEN)
     return {
         "study": study,
         "probe": other,
         "is_measuring": is_measuring,
-        "is_workerless": seen is None or timezone.now() - seen > WORKER_UNSEEN,
+        "is_workerless": not seen.exists(),
     }
 
 
