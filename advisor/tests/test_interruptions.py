@@ -95,31 +95,48 @@ def test_a_worker_killed_mid_run_loses_that_run_and_the_study_goes_on(
     assert home.left_behind() == []
 
 
-def test_kills_after_the_last_measured_second_lose_no_run(home: Home, study: list[str]) -> None:
-    """First of the process that measured, then of the whole worker."""
+def _wait_until_kept(home: Home, process: subprocess.Popen[str], run_id: int) -> None:
+    """Until that run was measured; its server is still to be stopped."""
+    note = home.path / "run" / "unstored" / f"run-{run_id}.json"
+    deadline = time.monotonic() + 120
+    while not note.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "no run was measured"
+        time.sleep(0.01)
+
+
+def test_kills_after_the_last_measured_second_lose_no_run_and_a_pause_is_kept(
+    home: Home, study: list[str]
+) -> None:
+    """Of the process that measured and, while the study is paused, of the whole worker."""
     process = home.start(*study)
-    for kept, whole_worker in (("run-1", False), ("run-2", True)):
-        note = home.path / "run" / "unstored" / f"{kept}.json"
-        deadline = time.monotonic() + 120
-        while not note.exists():
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline, "no run was measured"
-            time.sleep(0.01)
-        workers = home.find("manage.py worker")
-        victims = workers if whole_worker else [w for w in workers if w.parent() in workers]
-        for victim in victims:
-            victim.kill()
-        # It was in time: the server was still to be stopped, and nothing is stored yet.
-        assert note.exists()
-        number = kept.removeprefix("run-")
-        state = f"select state from benchmarks_run where id={number} and state='running'"
-        assert len(victims) == 1 + whole_worker
-        assert _rows(home, state) == [("running",)]
+    _wait_until_kept(home, process, 1)
+    workers = home.find("manage.py worker")
+    (measuring,) = [worker for worker in workers if worker.parent() in workers]
+    measuring.kill()
+    states = "select id, state from benchmarks_run order by id"
+    assert _rows(home, states)[0] == (1, "running")  # it was in time
+
+    wait_for(lambda: _rows(home, states)[1] == (2, "running"), 60, "the study did not go on")
+    pause = home.start("study", "pause", "1", "--reason", "backup")
+    _wait_until_kept(home, process, 2)
+    for worker in home.find("manage.py worker"):
+        worker.kill()
+    assert _rows(home, states) == [(1, "ok"), (2, "running"), (3, "queued")]
+    assert pause.communicate(timeout=60)[0].startswith("Study 1 is paused")
+
+    wait_for(lambda: _rows(home, states)[1] == (2, "ok"), 60, "what was kept is not stored")
+    again = home.run("study", "pause", "1")  # takes as long as a sweep that would begin the next
+    assert (again.returncode, again.stdout) == (1, "")
+    assert again.stderr == "already_paused: the study is paused already\n"
+    assert _rows(home, states)[2] == (3, "queued")
+    assert home.run("study", "resume", "1").returncode == 0
     out, err = process.communicate(timeout=330)
     assert process.returncode == 0, err
+    assert "on the command line: backup. It goes on when it is resumed" in err
+    assert "Study 1 was resumed." in err
     assert {row["config"]: row["runs"] for row in json.loads(out)["ranking"]} == RUNS
-    states = "select state, count(*) from benchmarks_run group by state"
-    assert _rows(home, states) == [("ok", 3)]
+    assert _rows(home, states) == [(1, "ok"), (2, "ok"), (3, "ok")]
     assert home.left_behind() == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import datetime
 from io import StringIO
 from typing import Any
@@ -156,6 +157,20 @@ def failed(*arguments: object) -> tuple[int, str]:
         call_command("study", *map(str, arguments), stdout=StringIO(), stderr=errors)
     assert isinstance(end.value.code, int)
     return end.value.code, errors.getvalue().strip()
+
+
+def test_a_user_without_a_name_pauses_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs with any number."""
+
+    def nameless(_: int) -> Any:
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr("pwd.getpwuid", nameless)
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    study = running_study()
+    command("pause", study.pk)
+    assert again(study).paused_by == f"{os.getuid()} on the command line"
 
 
 def test_the_command_pauses_resumes_and_cancels() -> None:

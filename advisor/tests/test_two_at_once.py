@@ -39,6 +39,7 @@ from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.models import Study, StudyState
 from tuning.studies import scheduler
+from tuning.tests.test_study_lifecycle import measurement
 from tuning.tests.work import execute_run
 
 current_app.send_task = lambda *_, **__: None
@@ -230,9 +231,13 @@ def test_a_log_that_was_cut_off_loses_no_result(place: Place) -> None:
         run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
 
         def measure(plan, **_):
-            raise RunFailed(Outcome.CRASHED, "signal 11", log_tail="mysqld\\0\\0 got signal 11")
+            found = measurement()
+            found.variables["init_connect"] = "set\\0 names"
+            object.__setattr__(found, "log_tail", "mysqld\\0\\0 got signal 11")
+            return found
 
         execute_run(run.pk, measure=measure)
         run.refresh_from_db()
-        assert (run.state, run.log_tail) == ("crashed", "mysqld got signal 11"), run.reason
+        assert (run.state, run.log_tail) == ("ok", "mysqld got signal 11"), run.reason
+        assert run.variables["init_connect"] == "set names"
     """)

@@ -70,7 +70,7 @@ def test_a_hopeless_run_ends_after_its_first_seconds(plan: Plan) -> None:
 
     def keep(found: Ended) -> None:
         kept.append(found)
-        assert steps[-1] == "collecting"  # what it lives through no longer depends on the server
+        assert "stopping the server" not in steps
 
     kept: list[Ended] = []
     hopeless = replace(plan, cut_rule=under_half_of(1_000_000.0))

@@ -220,7 +220,7 @@ def test_the_tail_of_a_huge_log_is_read_without_reading_it_all(tmp_path: Path) -
     path = tmp_path / "error.log"
     with path.open("wb") as file:
         file.seek(10 * 1024**3)  # sparse
-        file.write(b"\xff\nlast but one\nlast\n")
+        file.write(b"\xff\nlast \0but one\nlast\n")
     assert errorlog.read_tail(path, 2) == ["last but one", "last"]
     assert errorlog.read_tail(tmp_path / "absent", 2) == []
 

@@ -321,6 +321,22 @@ def written(note: Note) -> str:
     return json.dumps(asdict(note), default=str)
 
 
+def test_text_that_was_cut_off_loses_no_result(study: Study) -> None:
+    """It may hold NUL, which PostgreSQL takes in no text and in no JSON."""
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        found = measurement(7200.0)
+        found.variables["init_\0connect"] = "set names\0 utf8mb4"
+        found.conditions["unwatched"] = ["steal:\0 switched off"]
+        return found
+
+    run = first_run(study)
+    execute_run(run.pk, measure=measure)
+    assert is_stored(run)
+    assert run.variables["init_connect"] == "set names utf8mb4"
+    assert run.conditions["unwatched"] == ["steal: switched off"]
+
+
 def test_only_what_nobody_has_asked_of_it_yet_is_asked_of_a_run(study: Study) -> None:
     """A worker that ends must not put its own wish in the place of a user's."""
     run, other = _two_runs(study)

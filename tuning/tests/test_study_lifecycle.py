@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from celery import current_app
-from django.db import OperationalError
+from django.db import DataError, IntegrityError, OperationalError
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -35,6 +35,7 @@ from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
+from tuning.studies import continuation
 from tuning.studies import lifecycle as studies
 from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
@@ -523,19 +524,52 @@ def test_a_study_is_not_at_its_end_while_its_last_run_was_interrupted(study: Stu
     assert StudyResult(study).boards[0].rows[0].ranked.runs == 2
 
 
+@pytest.mark.parametrize("bug", [ZeroDivisionError, DataError, IntegrityError])
 def test_a_bug_while_concluding_does_not_keep_the_host_from_other_studies(
-    study: Study, monkeypatch: pytest.MonkeyPatch
+    study: Study, monkeypatch: pytest.MonkeyPatch, bug: type[Exception]
 ) -> None:
     def broken(_: Study) -> None:
-        raise ZeroDivisionError("a bug")
+        raise bug("a bug")
 
     monkeypatch.setattr(dispatch, "store_recommendations", broken)
     second = create_study(StudyRequest(template="compare", configs=[MINE], blocks=1))
     run_to_the_end(study, measure_by_config)
     second.refresh_from_db()
     assert (study.state, study.reason_code) == (StudyState.FAILED, "internal_error")
-    assert study.reason == "ZeroDivisionError: a bug"
+    assert study.reason == f"{bug.__name__}: a bug"
     assert second.state == StudyState.PREPARING
+
+
+def test_a_database_that_is_away_while_concluding_ends_no_study(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: Study) -> None:
+        raise OperationalError("database is locked")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dispatch, "store_recommendations", away)
+        with pytest.raises(OperationalError):
+            run_to_the_end(study, measure_by_config)
+    study.refresh_from_db()
+    assert study.state == StudyState.RUNNING
+    advance_host(study.host_id)
+    study.refresh_from_db()
+    assert study.state == StudyState.FINISHED
+
+
+def test_a_block_that_cannot_be_written_is_a_bug_and_no_end(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else can have written it: whoever decides holds the study's row."""
+
+    def broken(*_: Any) -> None:
+        raise IntegrityError("UNIQUE constraint failed")
+
+    begin(study)
+    monkeypatch.setattr(continuation, "add_slots", broken)
+    run_to_the_end(study, measure_by_config)
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "internal_error")
+    assert "UNIQUE" in study.reason
 
 
 def test_an_abandoned_preparation_is_taken_up_again_once(study: Study, sent: list[Any]) -> None:
