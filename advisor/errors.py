@@ -16,8 +16,8 @@ class ProcessFailed(AdvisorError):
 
 
 class PortTaken(AdvisorError):
-    """Somebody else listens where the web server should."""
+    """Another program listens on the port of the web server."""
 
 
 class StudyFailed(AdvisorError):
-    """A study came to no ranking; `code` is its reason."""
+    """A study ended without a ranking; `code` is its reason code."""

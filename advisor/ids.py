@@ -1,11 +1,11 @@
-"""Ids in addresses: a number that no row can have is an address that is not there."""
+"""Ids in addresses: a number that no row can have is not found."""
 
 from __future__ import annotations
 
 from django.urls import register_converter
 from django.urls.converters import IntConverter
 
-# What a database takes for an id; SQLite's driver fails above it.
+# The largest id of a database; SQLite's driver fails above it.
 MAX_ID = 2**63 - 1
 
 
@@ -13,7 +13,7 @@ class IdConverter(IntConverter):
     """`<id:pk>`; Django's own `int` takes any number."""
 
     def to_python(self, value: str) -> int:
-        """Raises ValueError, which is "no such address", for what no row can have."""
+        """Raises ValueError, which means "not found", for an id that no row can have."""
         number = super().to_python(value)
         if number > MAX_ID:
             raise ValueError(value)

@@ -1,4 +1,4 @@
-"""Answers that pages and API share: a file, and an error's one shape."""
+"""Responses that pages and API share: a file, and the error format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.http import HttpResponse
 
 
 def download(file_name: str, content_type: str, text: str) -> HttpResponse:
-    """An attachment; `file_name` is one of ours, never a user's."""
+    """An attachment; `file_name` is made by the advisor, never by a user."""
     return HttpResponse(
         text,
         content_type=content_type,
@@ -26,6 +26,6 @@ def error_body(code: str, message: str, details: Any = None) -> dict[str, Any]:
 
 
 def too_large() -> str:
-    """One line on a body that is not read."""
+    """The message for a request body over the limit."""
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 1024**2
     return f"The request is larger than {most} MiB."

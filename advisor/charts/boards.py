@@ -18,7 +18,7 @@ from tuning.statistics.ranking import Metric
 def board_figures(
     board: Board, history: Iterable[RunLine], metric: Metric, p95_ms: float | None = None
 ) -> dict[str, go.Figure]:
-    """Those that have something to show: "" is the chart of single runs."""
+    """The charts that have data; "" is the chart of single runs."""
     series = candidates_series(board)
     if not series.runs:
         return {}

@@ -1,7 +1,7 @@
 """The study's chart: tpmP and 95th-percentile response time of every candidate.
 
-Each run is a dot, the median over the blocks a bar: with three blocks the dots are the honest
-part. Failed runs have no number and so no dot; the ranking table lists them.
+Each run is a dot, the median over the blocks a bar: with three blocks a median alone would hide
+the scatter. Failed runs have no result and so no dot; the ranking table lists them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class CandidateMedian:
 
 @dataclass(frozen=True)
 class RunPoint:
-    """A dot: one run that ended well."""
+    """A dot: one successful run."""
 
     candidate: str
     block: int
@@ -41,14 +41,14 @@ class RunPoint:
 
 @dataclass(frozen=True)
 class CandidatesSeries:
-    """What the chart shows, best candidate first."""
+    """The data of the chart, best candidate first."""
 
     medians: list[CandidateMedian]
     runs: list[RunPoint]
 
 
 def candidates_series(board: Board) -> CandidatesSeries:
-    """The board's medians and single runs; empty lists before the first run has ended well."""
+    """The board's medians and single runs; empty lists before the first successful run."""
     medians = [
         CandidateMedian(
             candidate=row.candidate.name,
@@ -75,7 +75,7 @@ def candidates_series(board: Board) -> CandidatesSeries:
 
 
 def candidates_figure(series: CandidatesSeries) -> go.Figure:
-    """Two rows that share the candidates on x: tpmP (more is better) over p95 (less is better)."""
+    """Two rows with candidates on x: tpmP (higher is better) and p95 (lower is better)."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.09)
     names = [median.candidate for median in series.medians]
     shown = [plain(name) for name in names]
@@ -130,7 +130,7 @@ def candidates_figure(series: CandidatesSeries) -> go.Figure:
 
 
 def _offset(block: int, series: CandidatesSeries) -> float:
-    """Dots stand side by side in the order of their blocks, so that none hides another."""
+    """Dots are side by side in the order of their blocks, so that none hides another."""
     last = max(point.block for point in series.runs)
     return 0.0 if last == 1 else 0.3 * ((block - 1) / (last - 1) - 0.5)
 

@@ -1,7 +1,7 @@
 """The whitepaper's Figures 10 and 12 to 19 for the user's own devices.
 
-What others published is a layer of its own: grey, dashed and named "published", never among the
-lines of what was measured here.
+Published figures are a separate layer: grey, dashed and named "published", never mixed with the
+lines of measured figures.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED)
 DASHES = ("dot", "dashdot", "dash", "longdash")
 SYMBOLS = ("triangle-up-open", "square-open", "diamond-open", "x-thin-open")
 PUBLISHED = "published, whitepaper 2016"
-# Slow and fast devices in one picture: above this factor an axis is logarithmic.
+# For slow and fast devices in one chart: above this factor an axis is logarithmic.
 MAX_LINEAR = 20.0
-# Ticks closer than this factor would write over each other.
+# Tick labels closer than this factor would overlap.
 MIN_APART = 1.18
-# More points than a chart is wide tell no more.
+# More points than a chart has pixels add nothing.
 MAX_POINTS = 300
 
 
@@ -41,8 +41,8 @@ class DeviceLine:
 
 @dataclass(frozen=True)
 class BySetting:
-    """`setting` is what x counts, `scale` what figures are multiplied by for the axis;
-    `published` is by device.
+    """`setting` is the quantity on x, `scale` the factor from figures to the axis; `published` is
+    by device.
     """
 
     axis: str
@@ -108,8 +108,8 @@ def by_setting_figure(series: BySetting) -> go.Figure:
     figure.update_xaxes(
         title_text=series.setting,
         type="log",
-        tickvals=_apart(numbers),
-        ticktext=[f"{number:,}" for number in _apart(numbers)],
+        tickvals=_spaced(numbers),
+        ticktext=[f"{number:,}" for number in _spaced(numbers)],
         zeroline=False,
     )
     drawn = [
@@ -135,11 +135,11 @@ def over_seconds_figure(series: OverSeconds) -> go.Figure:
             hovertemplate=f"%{{y:,.4~g}} {series.unit}<extra>{plain(line.name)}</extra>",
         )
     figure.update_xaxes(
-        title_text="seconds since measuring began"
+        title_text="seconds since the start of the measurement"
         + (f", means of {width} s" if width > 1 else ""),
         zeroline=False,
     )
-    # A second without a single one is told too, so medians decide whether the axis is logarithmic.
+    # A second may have no transactions, so medians decide whether the axis is logarithmic.
     typical = [sorted(there)[len(there) // 2] for line in figure.data if (there := _there(line.y))]
     _style(figure, series.axis, [value for value in typical if value > 0], 0)
     figure.update_layout(hovermode="x unified")
@@ -191,11 +191,11 @@ def _hover_text(found: Spread, series: BySetting) -> str:
     median, low, high = (f"{v:,.0f}" if v >= 1000 else f"{v:.4g}" for v in scaled)
     if found.runs == 1:
         return f"{median} {series.unit}, one run"
-    return f"{median} {series.unit}, {found.runs} runs from {low} to {high}"
+    return f"{median} {series.unit}, {found.runs} runs, {low} to {high}"
 
 
-def _apart(numbers: Iterable[int]) -> list[int]:
-    """Those that have room on a logarithmic axis beside the one before."""
+def _spaced(numbers: Iterable[int]) -> list[int]:
+    """The numbers whose labels do not overlap on a logarithmic axis."""
     shown: list[int] = []
     for number in sorted(numbers):
         if not shown or number / shown[-1] >= MIN_APART or isclose(number, shown[-1]):

@@ -1,4 +1,4 @@
-"""Does the host change while it measures? The baseline's runs over wall time."""
+"""Host drift: the baseline's runs over wall time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tuning.models import SlotPurpose
 from tuning.results.boards import Board
 from tuning.results.history import RunLine
 
-FIRST, SECOND, PAIR = "baseline", "baseline, second run", "baseline, confirmation"
+FIRST, REPLICATE, PAIR = "baseline", "baseline, replicate", "baseline, confirmation"
 
 
 @dataclass(frozen=True)
 class BaselineRun:
-    """tpmP in New-Orders per minute; `kind` is one of FIRST, SECOND, PAIR."""
+    """tpmP in New-Orders per minute; `kind` is one of FIRST, REPLICATE, PAIR."""
 
     kind: str
     started_at: datetime
@@ -32,7 +32,7 @@ class BaselineRun:
 
 @dataclass(frozen=True)
 class VoidRun:
-    """A disturbed run of any candidate: it has a time and no figure."""
+    """A disturbed run of any candidate: it has a time but no result."""
 
     candidate: str
     started_at: datetime
@@ -55,7 +55,7 @@ def drift_series(board: Board, history: Iterable[RunLine]) -> DriftSeries:
         if not slot.candidate.is_baseline or not counts or run.started_at is None:
             continue
         is_pair = slot.purpose == SlotPurpose.CONFIRMATION
-        kind = PAIR if is_pair else SECOND if slot.replicate else FIRST
+        kind = PAIR if is_pair else REPLICATE if slot.replicate else FIRST
         runs.append(BaselineRun(kind, run.started_at, run.tpmP or 0.0, slot.block, _url(run.pk)))
     void = [
         VoidRun(line.slot.candidate.name, line.run.started_at, line.run.reason, _url(line.run.pk))
@@ -69,11 +69,11 @@ def drift_series(board: Board, history: Iterable[RunLine]) -> DriftSeries:
 
 
 def drift_figure(series: DriftSeries) -> go.Figure:
-    """tpmP over wall time; void runs as crosses at the bottom, where no figure is read off."""
+    """tpmP over wall time; void runs are crosses at the bottom, without a value."""
     figure = go.Figure()
     for kind, colour, symbol in (
         (FIRST, BLUE, "circle"),
-        (SECOND, GREEN, "circle-open"),
+        (REPLICATE, GREEN, "circle-open"),
         (PAIR, PURPLE, "diamond"),
     ):
         runs = [run for run in series.runs if run.kind == kind]
@@ -97,7 +97,7 @@ def drift_figure(series: DriftSeries) -> go.Figure:
             x=[run.started_at for run in series.void],
             y=[0.03] * len(series.void),
             yaxis="y2",
-            name="void: disturbed",
+            name="disturbed (void)",
             mode="markers",
             marker={"color": RED, "size": 9, "symbol": "x"},
             customdata=[[plain(f"{run.candidate}: {run.reason}"), run.url] for run in series.void],

@@ -1,4 +1,4 @@
-"""What a study says of its template's claims: each ratio, its interval, and what is claimed."""
+"""A study's findings for its template's claims: ratio, interval, and claimed range."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ ROW_HEIGHT, LINE_HEIGHT = 44, 17
 
 @dataclass(frozen=True)
 class FindingLine:
-    """Percent of change of the claim's first config to its second; None is "not known", and of
-    what is claimed "no bound". `label` has the claim's number and its place, ready to be drawn.
+    """Change of the claim's first config from its second, in percent; None is unknown, for a
+    claimed bound "no bound". `label` has the claim's number and its place, ready to draw.
     """
 
     label: str
@@ -39,7 +39,7 @@ class FindingLine:
 
 
 def findings_series(result: StudyResult) -> list[FindingLine]:
-    """Those with figures; claims are counted from 1 in their order, as on the page."""
+    """The findings with a ratio; claims are numbered from 1, as on the page."""
     claims = dict.fromkeys(one.claim for one in result.findings)
     numbers = {claim: at for at, claim in enumerate(claims, 1)}
     names = names_beside_figures(result.devices.values())
@@ -73,7 +73,7 @@ def findings_series(result: StudyResult) -> list[FindingLine]:
 
 
 def findings_figure(lines: Sequence[FindingLine]) -> go.Figure:
-    """Findings from top to bottom; where a claim holds is green, from its threshold on."""
+    """Findings from top to bottom; the range in which a claim holds is green."""
     figure = go.Figure()
     thresholds = [
         end for line in lines for end in (line.claimed_low, line.claimed_high) if end is not None
@@ -108,7 +108,7 @@ def findings_figure(lines: Sequence[FindingLine]) -> go.Figure:
         zeroline=False,
     )
     figure.update_xaxes(
-        title_text="change to what it is compared with, %",
+        title_text="measured change, %",
         range=[low, high],
         zeroline=False,
     )
@@ -121,7 +121,7 @@ def findings_figure(lines: Sequence[FindingLine]) -> go.Figure:
 
 
 def _add_claimed(figure: go.Figure, row: int, line: FindingLine, low: float, high: float) -> None:
-    """The range that is claimed, with a line at each of its ends."""
+    """The claimed range, with a line at each end."""
     ends = (line.claimed_low, line.claimed_high)
     rows = {"y0": row - HALF_ROW, "y1": row + HALF_ROW}
     start, end = (low if ends[0] is None else ends[0]), (high if ends[1] is None else ends[1])

@@ -12,20 +12,20 @@ from advisor.charts.text import plain
 from tuning.results.boards import Board
 from tuning.statistics.ranking import Metric
 
-# Metric, and which way is good.
+# Axis titles, with the good direction.
 TITLES = {
-    Metric.TPMP: "tpmP, change to the baseline in % (right is better)",
-    Metric.P95: "p95, change to the baseline in % (left is better)",
-    Metric.SERVER_PATH_LENGTH: "server path length, change to the baseline in % (left is better)",
+    Metric.TPMP: "tpmP, change from the baseline in % (right is better)",
+    Metric.P95: "p95, change from the baseline in % (left is better)",
+    Metric.SERVER_PATH_LENGTH: "path length, change from the baseline in % (left is better)",
 }
-# Of intervals that a few blocks leave open no more is drawn than this many times the effects.
+# Wide intervals are cut at this multiple of the largest effect.
 MAX_SPAN = 3.0
 MIN_SPAN_PCT = 8.0
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Percent of change to the baseline; None is "not known". `is_bound`: at most so much."""
+    """Change from the baseline in percent; None is unknown. `is_bound`: an upper bound."""
 
     candidate: str
     change: float
@@ -37,7 +37,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class IntervalsSeries:
-    """Best candidate first; `floor` in percent of the baseline, None when it is not known."""
+    """Best candidate first; `floor` in percent of the baseline, None if unknown."""
 
     metric: Metric
     baseline: str
@@ -47,7 +47,7 @@ class IntervalsSeries:
 
 
 def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSeries:
-    """Without the baseline, which is the line at zero; the fresh pairs are of tpmP only."""
+    """Without the baseline, which is the line at zero; fresh pairs are for tpmP only."""
     judgement = board.judgements[metric]
     effects = []
     for line in judgement.ranked:
@@ -85,7 +85,7 @@ def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSer
 
 
 def intervals_figure(series: IntervalsSeries) -> go.Figure:
-    """Candidates from top to bottom, change to the baseline on x, the noise floor as a band."""
+    """Candidates from top to bottom, change from the baseline on x, the noise floor as a band."""
     figure = go.Figure()
     low, high = _range(series)
     if series.floor is not None and series.floor < high - low:
@@ -98,7 +98,7 @@ def intervals_figure(series: IntervalsSeries) -> go.Figure:
     colours = {"better": GREEN, "worse": RED, "unclear": BLUE}
     for name, effects, lift, symbol, size in (
         ("in the blocks", series.effects, 0.0, "circle", 10),
-        ("confirmed in fresh pairs", series.confirmed, -0.25, "diamond", 11),
+        ("fresh pairs", series.confirmed, -0.25, "diamond", 11),
     ):
         shown = [effect for effect in effects if effect.candidate in places]
         if not shown:
@@ -149,7 +149,7 @@ def percent_of(ratio: float) -> float:
 
 
 def whisker(start: float | None, end: float | None) -> float:
-    """Of a whisker; nothing where a bound is not known."""
+    """The length of a whisker; 0 if a bound is unknown."""
     return 0.0 if start is None or end is None else min(max(end - start, 0.0), 1e6)
 
 
@@ -168,7 +168,7 @@ def _range(series: IntervalsSeries) -> tuple[float, float]:
 
 
 def drawn_range(changes: Sequence[float], ends: Sequence[float]) -> tuple[float, float]:
-    """What is drawn of x, percent: all changes, zero, and whiskers as far as they are of use."""
+    """The range of x in percent: all changes, zero, and whiskers up to a limit."""
     most = max([abs(change) for change in changes] + [MIN_SPAN_PCT]) * MAX_SPAN
     low = max(min([*changes, *ends, 0.0]), -most, -100.0)
     high = min(max([*changes, *ends, 0.0]), most)

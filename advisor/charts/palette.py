@@ -1,4 +1,4 @@
-"""Colours that read on light and dark ground; charts.js sets text and grid from the page's CSS."""
+"""Colours for light and dark backgrounds; charts.js sets text and grid from the page's CSS."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from advisor.charts.palette import GREY, ORANGE
 from advisor.charts.text import plain
 from tuning.results.boards import Board
 
-# Reads on light and dark ground: short paths blue, long ones orange.
-# The room that a name takes, as shares of what the points span.
+# The size of a name, as shares of the range of the points.
 NAME_WIDTH, NAME_HEIGHT = 0.35, 0.06
 HALF = 0.5
+# Short paths blue, long ones orange: readable on light and dark backgrounds.
 SCALE = [[0.0, "#3b82c4"], [0.5, "#8a94a0"], [1.0, "#d9822b"]]
 
 
@@ -31,7 +31,7 @@ class ParetoPoint:
 
 @dataclass(frozen=True)
 class ParetoSeries:
-    """`limit_ms` is the p95 that was asked for at most."""
+    """`limit_ms` is the p95 limit of the filter."""
 
     points: list[ParetoPoint]
     limit_ms: float | None = None
@@ -55,16 +55,16 @@ def pareto_series(board: Board, limit_ms: float | None = None) -> ParetoSeries:
 
 
 def pareto_figure(series: ParetoSeries) -> go.Figure:
-    """p95 on x, tpmP on y: up and to the left is better; those of the front have a ring."""
+    """p95 on x, tpmP on y: up and to the left is better; points on the front have a ring."""
     figure = go.Figure()
     points = series.points
-    knows = all(point.megacycles is not None for point in points)
+    has_path_lengths = all(point.megacycles is not None for point in points)
     marker: dict[str, object] = {
         "size": [15 if point.is_front else 10 for point in points],
         "symbol": ["square" if point.is_baseline else "circle" for point in points],
         "line": {"width": [3 if point.is_front else 0 for point in points], "color": "#3f9c6b"},
     }
-    if knows:
+    if has_path_lengths:
         marker |= {
             "color": [point.megacycles for point in points],
             "colorscale": SCALE,
@@ -101,7 +101,7 @@ def pareto_figure(series: ParetoSeries) -> go.Figure:
     if series.limit_ms is not None:
         figure.add_vline(x=series.limit_ms, line={"color": ORANGE, "dash": "dash", "width": 1.5})
     figure.update_xaxes(
-        title_text="p95 response time of New-Order, ms (less is better)",
+        title_text="p95 response time of New-Order, ms (lower is better)",
         zeroline=False,
     )
     figure.update_yaxes(title_text="tpmP, New-Orders per minute", zeroline=False)
@@ -114,10 +114,10 @@ def pareto_figure(series: ParetoSeries) -> go.Figure:
 
 
 def _sides(points: list[ParetoPoint]) -> list[str]:
-    """Where each name goes: into the picture, so that none is cut off at an edge, and beside,
-    above or below its point, whatever no other name has taken; "" where there is no room.
+    """The position of each name: towards the middle of the chart, so that none is cut off, and
+    beside, above or below its point, wherever there is room; "" if there is none.
 
-    Those of the front come first. Who has no name has it in what the mouse shows.
+    Points on the front come first. The hover text has the names of all points.
     """
     low, high = min(p.p95_ms for p in points), max(p.p95_ms for p in points)
     least = min(p.tpmP for p in points)
@@ -142,7 +142,7 @@ def _hover_text(point: ParetoPoint) -> str:
     path = "" if point.megacycles is None else f", {point.megacycles:.1f} Mcycles per New-Order"
     marks = [
         word
-        for word, holds in (("baseline", point.is_baseline), ("on the front", point.is_front))
+        for word, holds in (("baseline", point.is_baseline), ("Pareto front", point.is_front))
         if holds
     ]
     tail = f" ({', '.join(marks)})" if marks else ""

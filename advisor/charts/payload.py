@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 def charts_payload(figures: Mapping[str, go.Figure]) -> dict[str, Any]:
     """`{"charts": {key: {data, layout}}}`, plain lists and numbers only.
 
-    plotly's default template (7 kB of colours we override) is dropped. Axes make room for their
-    labels.
+    plotly's default template (7 kB of colours that we override) is dropped. Axes get margins for
+    their labels.
     """
     charts = {}
     for key, figure in figures.items():

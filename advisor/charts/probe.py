@@ -1,4 +1,4 @@
-"""What a probe measured: IOPS and latency by queue depth, where the time goes, commit latency."""
+"""Results of a probe: IOPS and latency by queue depth, latency by part, commit latency."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PARTS = (
 
 @dataclass(frozen=True)
 class DepthLine:
-    """Values by queue depth, shallow first; dashed where memory stands between."""
+    """Values by queue depth, shallow first; dashed if buffered."""
 
     name: str
     colour: str
@@ -47,7 +47,7 @@ class DepthLine:
 
 @dataclass(frozen=True)
 class SplitBar:
-    """Mean microseconds of one request by part; a part that is not told apart is missing."""
+    """Mean microseconds of one request by part; a part that is not separated is missing."""
 
     name: str
     parts: dict[str, float]
@@ -55,8 +55,8 @@ class SplitBar:
 
 
 def iops_series(found: ProbeResult) -> list[DepthLine]:
-    """Random reads and writes of 16 KB by queue depth, IOPS: direct, and buffered where it is
-    another set.
+    """Random reads and writes of 16 KB by queue depth, IOPS: direct, and buffered if that was
+    measured too.
     """
     lines = []
     for direct in (True, False):
@@ -87,7 +87,7 @@ def latency_series(found: ProbeResult, pattern: Pattern) -> list[DepthLine]:
 
 
 def split_jobs(found: ProbeResult) -> list[tuple[str, JobResult]]:
-    """What the split is shown of: single requests at low load, and one after the other."""
+    """The jobs whose latency is split: single requests at low load, and at queue depth 1."""
     jobs = []
     for pattern in _COLOURS:
         low = found.low_load(pattern)
@@ -102,7 +102,7 @@ def split_jobs(found: ProbeResult) -> list[tuple[str, JobResult]]:
 
 
 def split_series(found: ProbeResult) -> list[SplitBar]:
-    """The bars there are figures for; why others are missing stands with `split_missing`."""
+    """The bars that have figures; `split_missing` says why others have none."""
     bars = []
     for name, job in split_jobs(found):
         if job.split is not None:
@@ -123,7 +123,7 @@ def commit_series(found: ProbeResult) -> dict[str, Latency]:
 
 
 def probe_figures(found: ProbeResult) -> dict[str, go.Figure]:
-    """The charts by key; those that have nothing to show are left out."""
+    """The charts that have data, by key."""
     figures = {}
     iops = iops_series(found)
     if iops:
@@ -170,14 +170,14 @@ def depth_figure(lines: Iterable[DepthLine], unit: str, title: str) -> go.Figure
 
 
 def split_figure(bars: list[SplitBar]) -> go.Figure:
-    """One lying bar per kind of request, its parts in the order a request goes through them."""
+    """One horizontal bar per kind of request, with its parts in the order of processing."""
     figure = go.Figure()
     names = [bar.name for bar in bars]
-    # The disk's counters start before the block layer's queue: then the device's part holds it.
+    # The disk's counters start before the block layer's queue, so the device's part includes it.
     has_queue_time = any(bar.source == "tracepoints" for bar in bars)
     for part, colour, _ in _PARTS:
         if any(part in bar.parts for bar in bars):
-            label = "device with its queue" if part == "device" and not has_queue_time else part
+            label = "device, incl. queue" if part == "device" and not has_queue_time else part
             figure.add_bar(
                 orientation="h",
                 y=names,
@@ -224,9 +224,7 @@ def _line(
 
 
 def _ticks(lines: list[DepthLine]) -> dict[str, Any]:
-    """Some of each decade, the fewer the wider the range: plotly's own labels of such axes leave
-    out the zeros.
-    """
+    """Ticks per decade, fewer for a wider range: plotly's own labels of such axes omit zeros."""
     values = [value for line in lines for value in line.values if value > 0]
     if not values:
         return {}

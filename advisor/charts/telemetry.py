@@ -1,4 +1,4 @@
-"""A run's charts: what happened second by second, the warm-up shaded."""
+"""A run's charts: telemetry per second, the warm-up shaded."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class TelemetrySeries:
 
     @property
     def warmup(self) -> tuple[int, int] | None:
-        """From where to where warm-up lasted, in seconds; None when there was none."""
+        """First and last second of the warm-up; None without one."""
         first = min(self.seconds, default=0)
         return (first, 0) if first < 0 else None
 
 
-# Fields that are stored in another unit than they are drawn in.
+# Factors for fields that are stored in another unit.
 SCALES = {"server_rss_bytes": 1e-6}
 
 
@@ -80,7 +80,7 @@ CHARTS: tuple[tuple[str, str, str, bool, tuple[tuple[str, str, str], ...]], ...]
 
 
 def telemetry_series(samples: Iterable[Sample]) -> dict[str, TelemetrySeries]:
-    """The charts by key; a line without a single value (no log device, say) is left out."""
+    """The charts by key; lines without any value (no log device, say) are left out."""
     rows = list(samples)
     seconds = [row.second for row in rows]
     charts = {}
@@ -129,7 +129,7 @@ def telemetry_figure(series: TelemetrySeries) -> go.Figure:
             yref="paper",
             yanchor="bottom",
         )
-    figure.update_xaxes(title_text="seconds since measuring began", zeroline=False)
+    figure.update_xaxes(title_text="seconds since the start of the measurement", zeroline=False)
     figure.update_yaxes(title_text=series.unit, rangemode="tozero")
     figure.update_layout(
         showlegend=len(series.lines) > 1,

@@ -1,4 +1,4 @@
-"""Names in figures: Plotly reads a part of HTML, and in hover templates its own variables too."""
+"""Names in figures: Plotly interprets some HTML, and variables in hover templates."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from textwrap import wrap
 
 
 def plain(text: str) -> str:
-    """A name as Plotly shows it unchanged: no tag, entity or `%{variable}` of it is read."""
+    """A name that Plotly shows unchanged: tags, entities and `%{variable}` are escaped."""
     return escape(text, quote=False).replace("%{", "%&#123;")
 
 
 def wrapped(text: str, width: int) -> str:
-    """The same in lines of so many characters: neither a hover box nor a tick wraps by itself."""
+    """The same, wrapped at `width` characters: hover boxes and ticks do not wrap by themselves."""
     return "<br>".join(plain(line) for line in wrap(text, width))

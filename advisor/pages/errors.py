@@ -12,9 +12,9 @@ from advisor.responses import error_body, too_large
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """What Django itself refuses, before or beside a view."""
+    """A request that Django itself refuses, outside of a view."""
     if request.path.startswith("/api/"):
-        return JsonResponse(error_body("bad_request", "The request is not usable."), status=400)
+        return JsonResponse(error_body("bad_request", "The request is invalid."), status=400)
     if isinstance(exception, RequestDataTooBig):
         return HttpResponse(too_large(), status=400, content_type="text/plain; charset=utf-8")
     return defaults.bad_request(request, exception)
@@ -22,13 +22,13 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if request.path.startswith("/api/"):
-        return JsonResponse(error_body("not_found", "There is nothing here."), status=404)
+        return JsonResponse(error_body("not_found", "There is no such address."), status=404)
     return render(request, "404.html", status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     if request.path.startswith("/api/"):
-        body = error_body("internal_error", "A bug of the advisor; its log says more.")
+        body = error_body("internal_error", "A bug in the advisor; see the web process's log.")
         return JsonResponse(body, status=500)
-    # Without the request's context: whatever failed may be part of it.
+    # Without the request's context, which may be what failed.
     return HttpResponse(render_to_string("500.html"), status=500)

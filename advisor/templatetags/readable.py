@@ -28,7 +28,7 @@ TONES = {
     "cut_short": "warn",
 }
 
-# What became of a line (tuning.configs.notes.Action).
+# The result of a line (tuning.configs.notes.Action).
 ACTION_TONES = {
     "kept": "ok",
     "renamed": "busy",
@@ -52,7 +52,7 @@ register.filter("byte_size", formatting.byte_size)
 
 @register.filter
 def outcome_label(value: str) -> str:
-    """An outcome's or run state's name for people; words it does not know stay as they are."""
+    """The display name of an outcome or run state; an unknown one is returned unchanged."""
     return str(dict(RunState.choices).get(value, value))
 
 
@@ -86,7 +86,7 @@ def disturbance_name(kind: str) -> str:
 
 @register.filter
 def action_tone(value: str) -> str:
-    """The badge class of what became of a line."""
+    """The badge class of a line's result."""
     return ACTION_TONES.get(value, "")
 
 
@@ -98,7 +98,7 @@ def durability_tone(value: str) -> str:
 
 @register.filter
 def may_cost(value: str) -> str:
-    """What a crash may cost with a durability class, in a plain sentence."""
+    """What a crash may cost with a durability class, in one sentence."""
     return MAY_COST[DurabilityClass(value)]
 
 

@@ -1,1 +1,1 @@
-"""What a person reads in the terminal: progress, the ranking, where the files are."""
+"""Terminal output: progress, ranking, paths of the files."""

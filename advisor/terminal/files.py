@@ -1,4 +1,4 @@
-"""Writes the recommendations of a study as files, and says what was not written and why."""
+"""Writes the recommendations of a study to files, and reports what was not written and why."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ def write_files(
 ) -> None:
     """Write every recommendation whose durability class was acknowledged.
 
-    `output` and `exports` (format, path) are for the least safe of these: the one that was asked
-    for by acknowledging it. Where that class has several boards (numbers of connections, devices)
-    each gets a file of its own, with a suffix that says which. Raises OutputFailed, and
-    TuningError where nothing was written.
+    `output` and `exports` (format, path) are for the least safe of these, the acknowledged class.
+    If that class has several boards (devices, numbers of connections), each gets a separate file
+    with a suffix. Raises OutputFailed, and TuningError if nothing was written.
     """
     ready: list[tuple[Recommendation, str]] = []
     withheld: list[tuple[Recommendation, TuningError]] = []
-    # Safest first, so that the last ones are of the class that was asked for.
+    # Safest first, so that the last ones are of the acknowledged class.
     rows = sorted(result.recommendations, key=lambda found: found.durability)
     suffixes = _suffixes(rows)
     for found in rows:
@@ -54,7 +53,7 @@ def write_files(
             withheld.append((found, error))
     if not ready and withheld:
         found, reason = withheld[0]
-        raise TuningError(reason.code, f"{reason}; to have it, {_how(found)}")
+        raise TuningError(reason.code, f"{reason}; to get it, {_how(found)}")
     wanted = [found for found, _ in ready if found.durability == ready[-1][0].durability]
     for found, text in ready:
         suffix = suffixes[found.pk]
@@ -69,21 +68,21 @@ def write_files(
             path = _with(file, suffixes[found.pk])
             wanted_file = ExportRequest(name, None, acknowledged)
             _write(path, result.export(found, wanted_file).text)
-            console.print(f"Recommended, as {name}: {path}", markup=False, soft_wrap=True)
+            console.print(f"Recommendation as {name}: {path}", markup=False, soft_wrap=True)
     for found, reason in withheld:
-        said = f"Not written: {reason}; to have it, {_how(found)}"
+        said = f"Not written: {reason}; to get it, {_how(found)}"
         console.print(said, markup=False, soft_wrap=True)
 
 
 def _how(found: Recommendation) -> str:
     return (
-        f"give --acknowledge {found.durability} at the start, or export it from the page or the "
-        f"API of study {found.study_id}"
+        f"start with --acknowledge {found.durability}, or export it on the page of study "
+        f"{found.study_id} or through the API"
     )
 
 
 def _suffixes(rows: Sequence[Recommendation]) -> dict[int, str]:
-    """By recommendation what tells its board from the others of the study; "" for a single one."""
+    """By recommendation, the suffix that identifies its board; "" if there is only one."""
     devices = {found.device_id for found in rows}
     numbers = {found.workload_id for found in rows}
     return {
@@ -94,7 +93,7 @@ def _suffixes(rows: Sequence[Recommendation]) -> dict[int, str]:
 
 
 def _words(found: Recommendation, rows: Sequence[Recommendation]) -> list[str]:
-    """The same for people: an emulated device is always called so."""
+    """The same in words; an emulated device is always named."""
     names_device = len({one.device_id for one in rows}) > 1 or bool(found.device.emulation_label)
     words = [str(found.device)] if names_device else []
     several = len({one.workload_id for one in rows}) > 1
@@ -121,7 +120,7 @@ def _write(path: Path, text: str) -> None:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all; raises OSError."""
-    # A name that nobody can foresee: the place may be /tmp and we may be root.
+    # An unpredictable name: the directory may be /tmp and we may be root.
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         with draft.open("x") as file:

@@ -14,7 +14,7 @@ from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 
 POLL_SECONDS = 0.5
-# Where stderr is no terminal a line is written this often, so that a CI log shows life.
+# If stderr is not a terminal, a line is written this often, so that a CI log shows progress.
 LOG_SECONDS = 15.0
 
 
@@ -23,7 +23,7 @@ def follow(
 ) -> Study:
     """Show progress until the study ends; `check` is called at each look (watch the processes).
 
-    A pause is told and waited for, or ends it too.
+    It reports a pause and waits, or returns if `until_paused`.
     """
     with Progress(
         TextColumn("[bold]{task.description}"),
@@ -65,13 +65,13 @@ def _pause_text(study: Study) -> str:
     if not study.is_paused:
         return f"Study {study.pk} was resumed."
     return (
-        f"Study {study.pk} is {pause_text(study)}. It goes on when it is resumed: on its page, "
-        f"through the API or with `manage.py study resume {study.pk}`."
+        f"Study {study.pk} is {pause_text(study)}. Resume it on its page, through the API or "
+        f"with `manage.py study resume {study.pk}`."
     )
 
 
 def _lines(state: StudyProgress) -> str:
-    """What is measured, and where below it: on one line they would push the bar off the screen."""
+    """What is measured, with the device on a second line: one line would be too wide."""
     return escape(f"{state.text}\non {state.device}" if state.device else state.text)
 
 
@@ -79,6 +79,6 @@ def _eta(study: Study, state: StudyProgress) -> str:
     if state.eta_s is None:
         return ""
     minutes, seconds = divmod(int(state.eta_s), 60)
-    # A race that is decided early needs less, and so does a study without a winner to confirm.
+    # A race that is decided early takes less time, and so does a study without a winner.
     word = "at most" if study.races or study.confirms else "about"
     return f"{word} {minutes} min {seconds:02d} s left" if minutes else f"{word} {seconds} s left"

@@ -1,4 +1,4 @@
-"""The ranking and the recommendation as a person reads them."""
+"""The ranking and the recommendation as text."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Ranked
 
 NOTE = (
-    "* the baseline. tpmP: New-Orders completed per minute; it is not tpmC, which is reserved for "
-    "audited TPC results. Figures are medians of the runs; change: of tpmP to the baseline of the "
-    "same block, with its 95 % interval, which holds for all candidates at once. Who cannot be "
-    "told apart shares a rank. Mcycles: CPU path length of the server, in millions of cycles per "
-    "New-Order. runs: OK of all, and how they ended."
+    "* baseline. tpmP: New-Orders completed per minute (not tpmC, which is reserved for audited "
+    "TPC results). Figures are medians of the runs. change: tpmP relative to the baseline of the "
+    "same block, with a 95 % interval that holds for all candidates at once. Tied candidates "
+    "share a rank. Mcycles: CPU path length of the server, in millions of cycles per New-Order. "
+    "runs: successful runs out of all, and their outcome."
 )
 
-# A bound above this says "not known", and is no figure to print.
+# A bound above this is as good as unknown and is not printed.
 MAX_PCT = 900
 
 
 def print_ranking(result: StudyResult, console: Console) -> None:
     study, found = result.study, result.boards
-    tells_class = study.durability != DurabilityClass.D0
+    shows_class = study.durability != DurabilityClass.D0
     for board in found:
         console.print(f"{study.server} on {board.device}", markup=False, style="italic")
         if limits := board.device.emulation_label:
             console.print(limits, markup=False, style="italic")
         console.print(str(board.workload), markup=False, style="italic")
-        if tells_class:
+        if shows_class:
             cost = MAY_COST[board.durability]
             console.print(f"Durability {board.durability}: {cost}", markup=False, style="italic")
         console.print(_table(board))
@@ -58,7 +58,7 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         words = [str(device)] if len(devices) > 1 or device.emulation_label else []
         if len(workloads) > 1:
             words.append(f"{recommendation.workload.connections} connections")
-        words += [recommendation.durability] if tells_class else []
+        words += [recommendation.durability] if shows_class else []
         head = f"{', '.join(words)}: " if words else ""
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
         for recommended in lines_of(result.evidence(recommendation)):
@@ -72,7 +72,7 @@ def _print_findings(result: StudyResult, console: Console) -> None:
     if findings is None:
         return
     so_far = "" if findings.is_final else ", so far"
-    console.print(f"What the source found, and what was found here{so_far}", style="italic")
+    console.print(f"The source's claims, checked here{so_far}", style="italic")
     for one in findings.claims:
         console.print(_indented(f"{one.number}. {one.claim.says}", 0))
         console.print(_indented(one.findings[0].finding.published, 3), style="dim")
@@ -80,12 +80,12 @@ def _print_findings(result: StudyResult, console: Console) -> None:
             place = f"{view.place}: " if view.place else ""
             console.print(_indented(f"{place}{view.finding.sentence}", 3))
     for device in findings.unknown:
-        console.print(_indented(f"{device}: its kind is not known; name it if you do.", 0))
+        console.print(_indented(f"{device}: kind not detected; set it if you know it.", 0))
     console.print()
 
 
 def _indented(text: str, columns: int) -> Padding:
-    """Also the lines that it is wrapped into."""
+    """Indents wrapped lines too."""
     return Padding(Text(text), (0, 0, 0, columns))
 
 
@@ -154,23 +154,24 @@ def _interval(row: Row) -> str:
 
 
 def _evidence(board: Board) -> Iterator[str]:
-    """What stands below a table: ties, who left, noise, confirmations."""
-    told: set[int] = set()
+    """The lines below a table: ties, candidates that left, noise, confirmations."""
+    shared: set[int] = set()
     for row in board.rows:
         line = row.ranked
-        if line.rank is not None and line.tied_with and line.rank not in told:
-            told.add(line.rank)
+        if line.rank is not None and line.tied_with and line.rank not in shared:
+            shared.add(line.rank)
             names = names_text([line.candidate, *line.tied_with])
-            yield f"Rank {line.rank} is shared: {names} cannot be told apart."
+            yield f"Rank {line.rank} is shared: {names} are tied."
     for row in board.rows:
         if row.left:
             name, after = row.candidate.name, row.left.after_block
             yield f"{name} left the race after block {after}: {row.left.reason}."
     analysis = board.for_advice.analysis
     if analysis.floor is not None:
-        runs = f"; one run scatters by {analysis.run_noise:.1%}" if analysis.run_noise else ""
         floor = f"{analysis.floor:.1%}"
-        yield f"Noise floor {floor}: two names of one config differ by up to as much{runs}."
+        yield f"Noise floor {floor}: how much the same config, entered twice, can differ."
+    if analysis.run_noise is not None:
+        yield f"Run noise {analysis.run_noise:.1%}: the standard deviation of a single run."
     for one in board.fresh_pairs:
         if one.found:
             yield one.found.sentence

@@ -559,7 +559,7 @@ def study_on_two_devices(*, blocks: int = 2, **values: Any) -> Study:
 def raced_study(*, blocks: int = 5, most: int = 400, **values: Any) -> Study:
     """A study that raced and confirmed its winner, with the text of the real services.
 
-    whitepaper-1 is measurably behind and leaves; the best two cannot be told apart.
+    whitepaper-1 is measurably behind and leaves; the best two are tied.
     """
     facts: dict[str, Any] = {"races": True, "confirms": True}
     study = make_study(blocks=0, **(facts | values))

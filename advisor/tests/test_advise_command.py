@@ -145,7 +145,7 @@ def test_merged_and_unsafe_configs_are_told_apart(home: Home, tmp_path: Path) ->
     # What may lose commits has no file before that is acknowledged; the baseline may have won.
     if done.returncode:
         assert done.stderr.splitlines()[-1].startswith("durability_not_acknowledged: unsafe is")
-        assert "give --acknowledge D1 at the start" in done.stderr
+        assert "start with --acknowledge D1" in done.stderr
         assert not output.exists()
     else:
         assert "innodb_flush_log_at_trx_commit = 2" not in output.read_text()

@@ -119,7 +119,7 @@ def test_what_is_said_of_one_device_goes_with_one_only(
     with pytest.raises(SystemExit) as ended:
         call_command("advise", "--device", "/a", "--device", "/b", *option)
     assert ended.value.code == 2
-    assert f"{option[0]} goes with one --device only" in capsys.readouterr().err
+    assert f"{option[0]} can be used with one --device only" in capsys.readouterr().err
     assert asked == []
 
 
@@ -133,7 +133,7 @@ def test_a_kind_is_of_the_device_as_it_is(
     assert [device.kind for device in request.devices] == [None, DeviceKind.NVME]
     with pytest.raises(SystemExit):
         call_command("advise", "--device-kind", "nvme", "--emulate", "hdd")
-    assert "of the kind that it stands for" in capsys.readouterr().err
+    assert "has the kind that it emulates" in capsys.readouterr().err
     assert len(asked) == 1
 
 

@@ -120,7 +120,7 @@ def test_two_emulated_devices_on_one_directory_are_told_apart(
         ({"emulate": "floppy"}, "invalid_request", "emulate", "not a valid choice"),
         ({"memory_mb": 64}, "invalid_request", "memory_mb", "greater than or equal to 68"),
         ({"memory_mb": 2**70}, "invalid_request", "memory_mb", "less than or equal to"),
-        ({"emulate": "hdd", "kind": "nvme"}, "invalid_request", "kind", "it stands for"),
+        ({"emulate": "hdd", "kind": "nvme"}, "invalid_request", "kind", "it emulates"),
         ({"kind": "floppy"}, "invalid_request", "kind", "not a valid choice"),
         ({"path": "/\0"}, "invalid_request", "path", "Null characters"),
         ({"path": 7 * ["x"]}, "invalid_request", "path", "Not a valid string"),
@@ -166,7 +166,7 @@ def test_the_kind_of_an_emulated_device_is_that_of_its_limits(api: Client) -> No
     device = factories.emulated_device()
     found = error(patch(api, device, {"kind": "nvme"}), 400)
     assert found["code"] == "device_unusable"
-    assert "kind that it stands for" in found["details"]["kind"][0]
+    assert "an emulated device" in found["details"]["kind"][0]
     device.refresh_from_db()
     assert (device.kind, device.kind_correction) == ("hdd", "")
 

@@ -174,8 +174,8 @@ def test_a_race_draws_intervals_front_and_drift_and_switches_rankings(visitor: V
         expect(page.locator("[data-chart$='-drift'] .points .point")).to_have_count(18)
         assert set(visitor.overflow().values()) == {0}
         page.get_by_label("Rank by").get_by_role("link", name="p95").click()
-        expect(effects).to_contain_text("p95, change to the baseline")
-        page.get_by_label("Most tpmP with p95").fill("100")
+        expect(effects).to_contain_text("p95, change from the baseline")
+        page.get_by_label("Highest tpmP with p95").fill("100")
         page.get_by_role("button", name="Filter").click()
         expect(page.locator("table.ranking tbody tr")).to_have_count(2)
         assert page.url.endswith("?by=p95_ms&p95=100")
@@ -266,13 +266,13 @@ def test_a_study_is_followed_live_without_loading_the_page_again(visitor: Visito
         page.evaluate("window.loadedOnce = true")
         live = page.locator("#study-live")
         expect(live).to_contain_text(f"Candidate {current.candidate.name}")
-        expect(live).to_contain_text("0 of 6 runs ended")
+        expect(live).to_contain_text("0 of 6 runs finished")
         expect(page.locator("#announcer")).to_have_text(re.compile("Run 1 of 6"))
-        expect(page.locator(RUNS_CHART)).to_contain_text("appears with the first run")
+        expect(page.locator(RUNS_CHART)).to_contain_text("appears after the first successful run")
         page.locator("details.candidate summary").first.click()
 
     def see_first_run() -> None:
-        expect(page.locator("#study-live")).to_contain_text("1 of 6 runs ended")
+        expect(page.locator("#study-live")).to_contain_text("1 of 6 runs finished")
         expect(page.locator(".board .num >> text=/^\\d,\\d{3}$/").first).to_be_visible()
         expect(page.locator(f"{RUNS_CHART} svg.main-svg").first).to_be_visible()
         expect(page.locator("#announcer")).to_have_text(re.compile("Run 2 of 6"))
@@ -390,9 +390,9 @@ def test_the_form_follows_the_template_and_takes_more_texts(visitor: Visitor) ->
         candidates = page.locator("p:visible", has_text="Its candidates:")
         expect(candidates).to_contain_text("whitepaper-a")
         page.get_by_label("Template").select_option("compare")
-        expect(candidates).to_have_text("Its candidates: server-default (baseline)")
-        page.get_by_role("button", name="Paste another").click()
-        names = page.get_by_label("Name of the pasted candidate")
+        expect(candidates).to_have_text("Candidates: server-default (baseline)")
+        page.get_by_role("button", name="Add another").click()
+        names = page.get_by_label("Name of the candidate")
         expect(names).to_have_count(2)
         expect(names.nth(1)).to_be_focused()
 
@@ -409,7 +409,7 @@ def test_cancelling_asks_first(visitor: Visitor, monkeypatch: pytest.MonkeyPatch
         page.once("dialog", lambda box: box.accept() if is_sure else box.dismiss())
         page.get_by_role("button", name="Cancel study").click()
         if is_sure:
-            expect(page.get_by_text("the run at hand stops within seconds")).to_be_visible()
+            expect(page.get_by_text("the current run stops within seconds")).to_be_visible()
 
     in_browser(cancel, False)
     study.refresh_from_db()
@@ -488,8 +488,8 @@ def test_a_config_is_checked_translated_and_copied(visitor: Visitor) -> None:
         page.get_by_role("button", name="Check", exact=True).click()
         expect(page.locator("#check-result")).to_contain_text("1 line refused")
         assert set(visitor.overflow().values()) == {0}
-        page.get_by_role("button", name="Check again, translated").click()
-        expect(page.locator("#check-result")).to_contain_text("Fine for MySQL 9.7.4")
+        page.get_by_role("button", name="Check again as a file").click()
+        expect(page.locator("#check-result")).to_contain_text("Accepted for MySQL 9.7.4")
         assert set(visitor.overflow().values()) == {0}
         with page.expect_download() as download:
             page.get_by_role("button", name="Download my.cnf").click()
@@ -514,12 +514,12 @@ def test_files_are_checked_in_the_form_of_a_study_without_leaving_it(visitor: Vi
         expect(result).to_contain_text("translation would drop it")
         page.get_by_label("My files were written for").select_option("mysql 5.7")
         page.get_by_role("button", name="Check my files only").click()
-        expect(result).to_contain_text("Fine for MySQL 9.7.4")
+        expect(result).to_contain_text("Accepted for MySQL 9.7.4")
         assert page.evaluate("window.loadedOnce"), "the page was loaded again"
         assert set(visitor.overflow().values()) == {0}
         page.get_by_label("Connections").fill("many")
         page.get_by_role("button", name="Check my files only").click()
-        expect(result).to_contain_text("Connections: Expected whole numbers")
+        expect(result).to_contain_text("Connections: Enter whole numbers")
 
     in_browser(check)
 
@@ -546,13 +546,13 @@ def test_an_unsafe_file_is_shown_in_place_once_it_is_accepted(visitor: Visitor) 
         visitor.open(reverse("study-detail", args=[study.pk]))
         card = page.locator("#study-recommendations .unsafe-D1")
         card.get_by_role("button", name="Show").click()
-        expect(card).to_contain_text("There is no file before this is accepted.")
+        expect(card).to_contain_text("You must accept this to get the file.")
         expect(card.locator("pre")).to_have_count(0)
         card.get_by_label("Format").select_option("diff")
         card.get_by_label(re.compile("I accept durability class D1")).check()
         card.get_by_role("button", name="Show").click()
         expect(card).to_contain_text("a diff needs the my.cnf")
-        card.get_by_label("Your my.cnf as it is now").fill("[mysqld]\nsync_binlog = 1\n")
+        card.get_by_label("Your current my.cnf").fill("[mysqld]\nsync_binlog = 1\n")
         card.get_by_role("button", name="Show").click()
         expect(card.locator("pre")).to_contain_text("-sync_binlog = 1")
         with page.expect_download() as download:

@@ -75,7 +75,7 @@ def test_the_split_tells_the_queue_only_where_tracepoints_were_read() -> None:
     ]
     assert set(counted[0].parts) == {"user (the program)", "kernel", "device"}
     names = [trace.name for trace in probe_figures(probe_result())["split"].data]
-    assert names == ["user (the program)", "kernel", "device with its queue"]
+    assert names == ["user (the program)", "kernel", "device, incl. queue"]
 
     traced = probe_result(tracing_missing="")
     [low, loaded, *_] = split_series(traced)

@@ -57,7 +57,7 @@ def test_the_page_of_the_study_shows_the_bound_and_no_failure(
     page = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
     assert re.search(r"at most \S\d\d", page)
     assert "Cut short" in page
-    assert "Runs without a measurement" not in page
+    assert "Runs without a result" not in page
     assert "at most 3,060" in page
 
 

@@ -26,7 +26,7 @@ from tuning.statistics.ranking import Metric, judge
 from tuning.study_templates.evaluation import FindingKind
 
 pytestmark = pytest.mark.django_db
-TITLE = "What the source found, and what was found here"
+TITLE = "The source's claims, checked here"
 NVME = {"nvme": claimed.AS_PUBLISHED}
 THREE = {
     "nvme": claimed.AS_PUBLISHED,
@@ -94,18 +94,18 @@ def test_a_device_of_unknown_kind_is_to_be_named(browser: Client) -> None:
     device = study.devices.get()
     html = page_of(browser, study)
     assert "6 not decided." in html
-    assert f'<a href="/devices/{device.pk}/">name its kind</a>' in html
-    assert "its kind is not known; name it if you do." in printed(study)
+    assert f'<a href="/devices/{device.pk}/">set its kind</a>' in html
+    assert "kind not detected; set it if you know it." in printed(study)
     study.devices.update(kind="nvme")
     html = page_of(browser, study)
     assert "3 confirmed, 3 not decided." in html
-    assert "name its kind" not in html
+    assert "set its kind" not in html
 
 
 def test_an_emulated_device_is_of_the_kind_it_stands_for(browser: Client) -> None:
     study = claimed.claimed_study({"other": claimed.AS_PUBLISHED})
     study.devices.update(emulation=EmulationProfile("slow", read_iops=300).as_dict())
-    assert "name its kind" not in page_of(browser, study)
+    assert "set its kind" not in page_of(browser, study)
 
 
 def test_before_the_first_block_nothing_is_decided(browser: Client) -> None:

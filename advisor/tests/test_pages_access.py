@@ -82,7 +82,7 @@ def test_pages_refuse_other_methods(admin_client: Client, study: Study) -> None:
 def test_what_does_not_exist_is_404(admin_client: Client, name: str) -> None:
     response = admin_client.get(reverse(name, args=[4711]))
     assert response.status_code == 404
-    assert b"There is nothing here" in response.content
+    assert b"Page not found" in response.content
 
 
 def test_a_recommendation_is_found_below_its_own_study_only(

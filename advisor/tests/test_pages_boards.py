@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from advisor.charts.drift import PAIR, SECOND, drift_figure, drift_series
+from advisor.charts.drift import PAIR, REPLICATE, drift_figure, drift_series
 from advisor.charts.intervals import intervals_figure, intervals_series
 from advisor.charts.pareto import pareto_figure, pareto_series
 from advisor.charts.payload import charts_payload
@@ -44,12 +44,12 @@ def test_a_board_says_verdict_noise_ties_race_and_confirmation(admin_client: Cli
     board = board_of(study)
     text = shown(admin_client, study)
     assert board.for_advice.verdict.sentence in text
-    assert "two names of one config differ by up to 2.1 % here" in text
+    assert "the same config, entered twice, can differ by up to 2.1 % in this study" in text
     assert "Run noise" in text
     assert "tied with whitepaper-a" in text
     assert "left the race after block 3: measurably below whitepaper-a" in text
     assert "Confirmed: whitepaper-3 +" in text
-    assert "a race: who is measurably behind leaves" in text
+    assert "Race: candidates that are measurably behind leave" in text
     ranks = [row.ranked.rank for row in board.rows]
     assert ranks[:2] == [1, 1], "the made-up figures of the best two lie within the noise"
     assert "measurably better" in text
@@ -93,18 +93,18 @@ def test_each_of_the_three_rankings_has_its_own_order_and_intervals(admin_client
         assert found == [row.candidate.name for row in board.rows_by(metric)]
     text = shown(admin_client, study, by="p95_ms")
     assert "By p95: " in text
-    assert "95th-percentile response time to the baseline" in text
+    assert "95th-percentile response time relative to the baseline" in text
     assert order(admin_client, study, by="nonsense") == order(admin_client, study)
 
 
 def test_the_filter_keeps_who_answers_fast_enough_most_tpmp_first(admin_client: Client) -> None:
     study = factories.raced_study()
     assert set(order(admin_client, study, p95="100")) == {"whitepaper-3", "whitepaper-a"}
-    assert "Most tpmP with p95 ≤ 100 ms: whitepaper-a" in shown(admin_client, study, p95="100")
+    assert "Highest tpmP with p95 ≤ 100 ms: whitepaper-a" in shown(admin_client, study, p95="100")
     nobody = shown(admin_client, study, p95="5")
     assert "No candidate has p95 ≤ 5 ms; the lowest is whitepaper-a" in nobody
     wrong = shown(admin_client, study, p95="fast")
-    assert "Expected milliseconds above zero" in wrong
+    assert "Enter milliseconds above zero" in wrong
 
 
 def test_a_live_page_keeps_its_choice_while_it_polls(admin_client: Client) -> None:
@@ -128,16 +128,16 @@ def test_disturbed_and_warming_runs_are_counted_and_what_was_measured_again_is_l
     assert "1 run disturbed" in text
     assert "1 run still warming up" in text
     assert f"measured again as run {slot.run_id}" in text
-    assert "still warming (+31 %)" in text
+    assert "still warming up (+31 %)" in text
     page = words(admin_client.get(reverse("run-detail", args=[void.pk])).content.decode())
     assert f"Run {void.pk}: whitepaper-3, block" in page, "it leads back to its study"
     assert "other programs used 33.9 % of the CPUs (limit 10 %), most of it make" in page
-    assert "Other programs' CPU over 33.9 10.0 % make 33.1" in page
-    assert "Host standing still 0.00 1.00 s" in page
+    assert "CPU use by other programs over limit 33.9 10.0 % make 33.1" in page
+    assert "Host stalled 0.00 1.00 s" in page
     assert "throttling: this host does not tell" in page
     again = words(admin_client.get(reverse("run-detail", args=[slot.run_id])).content.decode())
-    assert "still warming (+31 %)" in again
-    assert f"A retry of run {void.pk} , which was disturbed" in again
+    assert "still warming up (+31 %)" in again
+    assert f"Retry of run {void.pk} (disturbed)" in again
 
 
 # --- more blocks ---------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_a_finished_study_is_extended_by_more_blocks(
     address = reverse("study-extend", args=[study.pk])
     with django_capture_on_commit_callbacks(execute=True):
         answer = admin_client.post(address, {"blocks": "2"}, follow=True)
-    assert "More blocks are queued" in answer.content.decode()
+    assert "Blocks are queued" in answer.content.decode()
     # Two have left the race: the baseline twice and the best two in each block, one at a time.
     assert study.slots.count() == before + 4
     study.refresh_from_db()
@@ -227,12 +227,12 @@ def test_the_drift_chart_has_both_baselines_the_pairs_and_what_is_void() -> None
     factories.disturb(study.slots.filter(candidate__name="whitepaper-3")[0])
     series = drift_series(board_of(study), StudyResult(study).history)
     kinds = [run.kind for run in series.runs]
-    assert kinds.count(SECOND) == 6
+    assert kinds.count(REPLICATE) == 6
     assert kinds.count(PAIR) == 5
     [void] = series.void
     assert void.candidate == "whitepaper-3"
     payload = charts_payload({"drift": drift_figure(series)})
-    assert [one["name"] for one in payload["charts"]["drift"]["data"]][-1] == "void: disturbed"
+    assert [one["name"] for one in payload["charts"]["drift"]["data"]][-1] == "disturbed (void)"
 
 
 def test_each_ranking_has_its_charts(admin_client: Client) -> None:

@@ -67,7 +67,7 @@ def test_a_refused_file_is_told_line_by_line_and_translation_is_offered(
 ) -> None:
     status, text = post(admin_client)
     assert status == 200
-    assert "Not usable on MySQL 8.4.13 as it is: " in text
+    assert "Cannot be used on MySQL 8.4.13: " in text
     found = {row[0]: row[1:] for row in rows(text)}
     assert found["3"][:3] == ["query_cache_size = 64M", "refused", "–"]
     assert "translation would drop it" in found["3"][3]
@@ -79,7 +79,7 @@ def test_a_refused_file_is_told_line_by_line_and_translation_is_offered(
 def test_the_offer_translates_and_gives_the_file(admin_client: Client) -> None:
     status, text = post(admin_client, action="translated")
     assert status == 200
-    assert "Fine for MySQL 8.4.13: 2 variables would be set." in text
+    assert "Accepted for MySQL 8.4.13: sets 2 variables." in text
     assert '<option value="older" selected>' in text
     assert [row[2] for row in rows(text)] == ["renamed", "dropped", "kept"]
     assert "[mysqld]\ninnodb_redo_log_capacity = 2147483648\ninnodb_io_capacity = 2000\n" in text
@@ -121,7 +121,7 @@ def test_a_file_below_d0_is_downloaded_when_its_class_is_accepted(
     )
     assert answer.status_code == 400
     assert "Content-Disposition" not in answer
-    assert "There is no file before this is accepted." in answer.content.decode()
+    assert "You must accept this to get the file." in answer.content.decode()
     assert "Nothing was checked." not in answer.content.decode()
     answer = admin_client.post(
         ADDRESS, BLANK | {"config_text": UNSAFE, "acknowledge": "D2"} | fields
@@ -151,7 +151,7 @@ def test_a_class_below_what_is_allowed_is_refused_and_taken_when_asked_for(
 ) -> None:
     text = "[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"
     assert "class D1, but this study is D0" in post(admin_client, text)[1]
-    assert "Fine for" in post(admin_client, text, durability="D1")[1]
+    assert "Accepted for" in post(admin_client, text, durability="D1")[1]
 
 
 def test_rules_of_this_host_hold_for_its_own_server_only(admin_client: Client) -> None:
@@ -173,7 +173,7 @@ def test_bytes_that_are_no_text_are_named_by_line(admin_client: Client) -> None:
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
-        ({"config_text": " "}, "Choose a file or paste its text."),
+        ({"config_text": " "}, "Choose a file or paste a my.cnf."),
         ({"config_file": SimpleUploadedFile("big.cnf", b"#" * 300_000)}, "larger than 256 KiB"),
         ({"config_text": "#" * 300_000}, "larger than 256 KiB"),
         ({"target": "oracle 23"}, "Select a valid choice"),
@@ -203,7 +203,7 @@ def test_of_a_file_of_60000_lines_the_page_shows_what_matters(admin_client: Clie
     _, page = post(admin_client, text)
     assert len(rows(page)) == 500
     assert rows(page)[-1][1:3] == ["wrong = 1", "refused"]
-    assert "101 further lines not shown" in page
+    assert "101 more lines not shown" in page
     status, page = post(admin_client, "[mysqld]\n" + "x=1\n" * 60_000)
     assert status == 200
     assert "2001 lines refused" in page

@@ -51,7 +51,7 @@ def three() -> None:
 def test_a_config_that_was_not_measured_is_not_passed_over_in_silence(
     admin_client: Client, three: None
 ) -> None:
-    said = "That config was not measured here: shown is the best so far."
+    said = "That config was not measured here. The best config so far is shown instead."
     html = page(admin_client, "?config=0123456789ab")
     assert said in html
     assert "0123456789ab" not in html
@@ -68,7 +68,7 @@ def test_tables_have_devices_ratios_and_the_page_of_a_run(
         assert pair in text
     assert text.count("42.86") == 3, "the factor of the rows, with 4, 8 and 16 connections"
     assert LABEL in text
-    assert "its best config so far" in text
+    assert "best config so far" in text
     runs = Run.objects.filter(device__kind="nvme", slot__candidate__name="whitepaper-a")
     addresses = {reverse("run-detail", args=[run.pk]) for run in runs}
     assert len(addresses & set(re.findall(r'href="([^"]+)"', html))) == 3
@@ -138,7 +138,7 @@ def test_one_config_can_stand_for_all_devices(admin_client: Client, three: None)
     token = re.findall(r'<option value="([0-9a-f]{12})"[^>]*>server-default', text)
     assert len(token) == 1
     text = plain(page(admin_client, f"?config={token[0]}"))
-    assert "Every device is shown with the config server-default" in text
+    assert "Each device is shown with the config server-default" in text
     assert "recommended" not in text
 
 
@@ -152,7 +152,7 @@ def test_another_family_is_chosen_by_its_key(admin_client: Client, three: None) 
     assert f'value="{newest}"' in usual
     text = plain(page(admin_client, f"?run_set={newest}"))
     assert "600 s measured, on" in text
-    assert "Only one device was measured like this." in text
+    assert "Only one device was measured under these conditions." in text
     assert "manage.py advise --template connections" in text
     assert "one run" in text
 

@@ -40,10 +40,10 @@ def test_each_device_has_its_config_slowest_first(client: Client, admin_user: Us
     assert fast.line is not None
     assert slow.line is not None
     assert fast.line.candidate == "whitepaper-a"
-    assert fast.answer == "measurably best, not measured afresh"
+    assert fast.answer == "measurably best, not confirmed"
     assert slow.line.candidate in ("whitepaper-a", "whitepaper-3")
-    assert slow.answer.removesuffix(", not measured afresh") in (
-        "best of a tie",
+    assert slow.answer.removesuffix(", not confirmed") in (
+        "tied for best",
         "measurably best",
     )
     assert slow.times is None
@@ -52,7 +52,7 @@ def test_each_device_has_its_config_slowest_first(client: Client, admin_user: Us
     assert fast.times.value == pytest.approx(103_684 / 779, rel=0.05)
     assert fast.times.low < fast.times.value < fast.times.high
     text = page(client, admin_user, study)
-    assert "Device by device" in text
+    assert "Results by device" in text
     assert "so far" not in text
     assert re.search(r"nvme completes 13\d times as many New-Orders as hdd, each with", text)
     assert "slowest" in text
@@ -73,9 +73,9 @@ def test_while_it_runs_a_device_without_figures_has_no_answer(
     assert not measured.is_slowest, "nobody knows yet which one it is"
     assert waiting.answer == "not known yet"
     text = page(client, admin_user, study)
-    assert "Device by device, so far" in text
+    assert "Results by device, so far" in text
     assert "times as many" not in text
-    assert "slowest" not in text.replace("times the slowest", "")
+    assert "slowest" not in text.replace("× the slowest", "")
 
 
 def test_a_lead_that_was_not_confirmed_is_not_called_best() -> None:
@@ -87,7 +87,7 @@ def test_a_lead_that_was_not_confirmed_is_not_called_best() -> None:
     for row in matrix.rows:
         assert row.line is not None
         assert row.line.candidate == "server-default"
-        assert row.answer == "another's lead could not be confirmed"
+        assert row.answer == "another config's lead could not be confirmed"
 
 
 def test_devices_whose_turn_has_not_come_are_named_from_the_start(
@@ -138,8 +138,8 @@ def test_a_device_without_a_baseline_says_why_it_has_no_answer(
     store_recommendations(study)
     rows = device_matrices(StudyResult(study))[0].rows
     assert [row.device.kind for row in rows] == ["nvme", "hdd"]
-    assert rows[1].answer == "no answer: the server answered nobody for 60 s"
-    assert "no answer: the server answered nobody" in page(client, admin_user, study)
+    assert rows[1].answer == "no result: the server answered nobody for 60 s"
+    assert "no result: the server answered nobody" in page(client, admin_user, study)
 
 
 def test_one_device_needs_no_such_table(client: Client, admin_user: User) -> None:

@@ -58,7 +58,7 @@ def unfinished(device: Device, **values: Any) -> Probe:
 
 def test_the_empty_list_says_what_to_do(admin_client: Client) -> None:
     text = text_of(admin_client, "device-list")
-    assert "No device yet" in text
+    assert "No devices yet" in text
     assert "manage.py advise --device" in text
     assert "#add-device" in text
     assert "Compare devices" not in text
@@ -173,7 +173,7 @@ def test_a_real_directory_is_found_and_shown(admin_client: Client, tmp_path: Pat
     answer = admin_client.post(reverse("device-list"), {"path": str(tmp_path)}, follow=True)
     text = html.unescape(answer.content.decode())
     assert str(tmp_path) in text
-    assert "No probe has measured this device yet" in text
+    assert "This device has not been probed yet" in text
     assert Device.objects.get().data_dir == str(tmp_path)
 
 
@@ -237,7 +237,7 @@ def test_an_emulated_device_takes_no_kind(admin_client: Client, tmp_path: Path) 
     answer = admin_client.post(reverse("device-list"), values)
     assert answer.status_code == 400
     text = answer.content.decode()
-    assert "of the kind it stands for" in text[text.index('id="id_kind_error"') :]
+    assert "has the kind that it emulates" in text[text.index('id="id_kind_error"') :]
     assert not Device.objects.exists()
 
 
@@ -263,22 +263,22 @@ def test_the_page_shows_what_is_behind_the_directory(admin_client: Client) -> No
     assert places == sorted(places)
     for word in ("write back", "rw,noatime", "1.2 TB of 1.6 TB", "SAMSUNG MZWLL1T6HEHP"):
         assert word in text
-    assert "Where the redo logs are" in text
+    assert "Redo log device" in text
     assert SSD in text
     assert "add <code>/srv/logs</code> as a device" in text
 
 
 def test_a_row_without_findings_is_still_shown(admin_client: Client) -> None:
     text = text_of(admin_client, "device-detail", factories.make_device().pk)
-    assert "older than what is found today" in text
+    assert "made by an older version and has no details" in text
     assert "Samsung SSD 870 EVO 1TB" in text
 
 
 def test_a_good_probe_is_shown_with_charts_jobs_and_range(admin_client: Client) -> None:
     device = factories.probed_device(result=probes.probe_result(writes=42_500))
     text = text_of(admin_client, "device-detail", device.pk)
-    assert "innodb_io_capacity worth testing: 1,000 to 20,000" in text
-    assert "40,000 random writes of 16 KB per second" in text
+    assert "innodb_io_capacity range to test: 1,000 to 20,000" in text
+    assert "40,000 random 16 KB writes per second" in text
     address = reverse("probe-charts", args=[device.pk, device.probes.get().pk])
     for key in ("iops", "read-latency", "write-latency", "split", "commit"):
         assert f'data-chart="{key}" data-chart-url="{address}"' in text
@@ -326,11 +326,11 @@ def test_an_emulated_device_is_labelled_wherever_it_is_shown(admin_client: Clien
     ):
         assert ">emulated<" in text
         assert HDD.label("nvme0n1") in text
-        assert "holds the wait for the limits" in text
+        assert "includes the wait caused by the limits" in text
     text = text_of(admin_client, "device-detail", device.pk)
     assert "As in SYSTOR 2015" in text
     assert "--emulate hdd --memory-limit 420" in text
-    assert "It stands for <strong>hdd</strong>" in text
+    assert "It emulates <strong>hdd</strong>" in text
     assert reverse("device-kind", args=[device.pk]) not in text
 
 
@@ -352,12 +352,12 @@ def test_the_kind_is_corrected_and_taken_back(admin_client: Client) -> None:
     device.refresh_from_db()
     assert (device.kind, device.discovered_kind) == ("sas-ssd", "other")
     text = text_of(admin_client, "device-detail", device.pk)
-    assert "as a user corrected it; found was other" in text
+    assert "set by a user; detected: other" in text
     assert '<option value="sas-ssd" selected>' in text
     assert admin_client.post(address, {"kind": ""}).status_code == 302
     device.refresh_from_db()
     assert device.kind == "other"
-    assert "as it was found" in text_of(admin_client, "device-detail", device.pk)
+    assert "as detected" in text_of(admin_client, "device-detail", device.pk)
 
 
 def test_a_kind_there_is_not_and_one_that_may_not_be_are_refused(admin_client: Client) -> None:
@@ -382,8 +382,8 @@ def test_a_probe_is_begun_and_cancelled(admin_client: Client, admin_user: User) 
     probe = device.probes.get()
     assert (probe.seconds, probe.state, probe.created_by) == (30, "queued", admin_user)
     text = text_of(admin_client, "device-detail", device.pk)
-    assert "Begins when a worker of db-host-1 takes it" in text
-    assert "Probe the device" not in text
+    assert "Starts when the worker of db-host-1 picks it up" in text
+    assert "Probe device" not in text
     again = admin_client.post(
         reverse("device-probe", args=[device.pk]), {"seconds": "30"}, follow=True
     )
@@ -392,7 +392,7 @@ def test_a_probe_is_begun_and_cancelled(admin_client: Client, admin_user: User) 
     assert admin_client.post(cancel).status_code == 302
     probe.refresh_from_db()
     assert probe.state == ProbeState.CANCELLED
-    assert "had already ended" in admin_client.post(cancel, follow=True).content.decode()
+    assert "had already finished" in admin_client.post(cancel, follow=True).content.decode()
     text = text_of(admin_client, "device-detail", device.pk)
     assert "cancelled by the user" in text
     assert "Probe again" in text
@@ -418,7 +418,7 @@ def test_a_retired_device_is_not_probed(admin_client: Client) -> None:
     answer = admin_client.post(
         reverse("device-probe", args=[device.pk]), {"seconds": "50"}, follow=True
     )
-    assert "No probe was begun" in answer.content.decode()
+    assert "No probe was started" in answer.content.decode()
     assert not Probe.objects.exists()
 
 
@@ -449,7 +449,7 @@ def test_a_queued_probe_says_what_it_waits_for(admin_client: Client) -> None:
     study = factories.make_study(device=device, state=StudyState.RUNNING, blocks=1)
     unfinished(device, state=ProbeState.QUEUED)
     text = text_of(admin_client, "device-detail", device.pk)
-    assert f'Waits for the study <a href="{reverse("study-detail", args=[study.pk])}"' in text
+    assert f'Waiting for the study <a href="{reverse("study-detail", args=[study.pk])}"' in text
 
 
 def test_a_probe_that_no_worker_takes_says_so(
@@ -458,18 +458,20 @@ def test_a_probe_that_no_worker_takes_says_so(
     device = factories.found_device()
     unfinished(device, state=ProbeState.QUEUED)
     host = Host.objects.filter(pk=device.host_id)
-    assert "seen yet; start one with" in text_of(admin_client, "device-detail", device.pk)
+    assert "has never been seen. Start one with" in text_of(
+        admin_client, "device-detail", device.pk
+    )
     host.update(worker_seen_at=datetime(2026, 1, 2, 9, 30, tzinfo=UTC))
     text = text_of(admin_client, "device-detail", device.pk)
-    assert "No worker of this host was seen since 2026-01-02 09:30:00" in text
+    assert "The worker of this host has not been seen since 2026-01-02 09:30:00" in text
     host.update(worker_seen_at=Now())
     # The database's clock says how long that is ago, not this host's, which may be wrong.
     ahead = timezone.now() + timedelta(hours=1)
     with monkeypatch.context() as patched:
         patched.setattr(timezone, "now", lambda: ahead)
         text = text_of(admin_client, "device-detail", device.pk)
-    assert "No worker" not in text
-    assert "Begins when a worker of" in text
+    assert "The worker of this host" not in text
+    assert "Starts when the worker of" in text
 
 
 @pytest.mark.parametrize(
@@ -507,7 +509,7 @@ def test_earlier_probes_are_listed_and_reached(admin_client: Client) -> None:
     one = text_of(admin_client, "probe-detail", device.pk, older.pk)
     assert reverse("probe-charts", args=[device.pk, older.pk]) in one
     assert "6,400" in one
-    assert "The device as it was then" in one
+    assert "The device at that time" in one
 
 
 def test_a_probe_is_found_below_its_own_device_only(admin_client: Client) -> None:
@@ -588,20 +590,20 @@ def test_the_array_s_form_leads_to_the_page_from_wherever_it_is_shown(
     assert page in then.content.decode()
     figure = {"random_read_iops": "100"}
     text = text_of(admin_client, "device-detail", device.pk, **figure)
-    assert f'href="{reverse("device-detail", args=[device.pk])}#array">Take them back' in text
+    assert f'href="{reverse("device-detail", args=[device.pk])}#array">Remove them' in text
 
 
 def test_an_array_whose_level_nobody_sees_is_not_guessed(admin_client: Client) -> None:
     found = probes.array(raid_level="hardware", members=(), raid_disks=0)
     device = factories.probed_device(found, result=probes.probe_result(found))
     text = text_of(admin_client, "device-detail", device.pk)
-    assert "shows neither level nor members" in text
+    assert "reports neither level nor members" in text
 
 
 def test_an_emulated_or_unprobed_array_is_not_compared(admin_client: Client) -> None:
     single_disk()
     bare = factories.found_device(probes.array())
-    assert "not probed yet" in text_of(admin_client, "device-detail", bare.pk)
+    assert "has not been probed yet" in text_of(admin_client, "device-detail", bare.pk)
     found = probes.array()
     slow = emulated(identity=found.as_json(), data_dir="/srv/slow")
     factories.probed(slow, probes.probe_result(found))
@@ -646,11 +648,11 @@ def test_an_answer_says_how_sure_it_is(admin_client: Client) -> None:
         text = text_of(admin_client, "device-detail", device.pk)
         return text[text.index('id="answers"') : text.index("Studies on this device")]
 
-    assert ">measurably best, not measured afresh<" in shown(kind="winner")
+    assert ">measurably best, not confirmed<" in shown(kind="winner")
     assert ">measurably best, confirmed<" in shown(confirmation="confirmed")
-    assert ">best of a tie, confirmed<" in shown(kind="tie")
-    assert ">another's lead was not confirmed<" in shown(confirmation="withdrawn")
-    assert ">another's lead could not be confirmed<" in shown(confirmation="unfinished")
+    assert ">tied for best, confirmed<" in shown(kind="tie")
+    assert ">another config's lead was not confirmed<" in shown(confirmation="withdrawn")
+    assert ">another config's lead could not be confirmed<" in shown(confirmation="unfinished")
     listed = text_of(admin_client, "device-list")
     assert "95 %: +3.1 to +9.2 %" in listed
 
@@ -678,7 +680,7 @@ def test_without_a_study_the_page_says_how_to_begin(admin_client: Client) -> Non
     assert reverse("study-new") in text
 
 
-# --- who and how -----------------------------------------------------------------------------
+# --- access -----------------------------------------------------------------------------
 
 
 def test_pages_are_for_who_is_logged_in_and_changes_are_posted(

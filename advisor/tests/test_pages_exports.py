@@ -134,7 +134,7 @@ def test_no_text_of_an_unsafe_file_is_seen_before_it_is_acknowledged(
     for fields in ({}, {"action": "download"}, {"format": "sql"}, {"format": "rollback-cnf"}):
         refused = post(admin_client, found, **fields)
         assert refused.status_code == 400
-        assert "There is no file before this is accepted." in text_of(refused)
+        assert "You must accept this to get the file." in text_of(refused)
         assert "<pre" not in text_of(refused)
     agreed = post(admin_client, found, acknowledge="on", action="download")
     assert agreed.status_code == 200

@@ -120,7 +120,7 @@ def test_figures_that_were_not_measured_have_no_line() -> None:
     lines = [measure for group in measures_of(run) for measure in group.measures]
     assert [(line.name, line.value, line.unit) for line in lines] == [
         ("tpmP", "6,000", "New-Orders/min"),
-        ("95th percentile of New-Order", "12.3", "ms"),
+        ("p95 response time of New-Order", "12.3", "ms"),
         ("Transactions failed", "0", ""),
     ]
     assert measures_of(Run()) == []

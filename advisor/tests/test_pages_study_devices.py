@@ -111,7 +111,7 @@ def test_the_devices_of_this_host_in_use_can_be_ticked(
     far()
     found = choices(text_of(admin_client))
     assert found == {
-        str(plain.pk): "/srv/a nvme usual SAMSUNG MZWLL1T6HEHP, xfs",
+        str(plain.pk): "/srv/a nvme default SAMSUNG MZWLL1T6HEHP, xfs",
         str(limited.pk): f"/srv/a hdd emulated {HDD.label()}",
     }
 
@@ -232,7 +232,7 @@ def test_a_device_that_is_not_there_is_refused(
     kept()
     status, text = post(admin_client, devices=[value])
     assert status == 400
-    assert "cannot be measured here" in beside(text, "devices", group=True)
+    assert "cannot be measured on this host" in beside(text, "devices", group=True)
     assert len(text) < 100_000
     assert service.request is None
 
@@ -241,7 +241,7 @@ def test_so_are_a_retired_one_and_another_host_s(admin_client: Client, service: 
     for device in (kept("/srv/old", retired_at=factories.BEGIN), far()):
         status, text = post(admin_client, devices=[device.pk])
         assert status == 400
-        assert "cannot be measured here" in beside(text, "devices", group=True)
+        assert "cannot be measured on this host" in beside(text, "devices", group=True)
     assert service.request is None
 
 
@@ -249,9 +249,9 @@ def test_so_are_a_retired_one_and_another_host_s(admin_client: Client, service: 
     ("field", "value", "error"),
     [
         ("path", "x" * 1025, "at most 1024 characters"),
-        ("path", "~nobody-here/x", "no such user"),
+        ("path", "~nobody-here/x", "no home directory of that user"),
         ("path", "/\0", "Null characters"),
-        ("log_dir", "~nobody-here/x", "no such user"),
+        ("log_dir", "~nobody-here/x", "no home directory of that user"),
         ("kind", "floppy", "Select a valid choice"),
         ("memory_mb", "67", "greater than or equal to 68"),
         ("memory_mb", "9" * 30, "less than or equal to"),
@@ -282,15 +282,15 @@ def test_too_many_devices_are_refused(admin_client: Client, service: Service) ->
     profiles = ["native", "hdd", "sata-ssd", "sas-ssd"]
     status, text = post(admin_client, devices=devices, emulate=profiles)
     assert status == 400
-    assert "At most 20 devices" in beside(text, "devices", group=True)
+    assert "at most 20 devices" in beside(text, "devices", group=True)
 
 
 def test_an_emulated_device_takes_no_kind(admin_client: Client, service: Service) -> None:
     fields = {"path": "/srv/x", "kind": "nvme"}
     status, text = post(admin_client, emulate=["hdd"], **fields)
     assert status == 400
-    assert "of the kind it stands for" in beside(text, "kind")
-    # The device as it is takes it, the other one has no use for it.
+    assert "has the kind that it emulates" in beside(text, "kind")
+    # The real device takes it, the other one has no use for it.
     assert post(admin_client, emulate=["native", "hdd"], **fields)[0] == 302
     assert devices_of(service) == [
         DeviceRequest(Path("/srv/x"), emulate="native", kind=DeviceKind.NVME),
@@ -305,7 +305,7 @@ def test_limits_need_a_device_that_has_none(admin_client: Client, service: Servi
         [field] = fields
         status, text = post(admin_client, devices=limited, **fields)
         assert status == 400
-        assert "are emulated already" in beside(text, field, group=field == "emulate")
+        assert "are already emulated" in beside(text, field, group=field == "emulate")
     assert service.request is None
     both = {"emulate": ["sata-ssd"], "memory_mb": "700", "path": "/srv/c"}
     assert post(admin_client, devices=limited, **both)[0] == 302
@@ -318,7 +318,7 @@ def test_what_goes_with_a_directory_needs_one(
     values = {"log_dir": "/srv/logs", "kind": "nvme"}
     status, text = post(admin_client, devices=[kept().pk], **{field: values[field]})
     assert status == 400
-    assert "Goes with another directory" in beside(text, field)
+    assert "Applies to a directory entered above only" in beside(text, field)
     assert service.request is None
 
 

@@ -53,16 +53,19 @@ def test_a_running_study_is_paused_and_resumed_on_its_page(admin_client: Client)
     address = reverse("study-pause", args=[study.pk])
     answer = admin_client.post(address, {"reason": "<b>backup</b>"}, follow=True)
     text = answer.content.decode()
-    assert "what is under way is brought to its end" in text
+    assert "The current run is finished first" in text
     assert "Paused since" in text
-    assert "by admin: &lt;b&gt;backup&lt;/b&gt;. What is under way is brought to its end." in text
+    assert (
+        "by admin: &lt;b&gt;backup&lt;/b&gt;. The current run or dataset load is finished first."
+        in text
+    )
     assert "Resume study" in text
     assert "Pause study" not in text
     assert "Cancel study" in text
     assert ">Paused</span>" in admin_client.get(reverse("study-list")).content.decode()
     answer = admin_client.post(reverse("study-resume", args=[study.pk]), follow=True)
     text = answer.content.decode()
-    assert "it goes on when its host has nothing else under way" in text
+    assert "It continues as soon as its host is free" in text
     assert "Pause study" in text
     assert not again(study).is_paused
 
@@ -74,14 +77,14 @@ def test_the_live_part_brings_the_other_button_with_it(admin_client: Client) -> 
     live = reverse("study-live", args=[study.pk])
     text = admin_client.get(live, {"seen": seen}).content.decode()
     assert "Resume study" in text
-    assert "Waits to be resumed" in text
+    assert "Waiting to be resumed" in text
 
 
 def test_the_page_says_what_it_could_not_do(admin_client: Client) -> None:
     study = factories.measured_study(blocks=1)
     for name, done in (("study-pause", "paused"), ("study-resume", "resumed")):
         answer = admin_client.post(reverse(name, args=[study.pk]), follow=True)
-        assert f"Nothing was {done}: the study has ended." in answer.content.decode()
+        assert f"The study was not {done}: the study has ended." in answer.content.decode()
         assert admin_client.get(reverse(name, args=[study.pk])).status_code == 405
     assert "Pause study" not in page_of(admin_client, study)
 
@@ -181,7 +184,7 @@ def test_the_command_pauses_resumes_and_cancels() -> None:
     found = again(study)
     assert (found.is_paused, found.pause_reason) == (True, "the backup runs")
     assert found.paused_by.endswith(" on the command line")
-    assert "goes on" in command("resume", study.pk)
+    assert "continues" in command("resume", study.pk)
     assert not again(study).is_paused
     assert "is being cancelled" in command("cancel", study.pk)
     assert again(study).stop_request == "cancelled"
@@ -232,7 +235,7 @@ def test_who_follows_a_study_is_told_of_its_pause_and_waits(
     assert len(told) == 2
     assert f"Study {study.pk} is paused since " in told[0]
     assert (
-        f"by ann: backup. It goes on when it is resumed: on its page, through the API or with "
+        f"by ann: backup. Resume it on its page, through the API or with "
         f"`manage.py study resume {study.pk}`." in told[0]
     )
     assert told[1] == f"Study {study.pk} was resumed."

@@ -58,8 +58,8 @@ def test_what_was_not_acknowledged_is_not_written_and_how_to_have_it_is_said(
     write_files(StudyResult(study), console)
     assert files(home) == [f"study-{study.pk}.cnf"]
     assert "sync_binlog = 0 gives up" in said(console)
-    assert "give --acknowledge D1 at the start" in said(console)
-    assert "give --acknowledge D2 at the start" in said(console)
+    assert "start with --acknowledge D1" in said(console)
+    assert "start with --acknowledge D2" in said(console)
 
 
 def test_what_was_acknowledged_is_written_and_is_what_output_means(
@@ -77,7 +77,7 @@ def test_what_was_acknowledged_is_written_and_is_what_output_means(
 def test_where_nothing_may_be_written_it_is_an_error(home: Path, console: Console) -> None:
     study = factories.unsafe_study(blocks=1)
     study.recommendations.exclude(durability="D2").delete()
-    with pytest.raises(TuningError, match="give --acknowledge D2") as caught:
+    with pytest.raises(TuningError, match="start with --acknowledge D2") as caught:
         write_files(StudyResult(study), console, output=home / "mine.cnf")
     assert caught.value.code == "durability_not_acknowledged"
     assert files(home) == []

@@ -45,7 +45,7 @@ def test_candidates_without_runs_are_named_with_the_reason() -> None:
 def test_classes_have_tables_and_verdicts_of_their_own() -> None:
     text = shown(factories.unsafe_study(blocks=1))
     assert text.count("server-default *") == 3
-    assert "Durability D2: A crash or a power failure may leave the database corrupt" in text
+    assert "Durability D2: A crash or a power failure may corrupt the database" in text
     assert "D1: whitepaper-3 completed" in text
     assert "Durability" not in shown(factories.measured_study(blocks=1))
 
@@ -53,7 +53,7 @@ def test_classes_have_tables_and_verdicts_of_their_own() -> None:
 def test_intervals_ties_race_noise_and_confirmation_are_told() -> None:
     text = " ".join(shown(factories.raced_study()).split())
     assert "+38.9 % +34 to +44" in text
-    assert "Rank 1 is shared: whitepaper-3 and whitepaper-a cannot be told apart." in text
+    assert "Rank 1 is shared: whitepaper-3 and whitepaper-a are tied." in text
     assert "whitepaper-1 left the race after block 3: measurably below" in text
     assert "Noise floor 2.1%" in text
     assert "Confirmed: whitepaper-3 +" in text
@@ -78,7 +78,7 @@ def test_devices_are_called_by_their_names_and_limits() -> None:
     label = "emulated hdd (200 IOPS read, 200 IOPS write, 700 MB memory)"
     assert text.splitlines().count(label) == 1
     assert text.index(heads[1]) < text.index(label)
-    verdicts = " ".join(text[text.index("how they ended.") :].split())
+    verdicts = " ".join(text[text.index("and their outcome.") :].split())
     assert " nvme at /srv/mysql: whitepaper-" in verdicts
     assert " emulated hdd with 700 MB of memory at /srv/mysql: whitepaper-" in verdicts
 

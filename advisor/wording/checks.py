@@ -9,7 +9,7 @@ from tuning.studies.check import CheckedText
 
 
 def summary_of(checked: CheckedText) -> str:
-    """One plain sentence: "2 lines are refused, 1 is dropped; 7 variables would be set"."""
+    """One sentence: "Accepted for MySQL 8.4: sets 7 variables. 1 line dropped."."""
     report, target = checked.report, checked.target
     counts = {action: _count(report.lines, action) for action in Action}
     refused, rules = counts[Action.REFUSED], len(report.rule_problems)
@@ -27,11 +27,11 @@ def summary_of(checked: CheckedText) -> str:
     if report.problems:
         said = [f"{_lines(refused)} refused"] if refused else []
         if rules:
-            said.append(f"{rules} rule{plural(rules)} across lines broken")
-        said = said or ["nothing in it can be used"]
-        return f"Not usable on {target} as it is: {', '.join(said)}.{tail}"
+            said.append(f"{rules} rule{plural(rules)} across lines violated")
+        said = said or ["no usable line"]
+        return f"Cannot be used on {target}: {', '.join(said)}.{tail}"
     knobs = len(report.knobs)
-    return f"Fine for {target}: {knobs} variable{plural(knobs)} would be set.{tail}"
+    return f"Accepted for {target}: sets {knobs} variable{plural(knobs)}.{tail}"
 
 
 def _count(lines: tuple[ImportedLine, ...], action: Action) -> int:

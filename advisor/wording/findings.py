@@ -1,4 +1,4 @@
-"""What the source of a template found and what was found here, as pages and terminal show it."""
+"""The claims of a template's source and this study's findings, for pages and terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TONES = {FindingKind.CONFIRMED: "ok", FindingKind.CONTRADICTED: "bad"}
 
 @dataclass(frozen=True)
 class PlacedFinding:
-    """One finding; `place` is what tells it from the others of its claim, "" where it is alone."""
+    """One finding; `place` distinguishes it from others of its claim, "" if there is only one."""
 
     finding: Finding
     place: str
@@ -27,20 +27,20 @@ class PlacedFinding:
 
     @property
     def label(self) -> str:
-        """The answer, as it stands."""
+        """The current result."""
         kind = self.finding.kind
         so_far = " so far" if kind.is_decided and not self.is_final else ""
         return f"{kind.label.lower()}{so_far}"
 
     @property
     def tone(self) -> str:
-        """Of a badge."""
+        """The class of its badge."""
         return TONES.get(self.finding.kind, "")
 
 
 @dataclass(frozen=True)
 class ClaimFindings:
-    """A claim of the source with what each place of the study says; `number` from 1."""
+    """A claim of the source with the finding of each place; `number` counts from 1."""
 
     number: int
     claim: Claim
@@ -51,8 +51,7 @@ class ClaimFindings:
 class SourceFindings:
     """All claims of a study's template; `repeats` is the figure that the template repeats.
 
-    `unknown` are devices of no kind that a claim could be about, because nobody has said what
-    they are.
+    `unknown` are devices whose kind was neither detected nor set, so no claim can apply to them.
     """
 
     repeats: str
@@ -75,14 +74,14 @@ class SourceFindings:
 
 
 def source_findings(result: StudyResult) -> SourceFindings | None:
-    """As the study's boards stand; None without claims."""
+    """The findings so far; None without claims."""
     template, is_final = result.template, result.study.is_finished
     if template is None or not template.claims:
         return None
     by_claim: dict[Claim, list[PlacedFinding]] = {}
-    told = devices_to_name(result.devices.values())
+    named = devices_to_name(result.devices.values())
     for one in result.findings:
-        view = PlacedFinding(one, place_text(one, result.boards, told), is_final)
+        view = PlacedFinding(one, place_text(one, result.boards, named), is_final)
         by_claim.setdefault(one.claim, []).append(view)
     claims = [
         ClaimFindings(number, claim, views)
@@ -92,7 +91,7 @@ def source_findings(result: StudyResult) -> SourceFindings | None:
 
 
 def _unknown(claims: Sequence[ClaimFindings], found: Sequence[Board]) -> list[Device]:
-    """A virtual disk does not tell what it is, and the user may know it."""
+    """The kind of a virtual disk cannot be detected, but the user may know it."""
     if not any(claim.claim.devices for claim in claims):
         return []
     devices = {board.device.pk: board.device for board in found}
@@ -103,10 +102,10 @@ def _unknown(claims: Sequence[ClaimFindings], found: Sequence[Board]) -> list[De
     ]
 
 
-def place_text(finding: Finding, found: Sequence[Board], told: Container[int | None]) -> str:
-    """Where it holds: the device if that is `told`, connections where there are several."""
+def place_text(finding: Finding, found: Sequence[Board], named: Container[int | None]) -> str:
+    """The device if it is one of `named`, and the connections if the study has several counts."""
     words = []
-    if finding.device is not None and finding.device_id in told:
+    if finding.device is not None and finding.device_id in named:
         words.append(finding.device)
     several = len({board.workload.connections for board in found}) > 1
     if finding.connections is not None and several:

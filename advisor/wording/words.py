@@ -13,79 +13,79 @@ from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.verdict import VerdictKind
 from tuning.studies.request import OLDER
 
-# What a class may cost, as a DBA has to answer for it.
+# What a class may cost, in a DBA's terms.
 MAY_COST = {
-    DurabilityClass.D0: "Loses nothing: every commit is on disk before the client hears of it.",
+    DurabilityClass.D0: "Loses nothing: every commit is on disk before it is acknowledged.",
     DurabilityClass.D1: (
-        "A crash or a power failure may lose the last second or so of committed transactions. "
-        "The database itself stays whole."
+        "A crash or a power failure may lose about the last second of committed transactions. "
+        "The database itself stays consistent."
     ),
     DurabilityClass.D2: (
-        "A crash or a power failure may leave the database corrupt, so that only a backup or a "
-        "replica brings it back."
+        "A crash or a power failure may corrupt the database, which then has to be restored from "
+        "a backup or a replica."
     ),
 }
 
 STUDY_MAY_HAVE = [
-    (DurabilityClass.D0.value, "D0: only what loses nothing"),
-    (DurabilityClass.D1.value, "D1: also what may lose the last commits"),
-    (DurabilityClass.D2.value, "D2: also what may corrupt the database"),
+    (DurabilityClass.D0.value, "D0: only configs that lose nothing"),
+    (DurabilityClass.D1.value, "D1: also configs that may lose the last commits"),
+    (DurabilityClass.D2.value, "D2: also configs that may corrupt the database"),
 ]
 
-# How sure the config to use is, by the verdict.
+# How certain the config to use is, by the verdict.
 ANSWERS = {
     VerdictKind.WINNER: "measurably best",
-    VerdictKind.TIE: "best of a tie",
+    VerdictKind.TIE: "tied for best",
     VerdictKind.NO_DIFFERENCE: "no measurable difference",
-    VerdictKind.BASELINE_BEST: "the others are worse",
+    VerdictKind.BASELINE_BEST: "all others are worse",
     VerdictKind.NOTHING_FOUND: "the search found nothing better",
 }
-# Without a confirmed lead it is the baseline that is recommended.
+# Without a confirmed lead the baseline is recommended.
 CONFIRMED = {
     ConfirmationState.CONFIRMED: "{}, confirmed",
-    ConfirmationState.WITHDRAWN: "another's lead was not confirmed",
-    ConfirmationState.UNFINISHED: "another's lead could not be confirmed",
+    ConfirmationState.WITHDRAWN: "another config's lead was not confirmed",
+    ConfirmationState.UNFINISHED: "another config's lead could not be confirmed",
 }
-OF_ITS_OWN_KIND = "An emulated device is of the kind it stands for: leave this empty."
+KIND_OF_EMULATED = "An emulated device has the kind that it emulates: leave this empty."
 _LEADS = (VerdictKind.WINNER, VerdictKind.TIE)
 
 
-def how_sure(found: Recommendation) -> str:
-    """How far a recommendation is shown: "best of a tie, confirmed"; its study comes along."""
+def certainty(found: Recommendation) -> str:
+    """How certain a recommendation is, as "tied for best, confirmed"; reads its study."""
     known = found.kind in list(VerdictKind)
     answer = ANSWERS.get(VerdictKind(found.kind)) if known else None
     answer = answer or "nothing to compare"
     if found.confirmation in list(ConfirmationState):
         return CONFIRMED[ConfirmationState(found.confirmation)].format(answer)
     unconfirmed = found.kind in _LEADS and not found.study.confirms
-    return f"{answer}, not measured afresh" if unconfirmed else answer
+    return f"{answer}, not confirmed" if unconfirmed else answer
 
 
 def devices_to_name(devices: Collection[Device]) -> set[int]:
-    """Those that are named beside their figures: each of several, and an emulated one always."""
+    """Ids of the devices to name beside figures: all of several, an emulated one always."""
     return {one.pk for one in devices if len(devices) > 1 or one.emulation_label}
 
 
 def names_beside_figures(devices: Collection[Device]) -> dict[int | None, str]:
-    """Their short names."""
+    """Short names of these devices, by id."""
     names = device_names(devices)
     return {pk: names[pk] for pk in devices_to_name(devices)}
 
 
 def target_choices() -> list[tuple[str, str]]:
-    """Servers a config can be made for: what `parse_traits` reads, and the name for people."""
+    """Servers that a config can be written for: the text for `parse_traits`, and the name."""
     return [(_traits_text(traits), str(traits)) for traits in RELEASES]
 
 
 def origin_choices() -> list[tuple[str, str]]:
-    """What a file may have been written for; "" takes it as it is."""
+    """Servers that a file may have been written for; "" uses it as it is."""
     series = {
         f"{traits.flavour} {_series(traits)}": str(traits).rpartition(" ")[0]
         for traits in RELEASES
     }
     named = [(value, f"{name} {value.partition(' ')[2]}") for value, name in series.items()]
     return [
-        ("", "This server: take it as it is"),
+        ("", "This server: use the file as it is"),
         (OLDER, "An older version, not known which: translate"),
         *named,
     ]

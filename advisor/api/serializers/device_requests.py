@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import KINDS, OPTIONAL, StrictSerializer
 from advisor.ids import MAX_ID
-from advisor.wording.words import OF_ITS_OWN_KIND
+from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import about
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
@@ -49,7 +49,7 @@ class DeviceRequestSerializer(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("kind") and throttles(attrs.get("emulate")):
-            raise serializers.ValidationError({"kind": [OF_ITS_OWN_KIND]})
+            raise serializers.ValidationError({"kind": [KIND_OF_EMULATED]})
         return attrs
 
     def device_request(self) -> DeviceRequest:

@@ -1,4 +1,4 @@
-"""`manage.py advise`: one study from the question to the my.cnf, without the browser."""
+"""`manage.py advise`: one study from start to the recommended my.cnf, without a browser."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tuning.studies.devices import MB
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.request import BadRequest, StudyRequest, origin_of
 
-# What a field of the request is called here, where it is not called the same.
+# Options whose name differs from that of the request's field.
 _OPTIONS = {
     "budget_minutes": "budget",
     "configs": "config",
@@ -48,7 +48,7 @@ _OPTIONS = {
     "path": "device",
     "warmup_s": "warmup",
 }
-# Those that need no more than the recommendation.
+# Formats that need only the recommendation.
 _FORMATS = [name for name, form in FORMATS.items() if not form.needs_current]
 
 
@@ -67,44 +67,57 @@ class Command(BaseCommand):
             help="a directory on the device to measure; may be repeated",
         )
         parser.add_argument(
-            "--log-dir", type=Path, metavar="DIR", help="one on another device, for redo logs"
+            "--log-dir",
+            type=Path,
+            metavar="DIR",
+            help="a directory on another device, for the redo logs",
         )
         parser.add_argument(
             "--device-kind",
             type=DeviceKind,
             choices=list(DeviceKind),
             metavar="KIND",
-            help=f"what the device is, where it cannot be seen: {', '.join(DeviceKind)}",
+            help=f"kind of the device, if it cannot be detected: {', '.join(DeviceKind)}",
         )
         parser.add_argument(
             "--emulate",
             action="append",
             default=[],
             choices=[NATIVE, *shipped_profiles()],
-            help="measure the device under these limits; may be repeated, native is without",
+            help="emulate this device; may be repeated; native measures without limits",
         )
         parser.add_argument(
             "--memory-limit",
             type=int,
             metavar="MB",
-            help="what a server may use, its page cache included (MB of 10^6 bytes)",
+            help="memory limit of the server including its page cache (MB of 10^6 bytes)",
         )
-        parser.add_argument("--server", type=Path, metavar="PATH_TO_MYSQLD")
-        parser.add_argument("--driver", default="auto", choices=["auto", "tpcc-mysql", "sysbench"])
+        parser.add_argument(
+            "--server",
+            type=Path,
+            metavar="PATH_TO_MYSQLD",
+            help="server binary (default: the one found on this host)",
+        )
+        parser.add_argument(
+            "--driver",
+            default="auto",
+            choices=["auto", "tpcc-mysql", "sysbench"],
+            help="workload driver (default: tpcc-mysql if installed, else sysbench)",
+        )
         parser.add_argument(
             "--config",
             type=_config_file,
             action="append",
             default=[],
             metavar="FILE.cnf",
-            help="a candidate of yours beside the template's; may be repeated",
+            help="a candidate of yours, in addition to the template's; may be repeated",
         )
         parser.add_argument(
             "--translate-from",
             type=_origin,
             default="",
             metavar="SERVER",
-            help='what the files were written for: "mysql 5.7", or "older" if nobody knows',
+            help='server that the files were written for: "mysql 5.7", or "older" if unknown',
         )
         parser.add_argument(
             "--durability",
@@ -118,7 +131,7 @@ class Command(BaseCommand):
             type=_durability,
             default=Durability.D0,
             choices=list(Durability),
-            help="write a recommendation down to this class, knowing what it may lose",
+            help="accept the risk and write recommendations down to this class",
         )
         parser.add_argument(
             "--allow",
@@ -127,43 +140,59 @@ class Command(BaseCommand):
             metavar="KIND[,KIND...]",
             help=f"what proposals may cost beside durability: {', '.join(CostKind)}",
         )
-        parser.add_argument("--warehouses", type=int)
-        parser.add_argument("--connections", type=_numbers, metavar="N[,N...]")
+        parser.add_argument("--warehouses", type=int, metavar="N", help="size of the dataset")
+        parser.add_argument(
+            "--connections",
+            type=_numbers,
+            metavar="N[,N...]",
+            help="numbers of connections; each has its own ranking",
+        )
         parser.add_argument("--warmup", type=int, metavar="S", help="warm-up, in seconds")
-        parser.add_argument("--measure", type=int, metavar="S", help="measured time, in seconds")
-        parser.add_argument("--blocks", type=int, metavar="N")
+        parser.add_argument(
+            "--measure", type=int, metavar="S", help="measured interval, in seconds"
+        )
+        parser.add_argument(
+            "--blocks", type=int, metavar="N", help="times that each candidate runs"
+        )
         parser.add_argument(
             "--budget",
             type=int,
             metavar="MINUTES",
-            help="end the blocks by time in place of their number",
+            help="limit the blocks by time instead of by number",
         )
         parser.add_argument(
             "--no-race",
             action="store_true",
-            help="measure every candidate in every block, also who is measurably behind",
+            help="measure every candidate in every block, even if it is measurably behind",
         )
         parser.add_argument(
             "--no-confirm",
             action="store_true",
-            help="do not measure the winner afresh; its lead is then likely too high",
+            help="do not confirm the winner; its lead is then probably overstated",
         )
         parser.add_argument(
             "--keep-duplicates",
             action="store_true",
-            help="measure configs with the same effective values apart (A/A comparison)",
+            help="measure configs with the same effective values separately (A/A comparison)",
         )
-        parser.add_argument("--output", type=_output_file, metavar="my.cnf")
+        parser.add_argument(
+            "--output",
+            type=_output_file,
+            metavar="my.cnf",
+            help="where to write the recommended file",
+        )
         parser.add_argument(
             "--export",
             type=_export,
             action="append",
             default=[],
             metavar="FORMAT:FILE",
-            help=f"another file of the recommendation; FORMAT is one of {', '.join(_FORMATS)}",
+            help=f"also write the recommendation as FORMAT, one of {', '.join(_FORMATS)}",
         )
         parser.add_argument(
-            "--json", action="store_true", help="one JSON document on stdout, progress on stderr"
+            "--json",
+            action="store_true",
+            help="write one JSON document to stdout and progress to stderr",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -181,7 +210,7 @@ class Command(BaseCommand):
             self._show(study, options)
 
     def _fail(self, line: str, code: int = 1) -> NoReturn:
-        """End with the reason as the whole of stderr's last message, as the README promises."""
+        """Exit with the reason as the last message on stderr, as the README promises."""
         self.stderr.write(line)
         sys.exit(code)
 
@@ -230,7 +259,7 @@ def _run(options: dict[str, Any], console: Console) -> Study:
             follow(study, console, processes.check)
     finally:
         if not study.is_finished:
-            # Interrupted or failed on the way: nothing of it may start again later by itself.
+            # Interrupted or failed: nothing of it may start again later by itself.
             with suppress(TuningError):  # it may have ended this moment
                 cancel_study(study)
     if study.state != StudyState.FINISHED:
@@ -240,14 +269,14 @@ def _run(options: dict[str, Any], console: Console) -> Study:
 
 
 def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
-    """Every directory under every profile; none of both is the host's usual device."""
+    """Every directory under every profile; without either, the host's default device."""
     memory_mb = options["memory_limit"]
     for name in ("log_dir", "device_kind"):
         if options[name] is not None and len(options["device"]) > 1:
-            raise BadRequest(f"--{name.replace('_', '-')} goes with one --device only")
+            raise BadRequest(f"--{name.replace('_', '-')} can be used with one --device only")
     asked = options["emulate"] or [""]
     if options["device_kind"] is not None and all(map(throttles, asked)):
-        raise BadRequest("--device-kind: an emulated device is of the kind that it stands for")
+        raise BadRequest("--device-kind: an emulated device has the kind that it emulates")
     return [
         DeviceRequest(
             path=path,
@@ -262,7 +291,7 @@ def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
 
 
 def _one_line(error: Exception) -> str:
-    """The error's text, with the option it is about; of a refused config every problem."""
+    """The error's text with its option; for a refused config, every problem."""
     if isinstance(error, InvalidConfig):
         return "; ".join(map(str, error.problems))
     if not isinstance(error, BenchmarkError | TuningError) or not error.field:
@@ -275,14 +304,16 @@ def _numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a number or a comma-separated list") from None
+        raise ArgumentTypeError(
+            f"{text!r} is not a number or a comma-separated list of numbers"
+        ) from None
 
 
 def _durability(text: str) -> Durability:
     try:
         return Durability(text.upper())
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is none of {', '.join(Durability)}") from None
+        raise ArgumentTypeError(f"{text!r} is not one of {', '.join(Durability)}") from None
 
 
 def _costs(text: str) -> frozenset[CostKind]:
@@ -318,7 +349,7 @@ def _config_file(text: str) -> tuple[str, bytes]:
 def _output_file(text: str) -> Path:
     path = Path(text)
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ArgumentTypeError(f"{text} is not a file in an existing directory")
+        raise ArgumentTypeError(f"{text} is not a file path in an existing directory")
     if not os.access(path.absolute().parent, os.W_OK):
         raise ArgumentTypeError(f"{text}: its directory is not writable")
     return path

@@ -1,4 +1,4 @@
-"""`manage.py serve`: what `make run` calls. Everything on one host, until Ctrl-C."""
+"""`manage.py serve`, called by `make run`: all processes of one host, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WATCH_SECONDS = 1.0
 
 
 class Command(BaseCommand):
-    help = "Start Redis, the worker and the web UI; measure the first study; serve until Ctrl-C."
+    help = "Start Redis, a worker and the web server; run a first study; serve until Ctrl-C."
 
     def handle(self, *args: Any, **options: Any) -> None:
         end_like_ctrl_c()
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         except (AdvisorError, BenchmarkError, TuningError) as error:
             raise CommandError(f"{error.code}: {error}") from error
         except KeyboardInterrupt:
-            console.print("Stopped: every process that was started here has ended.")
+            console.print("Stopped: all processes started by this command have ended.")
 
 
 def _serve(console: Console, processes: Supervisor) -> None:
@@ -49,7 +49,7 @@ def _serve(console: Console, processes: Supervisor) -> None:
     console.print(f"The dashboard is at {url}", markup=False)
     _print_first_login(console)
     if not Study.objects.exists():
-        console.print("There is no study yet: starting the study template 'quick'.")
+        console.print("No studies yet: starting one from the template 'quick'.")
         create_study(StudyRequest())
     while True:
         processes.check()
@@ -74,15 +74,15 @@ def _show(study: Study, console: Console, url: str) -> None:
             write_files(result, console)
         except (AdvisorError, TuningError) as error:
             console.print(f"Not written: {error}", markup=False)
-    console.print(f"More at {page} (Ctrl-C ends everything)", markup=False, soft_wrap=True)
+    console.print(f"Details: {page} (Ctrl-C stops everything)", markup=False, soft_wrap=True)
 
 
 def _print_first_login(console: Console) -> None:
-    """Make the first account; its password is random, shown here once and stored only hashed."""
+    """Create the first account; its random password is shown once and stored only hashed."""
     users = get_user_model()
     if users.objects.exists():
         return
     password = secrets.token_urlsafe(12)
     users.objects.create_superuser("admin", password=password)
     console.print(f"Log in as admin with the password {password}", markup=False)
-    console.print("(shown only now; change it on the page under your name)")
+    console.print("(shown only once; change it on your account page)")

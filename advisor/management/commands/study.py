@@ -17,19 +17,19 @@ from tuning.studies.request import BadRequest
 
 
 class Command(BaseCommand):
-    help = "Pause, resume, cancel or extend a study. Ends with 1 where that cannot be done."
+    help = "Pause, resume, cancel or extend a study. Exits with 1 if that is not possible."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-        pause = actions.add_parser("pause", help="begin nothing more of it after the run at hand")
-        pause.add_argument("--reason", default="", help="why, shown to whoever looks at the study")
-        actions.add_parser("resume", help="let it go on")
-        actions.add_parser("cancel", help="end it within seconds; what was measured is kept")
+        pause = actions.add_parser("pause", help="pause it after the current run")
+        pause.add_argument("--reason", default="", help="reason, shown with the study")
+        actions.add_parser("resume", help="continue a paused study")
+        actions.add_parser("cancel", help="stop it within seconds; results are kept")
         extend = actions.add_parser("extend", help="measure more blocks of a finished study")
         extend.add_argument("--blocks", type=int, required=True, metavar="N")
         for action in actions.choices.values():
-            action.add_argument("id", type=int, metavar="ID", help="the study's number")
+            action.add_argument("id", type=int, metavar="ID", help="number of the study")
 
     def handle(self, *args: Any, **options: Any) -> None:
         pk = options["id"]
@@ -38,27 +38,29 @@ class Command(BaseCommand):
             study = Study.objects.filter(pk=pk).first()
             if study is None:
                 raise TuningError("not_found", f"there is no study {pk}")
-            self.stdout.write(f"Study {pk} {_tell(study, options)}.")
+            self.stdout.write(f"Study {pk} {_act(study, options)}.")
         except TuningError as error:
             self.stderr.write(f"{error.code}: {error}")
             sys.exit(2 if isinstance(error, BadRequest) else 1)
 
 
-def _tell(study: Study, options: dict[str, Any]) -> str:
-    """Do it; what has become of the study, in words."""
+def _act(study: Study, options: dict[str, Any]) -> str:
+    """Do what was requested; returns the result in words."""
     match options["action"]:
         case "pause":
             if len(options["reason"]) > MAX_PAUSE_REASON:
                 raise BadRequest(f"--reason has more than {MAX_PAUSE_REASON} characters")
             by = f"{psutil.Process().username()} on the command line"
             pause_study(study, by=by, reason=options["reason"])
-            return "is paused; what is under way is brought to its end"
+            return "is paused; the current run is finished first"
         case "resume":
             resume_study(study)
-            return "goes on when its host has nothing else under way"
+            return "continues as soon as its host is free"
         case "cancel":
             cancel_study(study)
-            return "is being cancelled; what was measured is kept"
+            return "is being cancelled; results are kept"
         case _:
             extend_study(study, options["blocks"])
-            return f"measures up to {options['blocks']} more blocks, then it is concluded again"
+            return (
+                f"will measure up to {options['blocks']} more blocks and then be concluded again"
+            )

@@ -1,4 +1,4 @@
-"""`manage.py version`: which code this is, for a report of a fault."""
+"""`manage.py version`: the version of the code, for bug reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.jobs.provenance import code_commit
 
 
 class Command(BaseCommand):
-    help = "Print the version, and the commit where the checkout has one."
+    help = "Print the version, and the commit if this is a git checkout."
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:

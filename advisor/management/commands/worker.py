@@ -14,11 +14,11 @@ from benchmarks.models import Host
 
 
 class Command(BaseCommand):
-    help = "Run this host's measuring worker: one benchmark at a time, from the host's own queue."
+    help = "Run this host's worker: one benchmark at a time, from the host's own queue."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # The server's unprivileged user has to pass through the folders we make on a device;
-        # what is private is closed by its own mode.
+        # The server's unprivileged user must be able to traverse the directories that we create on
+        # a device; private ones are protected by their own mode.
         os.umask(0o022)
         app.worker_main(
             [

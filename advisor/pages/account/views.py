@@ -1,4 +1,4 @@
-"""A user's own API token: shown once, when it is made."""
+"""A user's own API token: shown once, when it is created."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FRESH_TOKEN = "fresh_api_token"  # noqa: S105  # a session key
 @never_cache
 @require_http_methods(["GET", "POST"])
 def token(request: HttpRequest) -> HttpResponse:
-    """Make, replace (`action=create`) or remove (`action=revoke`) the token of who asks."""
+    """Create or replace (`action=create`) or revoke (`action=revoke`) the user's token."""
     user = cast(User, request.user)
     if request.method == "POST":
         with transaction.atomic():
             Token.objects.filter(user=user).delete()
             if request.POST.get("action") != "revoke":
-                # Over the session and gone at the next look: a reload does not make another one.
+                # Kept in the session until it is shown once: a reload does not create another one.
                 request.session[FRESH_TOKEN] = Token.objects.create(user=user).key
         return redirect("account-token")
     context = {

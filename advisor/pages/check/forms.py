@@ -15,20 +15,21 @@ from tuning.studies.request import MAX_SIZES
 
 
 class CheckForm(ConfigFields):
-    """Which server a my.cnf is to be checked for, and under what load it will run."""
+    """The server that a my.cnf is checked for, and its load."""
 
     target = forms.ChoiceField(
-        label="To be used on",
+        label="Target server",
         required=False,
-        help_text="Rules on memory and processors know the server of this host only.",
+        help_text="Memory and CPU rules are only checked for the server of this host.",
     )
     connections = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=MAX_SIZES["connections"],
-        help_text="Most at a time; for max_connections and memory. Optional.",
+        help_text="Maximum number of concurrent connections, for rules on max_connections and "
+        "memory. Optional.",
     )
-    # The class that is accepted; it is asked for beside the result that needs it.
+    # The accepted class; its field is shown with a result that needs it.
     acknowledge = forms.CharField(required=False)
     field_order = ["target", "translate_from", "connections", "durability"]
 

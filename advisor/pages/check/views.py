@@ -1,4 +1,4 @@
-"""Checking a my.cnf without a study: what would become of every line. Nothing is stored."""
+"""Checks a my.cnf without a study, line by line. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tuning.studies.request import OLDER
 # Values of `action`: without one the result is shown.
 DOWNLOAD, TRANSLATED = "download", "translated"
 NAME = "my.cnf"
-NOT_ACCEPTED = "There is no file before this is accepted."
+NOT_ACCEPTED = "You must accept this to get the file."
 
 
 @require_http_methods(["GET", "POST"])
 def check_config(request: HttpRequest) -> HttpResponse:
-    """The empty form; on POST the result beside it, or the resulting my.cnf as a file."""
+    """The empty form; on POST the result, or the resulting my.cnf as a file."""
     if request.method == "GET":
         return _page(request, CheckForm())
     action = request.POST.get("action", "")
@@ -41,7 +41,7 @@ def check_config(request: HttpRequest) -> HttpResponse:
     try:
         checked = _check(form, config)
     except (TuningError, BenchmarkError) as error:
-        # Without a target it is for the server of this host.
+        # Without a target the file is checked for the server of this host.
         field = "target" if error.field == "server" else error.field
         form.add_error(field if field in form.fields else None, str(error))
         return _page(request, form, config, status=400)
@@ -54,12 +54,12 @@ def check_config(request: HttpRequest) -> HttpResponse:
 
 
 def _given(request: HttpRequest) -> tuple[ConfigText | None, list[str]]:
-    """The file that was chosen, else the text that was pasted, and what is wrong with it."""
+    """The uploaded file, else the pasted text, and its errors."""
     found, errors = uploaded_configs(request.FILES.getlist("config_file"))
     if not found and not errors:
         found, errors = pasted_configs([NAME], [request.POST.get("config_text", "")])
         if not request.POST.get("config_text", "").strip():
-            errors = ["Choose a file or paste its text."]
+            errors = ["Choose a file or paste a my.cnf."]
     return (found[0] if found else None), errors
 
 

@@ -1,4 +1,4 @@
-"""The charts of the device comparison: what each shows, and which figure it repeats."""
+"""The charts of the device comparison, and the figures of the paper that they repeat."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CHARTS = read_data_file(Path(__file__).with_name("charts.yaml"), tuple[ChartWord
 def comparison_figures(
     comparison: Comparison, connections: int | None, with_published: bool
 ) -> dict[str, go.Figure]:
-    """All that have something to show, by key."""
+    """The charts that have data, by key."""
     number = connections_of(comparison, connections)
     samples = _samples(comparison, number)
     figures = {}
@@ -75,7 +75,7 @@ def comparison_figures(
 
 
 def connections_of(comparison: Comparison, asked: int | None) -> int | None:
-    """The number that the charts over time are of: the one asked for, if it was measured."""
+    """The number of connections of the charts over time: the requested one, if it was measured."""
     return asked if asked in comparison.connections else comparison.usual_connections
 
 
@@ -116,7 +116,7 @@ def _by_io_capacity(
 
 
 def _layer(key: str) -> tuple[Mapping[str, Mapping[int, float | None]], str]:
-    """What was published for that chart, and what to say of it in its name."""
+    """The published figures for that chart, and a suffix for their name."""
     if key == "throughput":
         return published.table("throughput_by_connections").by_device("tpmP"), ""
     if key == "path-length":
@@ -128,7 +128,7 @@ Samples = Mapping[int, list[Mapping[str, Any]]]
 
 
 def _samples(comparison: Comparison, connections: int | None) -> Samples:
-    """By run, the measured seconds of the run in the middle of each device's."""
+    """By run, the measured seconds of each device's median run."""
     runs = [
         cell.middle_run
         for device in comparison.devices

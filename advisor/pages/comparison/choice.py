@@ -1,4 +1,4 @@
-"""What a reader of the device comparison chose, from the address and back into it."""
+"""The choices of a reader of the device comparison, and their query string."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tuning.comparison.devices import BEST
 
 @dataclass(frozen=True)
 class ComparisonChoice:
-    """`run_set` and `config` are keys, `connections` those of the charts over time; what is empty
-    is for the page to choose. `published`: whether the published layer is shown.
+    """`run_set` and `config` are keys, `connections` is for the charts over time; the page chooses
+    what is empty. `published`: whether the published layer is shown.
     """
 
     run_set: str = ""
@@ -23,7 +23,7 @@ class ComparisonChoice:
 
     @property
     def query(self) -> str:
-        """The choice as the end of an address; "" for the usual one."""
+        """The choice as a query string; "" for the default."""
         chosen = {
             "run_set": self.run_set,
             "config": "" if self.config == BEST else self.config,
@@ -34,12 +34,12 @@ class ComparisonChoice:
 
     @property
     def switched(self) -> ComparisonChoice:
-        """The same with the published layer the other way."""
+        """The same with the published layer toggled."""
         return replace(self, published=not self.published)
 
 
 def comparison_choice(asked: QueryDict) -> ComparisonChoice:
-    """Read from an address; what cannot be read is left to the page."""
+    """Read from a query string; the page chooses what is missing or invalid."""
     number = asked.get("connections", "")
     return ComparisonChoice(
         run_set=asked.get("run_set", ""),

@@ -1,4 +1,4 @@
-"""What the page of the device comparison shows; the template only lays it out."""
+"""The template context of the device comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Cells = list[tuple[published.Column, str]]
 
 @dataclass(frozen=True)
 class Line:
-    """So many connections: a cell for each device, a ratio for each pair."""
+    """One number of connections: a cell for each device, a ratio for each pair."""
 
     connections: int
     cells: list[Cell | None]
@@ -28,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True)
 class PublishedLine:
-    """So many connections, figures as the source prints them; the ratios follow from these."""
+    """One number of connections: figures as printed in the source, and their ratios."""
 
     connections: int
     figures: list[str]
@@ -37,7 +37,7 @@ class PublishedLine:
 
 @dataclass(frozen=True)
 class PublishedFigures:
-    """A published table by device, slowest first; `pairs` only where ratios are shown."""
+    """A published table by device, slowest first; `pairs` only if ratios are shown."""
 
     table: published.PublishedTable
     place: str
@@ -49,7 +49,7 @@ class PublishedFigures:
 
 @dataclass(frozen=True)
 class ChartView:
-    """A chart, and what the text of the paper says of the figures that it repeats."""
+    """A chart, and the paper's statements about the figures that it repeats."""
 
     words: ChartWords
     statements: list[published.Statement]
@@ -66,9 +66,9 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
     comparison = compare(run_set, choice.config)
     is_config_gone = choice.config != BEST and comparison.choice is None
     number = connections_of(comparison, choice.connections)
-    told = labels(found)
+    texts = labels(found)
     return context | {
-        # Charts and links keep to what is shown, also when something newer is measured meanwhile.
+        # Charts and links refer to what is shown, even if newer runs appear meanwhile.
         "choice": replace(
             choice,
             run_set=run_set.key,
@@ -77,8 +77,8 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
         ),
         "is_config_gone": is_config_gone,
         "comparison": comparison,
-        "run_sets": [(one, told[one.key]) for one in found],
-        "run_set_text": told[run_set.key],
+        "run_sets": [(one, texts[one.key]) for one in found],
+        "run_set_text": texts[run_set.key],
         "devices": [(device, comparison.names[device.pk]) for device in comparison.devices],
         "pairs": [
             tuple(comparison.names[device.pk] for device in pair) for pair in comparison.pairs
@@ -145,7 +145,7 @@ def _published() -> dict[str, Any]:
 
 
 def _rows(table: published.PublishedTable) -> list[Cells]:
-    """A whole table as text; what a source does not give is a dash."""
+    """A whole table as text; a missing figure is a dash."""
     return [[(column, _text(row[column.name])) for column in table.columns] for row in table.rows]
 
 
@@ -158,7 +158,7 @@ def _text(value: str | float | None) -> str:
 
 
 def _as_printed(value: float | None, places: int | None) -> str:
-    """With so many places, or as many as it has; "NA" for a run that could not be completed."""
+    """With `places` decimals, or as many as it has; "NA" for a run that was not completed."""
     if value is None:
         return "NA"
     return _text(value) if places is None else decimals(value, places)

@@ -1,1 +1,1 @@
-"""A my.cnf in a form and, checked, line by line: for checks and new studies alike."""
+"""A my.cnf in a form, and its check line by line: for checks and new studies."""

@@ -1,4 +1,4 @@
-"""What decides how a my.cnf is read."""
+"""The form fields that decide how a my.cnf is read."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from tuning.catalogue.knob import Durability
 
 
 class ConfigFields(forms.Form):
-    """What decides how a my.cnf is read: in a new study and in a check alike."""
+    """The fields that new studies and checks have in common."""
 
     durability = forms.ChoiceField(
-        label="Configs may cost", required=False, choices=STUDY_MAY_HAVE, widget=forms.RadioSelect
+        label="Least safe class to accept",
+        required=False,
+        choices=STUDY_MAY_HAVE,
+        widget=forms.RadioSelect,
     )
     translate_from = forms.ChoiceField(
         label="My files were written for",
         required=False,
-        help_text="Translation renames, converts or drops what changed since, line by line. "
-        "Without it, what this server does not have is refused.",
+        help_text="Translation renames, converts or drops lines that changed since then. "
+        "Without it, lines that this server does not support are refused.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

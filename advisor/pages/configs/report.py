@@ -10,15 +10,15 @@ from tuning.configs.notes import Action, Note
 from tuning.errors import Problem
 from tuning.studies.check import CheckedText
 
-# A page of more lines helps nobody and takes seconds to lay out; the API has them all.
+# A longer page is of no use and takes seconds to lay out; the API has all lines.
 MAX_LINES = 500
 
 
 @dataclass(frozen=True)
 class CheckView:
-    """One file's result; `rule_problems` are not about a single line, `notes` neither.
+    """One file's result; `rule_problems` and `notes` are not about a single line.
 
-    Of a long file the refused `lines` come first; `lines_left` are not shown.
+    For a long file, refused `lines` come first; `lines_left` are not shown.
     """
 
     name: str
@@ -32,14 +32,14 @@ class CheckView:
 
     @property
     def is_fine(self) -> bool:
-        """Whether a study would take it, as far as it can be said without the server."""
+        """Whether a study would accept it, as far as this is known without the server."""
         return not self.checked.report.problems
 
 
 def check_view(checked: CheckedText) -> CheckView:
-    """What is to be shown of a check."""
+    """The view of a check."""
     report = checked.report
-    told = {(line.name, line.detail) for line in report.lines}
+    shown_in_lines = {(line.name, line.detail) for line in report.lines}
     return CheckView(
         name=report.source,
         checked=checked,
@@ -47,7 +47,7 @@ def check_view(checked: CheckedText) -> CheckView:
         lines=_shown(report.lines),
         lines_left=max(0, len(report.lines) - MAX_LINES),
         rule_problems=report.rule_problems,
-        notes=[note for note in report.notes if (note.name, note.detail) not in told],
+        notes=[note for note in report.notes if (note.name, note.detail) not in shown_in_lines],
         lines_helped=checked.translatable,
     )
 

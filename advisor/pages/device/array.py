@@ -1,4 +1,4 @@
-"""An array on its device's page: what its disks promise against what a probe of it measured."""
+"""An array on its device's page: expected figures against those of a probe."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STRIPES = (RaidLevel.RAID5, RaidLevel.RAID6)
 
 @dataclass(frozen=True)
 class ArrayLine:
-    """One figure: of one disk, expected of the array, measured, and the share that was lost."""
+    """One figure: single disk, expected of the array, measured, and the share lost."""
 
     name: str
     unit: str
@@ -34,8 +34,8 @@ class ArrayLine:
 
 @dataclass(frozen=True)
 class ArrayView:
-    """`reason` says why nothing is compared at all; `missing` names the models of single disks
-    that no probe is known of; `sources` are the probes of single disks, by model.
+    """`reason` says why nothing is compared; `missing` are the models without a probe of a
+    single disk; `sources` are the probes of single disks, by model.
     """
 
     identity: DeviceIdentity
@@ -62,8 +62,8 @@ def array_view(
     known = array_of(identity)
     if known is None:
         words = {
-            "hardware": "A hardware controller shows neither level nor members of its array.",
-            "unknown": "The level of this array cannot be seen from here.",
+            "hardware": "A hardware controller reports neither level nor members of its array.",
+            "unknown": "The level of this array cannot be detected.",
         }
         reason = words.get(
             identity.raid_level, f"There is no formula for {identity.raid_level} with its disks."
@@ -72,7 +72,7 @@ def array_view(
     level, disks = known
     parity = level in _STRIPES
     if device.emulation_label:
-        reason = "The limits of an emulated device are not those of the array."
+        reason = "Not compared: the limits of an emulated device are not those of the array."
         return ArrayView(identity, level, disks, form, reason=reason, has_parity=parity)
     members, sources, missing = _single_disks(device, identity)
     given = _given(form)
@@ -89,7 +89,7 @@ def array_view(
         lines=lines,
         sources=sources,
         missing=missing,
-        reason="" if found else "The array itself is not probed yet.",
+        reason="" if found else "The array itself has not been probed yet.",
         given=given is not None,
         has_parity=parity,
         not_direct=found.direct_missing if found else "",
@@ -120,7 +120,7 @@ def _single_disks(
     """The newest good probe of a single disk of each member's model on the array's host."""
     models = sorted({member.model for member in identity.members})
     if not models:
-        return [], [], ["its members, which cannot be seen,"]
+        return [], [], ["its members, which cannot be detected,"]
     figures, sources, missing = [], [], []
     for model in models:
         probe = _probe_of(device, model)

@@ -13,7 +13,7 @@ from tuning.models import Study
 
 @dataclass(frozen=True)
 class Layer:
-    """One step from the file system down to the disk: what it is, and what is known of it."""
+    """One layer between file system and disk, with details."""
 
     name: str
     detail: str = ""
@@ -25,7 +25,7 @@ def studies_on(device: Device) -> list[Study]:
 
 
 def layers_of(identity: DeviceIdentity) -> list[Layer]:
-    """From the file system down to what takes the writes."""
+    """From the file system down to the disk."""
     layers = [Layer(identity.file_system or "file system unknown")]
     layers += [Layer(name) for name in identity.layers]
     if identity.block_device:
@@ -36,7 +36,7 @@ def layers_of(identity: DeviceIdentity) -> list[Layer]:
 
 
 def advise_command(device: Device) -> str:
-    """The command that begins a study on the device, for a shell."""
+    """The shell command that starts a study on the device."""
     words = ["--device", device.data_dir]
     if device.log_dir:
         words += ["--log-dir", device.log_dir]

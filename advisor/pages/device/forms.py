@@ -1,4 +1,4 @@
-"""The forms of the device pages; the services have the last word on what they ask for."""
+"""The forms of the device pages; the services do the final checks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from advisor.wording.words import OF_ITS_OWN_KIND
+from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import DeviceRequest, throttles
@@ -16,7 +16,7 @@ from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
 from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB
 
-# Twice the fastest array sold, and far below where a chart or a product of it overflows.
+# Twice the fastest array sold, and far below the overflow of a chart or a product.
 MAX_FIGURE = 1e9
 
 KIND_WORDS = {
@@ -43,33 +43,33 @@ class AddDeviceForm(_PlainForm):
     """A directory on a device of this host, perhaps with limits."""
 
     path = forms.CharField(
-        label="Directory for the data",
+        label="Data directory",
         max_length=1024,
-        help_text="It must exist and be writable; everything of the advisor goes below it.",
+        help_text="It must exist and be writable. The advisor stores all its files below it.",
     )
     log_dir = forms.CharField(
-        label="Directory for the redo logs",
+        label="Redo log directory",
         required=False,
         max_length=1024,
-        help_text="On another device. Empty: the redo logs are with the data.",
+        help_text="On another device. If empty, the redo logs are stored with the data.",
     )
     emulate = forms.ChoiceField(
         label="Emulate a slower device",
         required=False,
-        help_text="Sets limits around mysqld. Probe the device as it is first: then they are "
-        "scaled to it.",
+        help_text="Limits the I/O of mysqld. Probe the real device first, so that the limits can "
+        "be scaled to it.",
     )
     memory_mb = forms.IntegerField(
         label="Memory limit, MB",
         required=False,
         min_value=MIN_MEMORY_MB,
         max_value=MAX_MEMORY_MB,
-        help_text="Of mysqld with its page cache. Empty: none, or for an emulated device one that "
-        "suits a small dataset.",
+        help_text="Limits mysqld including its page cache. If empty: no limit, or on an emulated "
+        "device one that suits a small dataset.",
     )
     kind = forms.ChoiceField(
         required=False,
-        help_text="Only if you know better than what is found, as with virtual disks.",
+        help_text="Set this only if the kind cannot be detected, as for virtual disks.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -77,8 +77,8 @@ class AddDeviceForm(_PlainForm):
         profiles = [
             (name, f"{name}: {profile.title}") for name, profile in shipped_profiles().items()
         ]
-        set_choices(self, "emulate", [("", "No: the device as it is"), *profiles])
-        set_choices(self, "kind", [("", "As it is found"), *KINDS])
+        set_choices(self, "emulate", [("", "No: the real device, without limits"), *profiles])
+        set_choices(self, "kind", [("", "As detected"), *KINDS])
 
     def clean_path(self) -> Path:
         return directory(self.cleaned_data["path"])
@@ -90,7 +90,7 @@ class AddDeviceForm(_PlainForm):
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if data.get("kind") and throttles(data.get("emulate")):
-            self.add_error("kind", OF_ITS_OWN_KIND)
+            self.add_error("kind", KIND_OF_EMULATED)
         return data
 
     def device_request(self) -> DeviceRequest:
@@ -111,13 +111,13 @@ class AddDeviceForm(_PlainForm):
 
 
 class KindForm(_PlainForm):
-    """The user's word for what a device is; "" takes it back."""
+    """The kind of a device, set by the user; "" removes the setting."""
 
     kind = forms.ChoiceField(label="Kind", required=False)
 
     def __init__(self, *args: Any, discovered: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        found = f"As it was found: {discovered}" if discovered else "As it was found"
+        found = f"As detected: {discovered}" if discovered else "As detected"
         set_choices(self, "kind", [("", found), *KINDS])
 
     def clean_kind(self) -> DeviceKind | None:
@@ -126,19 +126,19 @@ class KindForm(_PlainForm):
 
 
 class ProbeForm(_PlainForm):
-    """How long a probe is to take."""
+    """The duration of a probe."""
 
     seconds = forms.IntegerField(
-        label="Seconds",
+        label="Duration, seconds",
         min_value=int(MIN_S),
         max_value=int(MAX_S),
         initial=int(USUAL_S),
-        help_text=f"{MIN_S:.0f} to {MAX_S:.0f}; longer is steadier.",
+        help_text=f"{MIN_S:.0f} to {MAX_S:.0f} s; a longer probe gives steadier figures.",
     )
 
 
 class OneDiskForm(_PlainForm):
-    """What one disk of an array does, where no probe of such a disk can tell."""
+    """Figures of a single disk of an array, if there is no probe of such a disk."""
 
     random_read_iops = forms.FloatField(label="Random read, IOPS", required=False)
     random_write_iops = forms.FloatField(label="Random write, IOPS", required=False)
@@ -149,16 +149,16 @@ class OneDiskForm(_PlainForm):
         for name in self.fields:
             value = self.cleaned_data.get(name)
             if value is not None and not 0 < value <= MAX_FIGURE:
-                self.add_error(name, f"Expected a figure above zero, at most {MAX_FIGURE:,.0f}.")
+                self.add_error(name, f"Enter a number above zero, at most {MAX_FIGURE:,.0f}.")
         return self.cleaned_data
 
 
 def directory(text: str) -> Path:
-    """The directory that is meant, as the services spell it in their errors."""
+    """The directory as an absolute path, spelled as in the errors of the services."""
     try:
         return Path(text).expanduser().absolute()
     except RuntimeError:
-        raise forms.ValidationError("There is no such user's home directory.") from None
+        raise forms.ValidationError("There is no home directory of that user.") from None
 
 
 def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:

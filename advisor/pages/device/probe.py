@@ -1,4 +1,4 @@
-"""A probe as its page shows it: its jobs in words, the range it suggests, and what is missing."""
+"""A probe as its page shows it: its jobs in words, the suggested range, and what is missing."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from benchmarks.probe.result import JobResult, ProbeResult
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 
 KIB, MIB = 1024, 1024 * 1024
-# A worker shows itself every few seconds.
+# A worker reports every few seconds.
 WORKER_UNSEEN = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
 class JobLine:
-    """One job: what it did in words, and what it found."""
+    """One job: a description and its result."""
 
     what: str
     block: str
@@ -40,8 +40,8 @@ class ProbeChart:
 
 @dataclass(frozen=True)
 class ProbeView:
-    """`writes` is the W that the suggested range comes from; `splits_missing` are sentences, why
-    some latency could not be split.
+    """`writes` is the W of the suggested range; `splits_missing` says in sentences why a latency
+    could not be split.
     """
 
     probe: Probe
@@ -53,7 +53,7 @@ class ProbeView:
 
     @property
     def has_queue_time(self) -> bool:
-        """Whether queue and device are told apart anywhere."""
+        """Whether queue and device are separated in any job."""
         return any(
             job.split is not None and job.split.queue_us is not None for job in self.found.jobs
         )
@@ -68,7 +68,7 @@ _CHARTS = (
         "iops",
         "Random 16 KB requests per second by queue depth",
         "IOPS by queue depth, random reads and writes of 16 KB, direct and buffered",
-        "Dotted: buffered, so memory helps; writes are flushed in batches.",
+        "Dotted: buffered, so partly served from memory; writes are flushed in batches.",
     ),
     ProbeChart(
         "read-latency",
@@ -88,15 +88,14 @@ _CHARTS = (
     ),
     ProbeChart(
         "split",
-        "Where the time of one request goes",
-        "Mean microseconds of one request spent in the program, the kernel, the queue and the "
-        "device",
+        "Latency of one request by part",
+        "Mean microseconds of one request in the program, the kernel, the queue and the device",
     ),
 )
 
 
 def probe_view(probe: Probe) -> ProbeView | None:
-    """All that a probe found; None for one that did not end well."""
+    """All results of a probe; None if it failed."""
     found = probe.found
     if found is None:
         return None
@@ -121,8 +120,8 @@ def step_words(step: str) -> str:
 
 
 def waits_for(probe: Probe) -> dict[str, Any]:
-    """What a queued probe stands behind on its host: a study, else a run or a probe; and whether
-    no worker is there to take it.
+    """What a queued probe waits for on its host: a study, else a run or a probe; and whether the
+    host has no worker.
     """
     host = probe.device.host_id
     study = (

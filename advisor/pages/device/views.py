@@ -1,4 +1,4 @@
-"""The list of devices, one device's page, its probes, and what a user may change of it."""
+"""The list of devices, the page of a device, its probes and its kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from advisor.pages.device.context import (
 )
 from advisor.pages.device.forms import AddDeviceForm, KindForm, ProbeForm
 from advisor.pages.device.probe import probe_view, step_words, waits_for
-from advisor.wording.words import how_sure
+from advisor.wording.words import certainty
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import correct_kind
 from benchmarks.models import ACTIVE_PROBE_STATES, Device, Probe, ProbeState
@@ -33,7 +33,7 @@ from tuning.studies.probing import cancel_probe, start_probe
 
 @require_http_methods(["GET", "POST"])
 def device_list(request: HttpRequest) -> HttpResponse:
-    """All devices, those in use first; on POST one more, or what is wrong beside the fields."""
+    """All devices, those in use first; on POST adds one, or shows the errors beside the fields."""
     form = AddDeviceForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         try:
@@ -41,7 +41,7 @@ def device_list(request: HttpRequest) -> HttpResponse:
         except (TuningError, BenchmarkError) as error:
             form.add_refusal(error)
         else:
-            messages.success(request, "This is what was found. A probe shows what it can do.")
+            messages.success(request, "Device added. Probe it to measure its IOPS and latency.")
             return redirect("device-detail", pk=device.pk)
     rows = Device.objects.select_related("host").order_by("host__name", "data_dir", "pk")
     lines = known_devices(rows)
@@ -58,15 +58,15 @@ def device_list(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def device_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """One device: what it is, what its newest probe found, what was best on it so far."""
+    """One device: identity, results of its newest probe, best config so far."""
     return render(request, "devices/detail.html", _device_context(_device(pk), request))
 
 
 @require_GET
 def device_live(request: HttpRequest, pk: int) -> HttpResponse:
-    """What htmx asks for every two seconds while a probe of the device is under way.
+    """The response to htmx every two seconds while a probe of the device is active.
 
-    The newest result comes along, to be swapped out of band, only when `seen` is not its stamp.
+    It includes the newest result, to be swapped out of band, only if `seen` is not its stamp.
     """
     device = _device(pk)
     context = _live_context(device)
@@ -77,7 +77,7 @@ def device_live(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def device_kind(request: HttpRequest, pk: int) -> HttpResponse:
-    """The user's word for the kind; an empty one takes it back."""
+    """Sets the kind; an empty one removes the setting."""
     device = _device(pk)
     form = KindForm(request.POST, discovered=device.discovered_kind, auto_id="kind_%s")
     if form.is_valid():
@@ -86,7 +86,7 @@ def device_kind(request: HttpRequest, pk: int) -> HttpResponse:
         except BenchmarkError as error:
             form.add_error("kind", str(error))
         else:
-            messages.success(request, f"The kind that counts is {device.kind}.")
+            messages.success(request, f"The kind is now {device.kind}.")
             return redirect("device-detail", pk=pk)
     context = _device_context(_device(pk), request) | {"kind_form": form}
     return render(request, "devices/detail.html", context, status=400)
@@ -94,7 +94,7 @@ def device_kind(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def device_probe(request: HttpRequest, pk: int) -> HttpResponse:
-    """Begin a probe, or the device's page with what is wrong beside the field."""
+    """Starts a probe, or shows the device's page with the errors beside the field."""
     device = _device(pk)
     form = ProbeForm(request.POST, auto_id="probe_%s")
     if form.is_valid():
@@ -103,8 +103,8 @@ def device_probe(request: HttpRequest, pk: int) -> HttpResponse:
         except TuningError as error:
             if error.field:
                 form.add_error(error.field, str(error))
-            else:  # one is under way, or there is another device by now
-                messages.warning(request, f"No probe was begun: {error}.")
+            else:  # one is running, or another device is in its place by now
+                messages.warning(request, f"No probe was started: {error}.")
         if not form.errors:
             return redirect("device-detail", pk=pk)
     context = _device_context(device, request) | {"probe_form": form}
@@ -115,7 +115,7 @@ def device_probe(request: HttpRequest, pk: int) -> HttpResponse:
 def probe_cancel(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
     row = get_object_or_404(Probe.objects.select_related("device"), pk=probe, device=pk)
     if row.is_finished:
-        messages.warning(request, "This probe had already ended; nothing was cancelled.")
+        messages.warning(request, "This probe had already finished; nothing was cancelled.")
     else:
         cancel_probe(row)
         messages.info(request, "Cancelling: the probe stops within seconds.")
@@ -124,7 +124,7 @@ def probe_cancel(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
 
 @require_GET
 def probe_detail(request: HttpRequest, pk: int, probe: int) -> HttpResponse:
-    """One probe of a device, whichever: what it found, or why it found nothing."""
+    """One probe of a device: its results, or why it has none."""
     device = _device(pk)
     row = _probe(pk, probe)
     view = probe_view(row)
@@ -155,7 +155,7 @@ def _probe(device: int, probe: int) -> Probe:
 
 
 def _live_context(device: Device) -> dict[str, Any]:
-    """What changes every second; `stamp` changes when there is something else to show."""
+    """The part that changes every second; `stamp` changes when a probe starts or ends."""
     newest = device.probes.defer("result").select_related("created_by").first()
     active = newest if newest and not newest.is_finished else None
     return {
@@ -193,7 +193,7 @@ def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
         "view": view,
         "probes": _ended_probes(device),
         "array": array_view(device, view.found if view else None, request.GET),
-        "answers": [(answer, how_sure(answer)) for answer in answers_for(device)],
+        "answers": [(answer, certainty(answer)) for answer in answers_for(device)],
         "studies": studies_on(device),
         "command": advise_command(device),
     }

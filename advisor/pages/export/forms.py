@@ -1,4 +1,4 @@
-"""The form that asks for a recommendation as a file, and what its fields become."""
+"""The form of an export, and the request that it makes."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from tuning.export.formats import FORMATS, ExportRequest
 
 
 class ExportForm(forms.Form):
-    """`needed` is the class that has to be acknowledged first; D0 asks for nothing."""
+    """`needed` is the class that has to be acknowledged first; D0 needs no acknowledgement."""
 
     format = forms.ChoiceField(choices=[(name, one.title) for name, one in FORMATS.items()])
-    target = forms.ChoiceField(label="For the server", required=False)
+    target = forms.ChoiceField(label="Target server", required=False)
     current = forms.CharField(
-        label="Your my.cnf as it is now",
+        label="Your current my.cnf",
         required=False,
         strip=False,
         widget=forms.Textarea,
-        help_text="Needed for the diff; the ways back then restore your values, not the defaults. "
-        "Nothing is stored.",
+        help_text="Required for the diff. The rollback then restores your values instead of the "
+        "defaults. Nothing is stored.",
     )
-    current_file = forms.FileField(label="Or as a file", required=False, allow_empty_file=True)
+    current_file = forms.FileField(label="Or upload it", required=False, allow_empty_file=True)
     acknowledge = forms.BooleanField(required=False)
 
     def __init__(
         self, data: Any = None, files: Any = None, *, needed: Durability, measured_on: str, pk: int
     ) -> None:
-        # A page may have several of them.
+        # A page may have several of these forms.
         super().__init__(data, files, auto_id=f"id_{pk}_%s")
         self.needed = needed
         target = self.fields["target"]
@@ -49,7 +49,7 @@ class ExportForm(forms.Form):
     def clean(self) -> None:
         if len(self.cleaned_data.get("current", "").encode()) > MAX_CONFIG_BYTES:
             self.add_error("current", f"The text is {TOO_LARGE}")
-            # It is not sent back. By items(): a QueryDict unpacked would give lists.
+            # Do not send it back. Use items(): unpacking a QueryDict would give lists.
             self.data = dict(self.data.items()) | {"current": ""}
         file = self.cleaned_data.get("current_file")
         if file is not None and file.size > MAX_CONFIG_BYTES:
@@ -70,8 +70,8 @@ class ExportForm(forms.Form):
     def add_refusal(self, error: TuningError) -> None:
         """Show an error of the export beside the field it is about."""
         if not isinstance(error, InvalidConfig):
-            unasked = error.code == "durability_not_acknowledged"
-            text = "There is no file before this is accepted." if unasked else str(error)
+            is_unacknowledged = error.code == "durability_not_acknowledged"
+            text = "You must accept this to get the file." if is_unacknowledged else str(error)
             self.add_error(error.field or None, text)
             return
         for problem in error.problems:

@@ -1,4 +1,4 @@
-"""A recommendation as the pages show it: what it costs, its my.cnf, the form for other files."""
+"""A recommendation as the pages show it: losses, my.cnf, and the form for other files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tuning.results.study_result import StudyResult
 
 @dataclass(frozen=True)
 class RecommendationCard:
-    """`needed` is the class to be acknowledged before any file is shown, for its `losses`.
+    """`needed` is the class to acknowledge before any file is shown, because of its `losses`.
 
-    `costs` are those beside durability; `my_cnf` is None where that is not D0.
+    `costs` are those other than durability; `my_cnf` is None unless that class is D0.
     """
 
     recommendation: Recommendation
@@ -33,7 +33,7 @@ class RecommendationCard:
 
     @property
     def is_safe(self) -> bool:
-        """Whether nothing has to be acknowledged."""
+        """Whether no acknowledgement is needed."""
         return self.needed is Durability.D0
 
 

@@ -1,4 +1,4 @@
-"""A recommendation as a file: my.cnf, SQL, ways back, diff or JSON; shown or downloaded."""
+"""A recommendation as a file: my.cnf, SQL, rollback, diff or JSON; shown or downloaded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOWNLOAD = "download"
 
 @require_http_methods(["GET", "POST"])
 def study_export(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
-    """The form; on POST the file below it or as a download, or what is wrong beside the fields."""
+    """The form; on POST the file below it or as a download, or the errors beside the fields."""
     result, found = _found(pk, recommendation)
     view = recommendation_card(result, found, request, with_answers=request.method == "POST")
     if request.method == "GET":
@@ -39,7 +39,7 @@ def study_export(request: HttpRequest, pk: int, recommendation: int) -> HttpResp
 
 @require_GET
 def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
-    """The recommended my.cnf; below D0 with `?acknowledge=D1`, else the page that asks."""
+    """The recommended my.cnf; below D0 only with `?acknowledge=D1`, otherwise the export page."""
     result, found = _found(pk, recommendation)
     view = recommendation_card(result, found, request)
     acknowledged = request.GET.get("acknowledge", "")
@@ -67,7 +67,7 @@ def _page(
     status: int | None = None,
 ) -> HttpResponse:
     context = {"view": view, "exported": exported, "study": view.recommendation.study}
-    # htmx takes the panel out of the page and swaps nothing of an error's answer.
+    # htmx takes the panel out of the page, and ignores a response with an error status.
     is_fine = not view.form.errors or request.htmx  # type: ignore[attr-defined]
     status = status or (200 if is_fine else 400)
     return render(request, "recommendations/export.html", context, status=status)

@@ -1,4 +1,4 @@
-"""Which devices a new study measures: kept ones, one more directory, limits around either."""
+"""The devices of a new study: registered ones, one more directory, limits on either."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from advisor.pages.device.forms import (
     directory,
     set_choices,
 )
-from advisor.wording.words import OF_ITS_OWN_KIND
+from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
 from benchmarks.models import Device
@@ -25,50 +25,50 @@ from benchmarks.storage.kinds import DeviceKind
 from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
 from tuning.studies.request import MAX_DEVICES
 
-# Below the fold of the page, which opens when one of them was used or is wrong.
+# In the folded part of the page, which opens if one of them has a value or an error.
 FOLDED = ("log_dir", "kind", "emulate", "memory_mb")
 
 
 @dataclass(frozen=True)
-class KeptDevice:
-    """A device as it can be ticked."""
+class RegisteredDevice:
+    """A registered device with its checkbox."""
 
     widget: BoundWidget
     device: Device
-    is_usual: bool
+    is_default: bool
 
 
 class StudyDevicesForm(forms.Form):
-    """The devices of a study. Nothing chosen and nothing named is the host's usual one."""
+    """The devices of a study; the host's default device if none is chosen or entered."""
 
     devices = forms.MultipleChoiceField(
         label="Devices of this host",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"invalid_choice": "A device that was chosen cannot be measured here."},
+        error_messages={"invalid_choice": "A selected device cannot be measured on this host."},
     )
     path = forms.CharField(
         label="Another directory",
         required=False,
         max_length=1024,
-        help_text="On the device to be measured; all data goes below it.",
+        help_text="A directory on the device to measure. All data is stored below it.",
     )
     log_dir = forms.CharField(
-        label="Redo logs at",
+        label="Redo log directory",
         required=False,
         max_length=1024,
-        help_text="A directory on another device. Empty: the redo logs are with the data.",
+        help_text="On another device. If empty, the redo logs are stored with the data.",
     )
     kind = forms.ChoiceField(
-        label="Kind of the device",
+        label="Device kind",
         required=False,
-        help_text="Only if you know better than what is found, as with virtual disks.",
+        help_text="Set this only if the kind cannot be detected, as for virtual disks.",
     )
     emulate = forms.MultipleChoiceField(
-        label="Measure under limits",
+        label="Emulate devices",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Each one ticked is a device of its own, with rankings of its own. Applies to "
+        help_text="Each choice is measured as a separate device with its own ranking. Applies to "
         "every device chosen above that is not emulated itself.",
     )
     memory_mb = forms.IntegerField(
@@ -76,35 +76,36 @@ class StudyDevicesForm(forms.Form):
         required=False,
         min_value=MIN_MEMORY_MB,
         max_value=MAX_MEMORY_MB,
-        help_text="All memory of mysqld with its page cache, else the cache hides the device. "
-        "Empty: what the server and half of the data take on emulated devices, and no limit on "
-        "the device as it is.",
+        help_text="Limits mysqld including its page cache, which would otherwise hide the device. "
+        "If empty, an emulated device gets enough for the server and half of the data, and a real "
+        "device has no limit.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._kept = {
+        self._registered = {
             str(device.pk): device
             for device in Device.objects.select_related("host")
             .filter(host__name=settings.HOST_NAME, retired_at=None)
             .order_by("data_dir", "pk")
         }
-        set_choices(self, "devices", [(pk, str(device)) for pk, device in self._kept.items()])
-        set_choices(self, "kind", [("", "As it is found"), *KINDS])
+        set_choices(
+            self, "devices", [(pk, str(device)) for pk, device in self._registered.items()]
+        )
+        set_choices(self, "kind", [("", "As detected"), *KINDS])
         profiles = [(name, one.title) for name, one in shipped_profiles().items()]
-        set_choices(self, "emulate", [(NATIVE, "The device as it is"), *profiles])
+        set_choices(self, "emulate", [(NATIVE, "The real device, without limits"), *profiles])
 
     @property
-    def kept_devices(self) -> list[KeptDevice]:
-        usual = str(settings.DEFAULT_DEVICE)
+    def registered_devices(self) -> list[RegisteredDevice]:
         return [
-            KeptDevice(widget, device, is_usual=_is_plain(device) and device.data_dir == usual)
-            for widget, device in zip(self["devices"], self._kept.values(), strict=True)
+            RegisteredDevice(widget, device, is_default=_is_default(device))
+            for widget, device in zip(self["devices"], self._registered.values(), strict=True)
         ]
 
     @property
     def profiles(self) -> list[tuple[BoundWidget, str]]:
-        """What can be emulated, each with what it means."""
+        """The choices of `emulate`, each with its limits in words."""
         words = [_WITHOUT, *(limits_text(one) for one in shipped_profiles().values())]
         return list(zip(self["emulate"], words, strict=True))
 
@@ -128,23 +129,24 @@ class StudyDevicesForm(forms.Form):
             for name in ("log_dir", "kind"):
                 if data.get(name):
                     self.add_error(
-                        name, "Goes with another directory: name that above, or leave this empty."
+                        name,
+                        "Applies to a directory entered above only: enter one or leave it empty.",
                     )
         asked = data.get("emulate") or [""]
         if data.get("kind") and all(throttles(name) for name in asked):
-            self.add_error("kind", OF_ITS_OWN_KIND)
+            self.add_error("kind", KIND_OF_EMULATED)
         if not self.errors and all(place.emulate for place in self._places()):
             for name in ("emulate", "memory_mb"):
                 if data.get(name):
                     self.add_error(
-                        name, "All chosen devices are emulated already: leave this empty."
+                        name, "All selected devices are already emulated: leave this empty."
                     )
         if not self.errors and len(self._places()) * len(self._limits()) > MAX_DEVICES:
-            self.add_error("devices", f"At most {MAX_DEVICES} devices fit into one study.")
+            self.add_error("devices", f"A study can have at most {MAX_DEVICES} devices.")
         return data
 
     def device_requests(self) -> list[DeviceRequest]:
-        """What was asked for; empty for the host's usual device."""
+        """The requested devices; empty for the host's default device."""
         requests = [request for place in self._places() for request in self._under_limits(place)]
         return [] if requests == [DeviceRequest()] else requests
 
@@ -156,12 +158,12 @@ class StudyDevicesForm(forms.Form):
         name = found[2] or "path"
         if name in ("emulate", "memory_mb") and self.cleaned_data.get(name):
             return name
-        is_kept = [
+        is_registered = [
             place < len(self.cleaned_data["devices"])
             for place, one in enumerate(self._places())
             for _ in self._under_limits(one)
         ]
-        return "devices" if is_kept[int(found[1])] else name
+        return "devices" if is_registered[int(found[1])] else name
 
     def _under_limits(self, place: DeviceRequest) -> list[DeviceRequest]:
         if place.emulate:
@@ -178,7 +180,7 @@ class StudyDevicesForm(forms.Form):
 
     def _places(self) -> list[DeviceRequest]:
         data = self.cleaned_data
-        places = [request_for(self._kept[pk]) for pk in data["devices"]]
+        places = [request_for(self._registered[pk]) for pk in data["devices"]]
         if data["path"] or not places:
             places.append(
                 DeviceRequest(path=data["path"], log_dir=data["log_dir"], kind=data["kind"])
@@ -191,11 +193,11 @@ class StudyDevicesForm(forms.Form):
         return [(name, memory) for name in data["emulate"] or [""]]
 
 
-_WITHOUT = "To compare the others with."
+_WITHOUT = "For comparison with the emulated devices."
 
 
 def limits_text(shipped: ShippedProfile) -> str:
-    """ "100000/90000 IOPS, 550/520 MB/s (read/write) as rated; shrunk ..."."""
+    """ "100000/90000 IOPS, 550/520 MB/s (read/write) as rated; scaled down if ..."."""
     parts = [
         f"{read:,}/{write:,} {unit}"
         for read, write, unit in (
@@ -206,12 +208,12 @@ def limits_text(shipped: ShippedProfile) -> str:
     ]
     limits = f"{', '.join(parts)} (read/write)"
     if not shipped.scaled:
-        return f"{limits}. Refused where a probe found the real device slower."
-    return f"{limits} as rated, less where a probe found the real device slower than an NVMe SSD."
+        return f"{limits}. Refused if a probe found the device slower."
+    return f"{limits} as rated; scaled down if a probe found the device slower than an NVMe SSD."
 
 
 def choosable(text: str) -> bool:
-    """Whether an address's `device` is an id that a device of this host in use has."""
+    """Whether `device` in an address is the id of a device of this host that is in use."""
     # The length first: Python itself refuses to read thousands of digits.
     if not (text.isascii() and text.isdecimal()) or len(text) > len(str(MAX_ID)):
         return False
@@ -220,8 +222,9 @@ def choosable(text: str) -> bool:
     return pk <= MAX_ID and here.filter(pk=pk).exists()
 
 
-def _is_plain(device: Device) -> bool:
-    return not (device.emulation_label or device.log_dir)
+def _is_default(device: Device) -> bool:
+    is_plain = not (device.emulation_label or device.log_dir)
+    return is_plain and device.data_dir == str(settings.DEFAULT_DEVICE)
 
 
 def _directory_or_none(text: str) -> Path | None:

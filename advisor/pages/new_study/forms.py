@@ -1,4 +1,4 @@
-"""The form that asks for a study, and what its fields become."""
+"""The form of a new study, and the request that it makes."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from tuning.study_templates.loader import StudyTemplate
 DEFAULT_TEMPLATE = "quick"
 SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
-YES_NO = [("", "As the template has it"), ("yes", "Yes"), ("no", "No")]
+YES_NO = [("", "As in the template"), ("yes", "Yes"), ("no", "No")]
 
 
 class NewStudyForm(StudyDevicesForm, ConfigFields):
-    """Every field may stay empty: then the template's or the host's own value holds."""
+    """An empty field uses the template's or the host's value."""
 
     template = forms.ChoiceField()
     name = forms.CharField(
-        required=False, max_length=200, help_text="How the study is listed. Optional."
+        required=False, max_length=200, help_text="Shown in the list of studies. Optional."
     )
     server = forms.CharField(
-        label="Server program",
+        label="Server binary",
         required=False,
         max_length=1024,
-        help_text="Path of a mysqld or mariadbd. Empty: the one found on this host.",
+        help_text="Path of a mysqld or mariadbd. If empty, the one found on this host is used.",
     )
     driver = forms.ChoiceField(
         choices=[
@@ -48,31 +48,32 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
     )
     warehouses = forms.IntegerField(required=False, min_value=1)
     connections = forms.CharField(
-        required=False, help_text="One number, or several with commas: one ranking each."
+        required=False,
+        help_text="One number, or several separated by commas; each has its own ranking.",
     )
     warmup_s = forms.IntegerField(label="Warm-up, seconds", required=False, min_value=0)
-    measure_s = forms.IntegerField(label="Measured, seconds", required=False, min_value=1)
+    measure_s = forms.IntegerField(label="Measurement, seconds", required=False, min_value=1)
     blocks = forms.IntegerField(
-        required=False, min_value=1, help_text="How often each candidate runs."
+        required=False, min_value=1, help_text="How many times each candidate runs."
     )
     budget_minutes = forms.IntegerField(
         label="Budget, minutes",
         required=False,
         min_value=1,
         max_value=MAX_MINUTES,
-        help_text="Ends the blocks by time in place of their number. Optional.",
+        help_text="Limits the blocks by time instead of by number. Optional.",
     )
     races = forms.ChoiceField(
         label="Race",
         required=False,
         choices=YES_NO,
-        help_text="Drops who is measurably behind; the time goes to who is still tied.",
+        help_text="Drops candidates that are measurably behind; the time saved goes to the rest.",
     )
     confirms = forms.ChoiceField(
         label="Confirm the winner",
         required=False,
         choices=YES_NO,
-        help_text="Measures it afresh, in at least 5 pairs with the baseline.",
+        help_text="Measures the winner again, in at least 5 pairs with the baseline.",
     )
     allow = forms.MultipleChoiceField(
         label="Proposals may cost",
@@ -81,7 +82,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         widget=forms.CheckboxSelectMultiple,
     )
     keeps_duplicates = forms.BooleanField(
-        label="Measure configs with the same effective values apart (A/A comparison)",
+        label="Measure configs with the same effective values separately (A/A comparison)",
         required=False,
     )
 
@@ -89,7 +90,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         super().__init__(*args, **kwargs)
         set_choices(self, "template", [(one.name, one.title) for one in templates])
         self.fields["template"].initial = DEFAULT_TEMPLATE
-        # app.js changes them with the choice of the template.
+        # app.js updates them when another template is chosen.
         self.template_values = {one.name: _values_of(one) for one in templates}
         chosen = str(self["template"].value())
         self.templates_shown = [
@@ -107,12 +108,12 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
             numbers = [int(part) for part in text.split(",")]
         except ValueError:
             raise forms.ValidationError(
-                "Expected whole numbers with commas between them, such as 8 or 8, 32, 128."
+                "Enter whole numbers separated by commas, such as 8 or 8, 32, 128."
             ) from None
         if min(numbers) < 1:
             raise forms.ValidationError("Each number of connections must be at least 1.")
         if len(numbers) > MAX_WORKLOADS:
-            raise forms.ValidationError(f"At most {MAX_WORKLOADS} numbers fit into one study.")
+            raise forms.ValidationError(f"A study can have at most {MAX_WORKLOADS} numbers.")
         return numbers
 
     def clean_races(self) -> bool | None:
@@ -125,7 +126,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         return frozenset(map(CostKind, self.cleaned_data["allow"]))
 
     def server_path(self) -> Path | None:
-        """The server program that was named."""
+        """The server binary, if one was entered."""
         return Path(self.cleaned_data["server"]) if self.cleaned_data["server"] else None
 
     def study_request(self, configs: list[ConfigText]) -> StudyRequest:
@@ -168,7 +169,7 @@ def _yes_no(text: str) -> bool | None:
 
 
 def _values_of(template: StudyTemplate) -> dict[str, str]:
-    """What the form says of a template in its empty fields: its sizes by field."""
+    """The template's sizes by field, shown in empty fields."""
     values = {name: str(getattr(template, name)) for name in SIZES if name != "connections"}
     connections = ", ".join(map(str, template.connections_on(logical_cpus())))
     return values | {"connections": connections}

@@ -1,4 +1,4 @@
-"""A study template as the form of a new study shows it: what it asks, and on what scale."""
+"""A study template as the form of a new study shows it: its candidates and its size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TemplateView:
 
     @property
     def is_safe(self) -> bool:
-        """Whether none of its own candidates may lose anything."""
+        """Whether all of its own candidates are D0."""
         return self.template.durability is Durability.D0
 
 

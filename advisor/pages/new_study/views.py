@@ -1,4 +1,4 @@
-"""Asking for a study in the browser, or only for what would become of its my.cnf files."""
+"""Creates a study from the form, or only checks its my.cnf files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tuning.studies.lifecycle import create_study
 from tuning.studies.request import MAX_CONFIGS, OLDER
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
-# Values of `action`: without one the study is started.
+# Values of `action`; without one the study is started.
 CHECK, CHECK_TRANSLATED = "check", "check-translated"
 
 
@@ -44,7 +44,7 @@ class _Answer:
 
 @require_http_methods(["GET", "POST"])
 def study_new(request: HttpRequest) -> HttpResponse:
-    """The empty form; on POST the new study's page, or the form with what is wrong in it."""
+    """The empty form; on POST the new study's page, or the form with its errors."""
     templates = [load_template(name) for name in template_names()]
     if request.method == "GET":
         return _empty_page(request, templates)
@@ -65,13 +65,13 @@ def study_new(request: HttpRequest) -> HttpResponse:
                 return redirect("study-detail", pk=study.pk)
         if answer.only_checked or answer.problems:
             _check(form, template, answer)
-    # htmx takes the result of a check out of the page and swaps nothing of an error's answer.
+    # htmx takes the result out of the page, and ignores a response with an error status.
     is_fine = answer.only_checked and (form.is_valid() or request.htmx)  # type: ignore[attr-defined]
     return _page(request, form, answer, status=200 if is_fine else 400)
 
 
 def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpResponse:
-    """The form as it is at first; `?device=` ticks one that is kept."""
+    """The empty form; `?device=` selects a registered device."""
     initial, wanted = {}, request.GET.get("device")
     answer = _Answer()
     if wanted is not None:
@@ -96,9 +96,9 @@ def _read_configs(request: HttpRequest, answer: _Answer) -> None:
     answer.configs = pasted + uploaded
     answer.config_errors = errors + upload_errors
     if len(answer.configs) > MAX_CONFIGS:
-        answer.config_errors.append(f"At most {MAX_CONFIGS} configs fit into one study.")
+        answer.config_errors.append(f"A study can have at most {MAX_CONFIGS} configs.")
     elif answer.only_checked and not answer.configs:
-        answer.config_errors.append("Choose a file or paste a my.cnf first: nothing to check.")
+        answer.config_errors.append("Nothing to check: choose a file or paste a my.cnf first.")
 
 
 def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None:

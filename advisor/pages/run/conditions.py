@@ -1,4 +1,4 @@
-"""What others took from a run, against the limits that it was held to."""
+"""What other programs used during a run, and the limits that applied to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.telemetry.disturbance import MIN_STALL_S
 
 @dataclass(frozen=True)
 class Condition:
-    """`value` in `unit`; `limit` is None where nothing is judged, 0 where it is switched off.
+    """`value` in `unit`; `limit` is None if there is none, 0 if the check is switched off.
 
     `by` names the programs that used most.
     """
@@ -32,24 +32,24 @@ class Condition:
         return significant(self.limit) if self.limit else "off"
 
 
-# Name, figure, limit, unit, figure of the programs, and the kind of disturbance it makes.
+# Name, figure, limit, unit, figure of the programs, and kind of disturbance.
 LINES = (
-    ("CPU time kept by the hypervisor", "steal_pct", "steal_pct", "%", "", "steal"),
+    ("Steal time", "steal_pct", "steal_pct", "%", "", "steal"),
     (
-        "Other programs' CPU",
+        "CPU use by other programs",
         "foreign_cpu_pct",
         "foreign_cpu_pct",
         "%",
         "by_cpu",
         "foreign_cpu",
     ),
-    ("Other programs' disk", "foreign_io_pct", "foreign_io_pct", "%", "by_io", "foreign_io"),
-    ("Other programs' traffic", "foreign_io_mb_s", "", "MB/s", "", ""),
-    ("Host standing still", "stalled_s", "", "s", "", "stall"),
+    ("Disk use by other programs", "foreign_io_pct", "foreign_io_pct", "%", "by_io", "foreign_io"),
+    ("Disk traffic of other programs", "foreign_io_mb_s", "", "MB/s", "", ""),
+    ("Host stalled", "stalled_s", "", "s", "", "stall"),
     ("Suspended", "asleep_s", "", "s", "", "suspended"),
     ("Swapping", "swap_mb_s", "swap_mb_s", "MB/s", "", "swap"),
-    ("Falling CPU clock", "slower_clock_pct", "slower_clock_pct", "%", "", "slower_clock"),
-    ("Throttled for heat", "throttled_pct", "throttled_pct", "%", "", "throttled"),
+    ("Drop in CPU clock rate", "slower_clock_pct", "slower_clock_pct", "%", "", "slower_clock"),
+    ("Thermal throttling", "throttled_pct", "throttled_pct", "%", "", "throttled"),
     ("Tasks waiting for a CPU", "cpu_wait_pct", "", "% of the time", "", ""),
     ("Tasks waiting for I/O", "io_wait_pct", "", "% of the time", "", ""),
     ("Tasks waiting for memory", "memory_wait_pct", "", "% of the time", "", ""),
@@ -57,7 +57,7 @@ LINES = (
 
 
 def conditions_of(run: Run) -> list[Condition]:
-    """The figures that the host told; a run of before this was watched has none."""
+    """The figures that the host reported; a run from before they were recorded has none."""
     seen: Mapping[str, Any] = run.conditions
     limits: Mapping[str, float] = seen.get("limits", {})
     broken = {found["kind"] for found in run.disturbances}

@@ -11,7 +11,7 @@ from benchmarks.models import Run
 
 @dataclass(frozen=True)
 class Measure:
-    """One line: what it is called, its value as text, its unit."""
+    """One line: name, value as text, unit."""
 
     name: str
     value: str
@@ -40,8 +40,8 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
         "Throughput and response time",
         (
             ("tpmP", "tpmP", significant, "New-Orders/min"),
-            ("95th percentile of New-Order", "p95_ms", significant, "ms"),
-            ("99th percentile of New-Order", "p99_ms", significant, "ms"),
+            ("p95 response time of New-Order", "p95_ms", significant, "ms"),
+            ("p99 response time of New-Order", "p99_ms", significant, "ms"),
             ("Slowest New-Order", "max_ms", significant, "ms"),
             ("New-Orders completed", "new_orders", _whole, ""),
             ("Transactions failed", "failed", _whole, ""),
@@ -54,19 +54,19 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
         (
             ("Path length, server", "server_path_length", megacycles, "Mcycles/New-Order"),
             ("Path length, host", "host_path_length", megacycles, "Mcycles/New-Order"),
-            ("Busy for the server", "server_cores", significant, "cores"),
+            ("CPU used by the server", "server_cores", significant, "cores"),
             ("User", "cpu_user_pct", decimals, "% of all CPUs"),
             ("System", "cpu_sys_pct", decimals, "% of all CPUs"),
-            ("Waiting for I/O", "cpu_iowait_pct", decimals, "% of all CPUs"),
-            ("Stolen by the hypervisor", "cpu_steal_pct", decimals, "% of all CPUs"),
-            ("Clock rate of the path lengths", "cpu_hz", _gigahertz, "GHz"),
-            ("Driver", "driver_cpu_ms_per_new_order", significant, "ms CPU/New-Order"),
+            ("I/O wait", "cpu_iowait_pct", decimals, "% of all CPUs"),
+            ("Steal", "cpu_steal_pct", decimals, "% of all CPUs"),
+            ("Clock rate used for path lengths", "cpu_hz", _gigahertz, "GHz"),
+            ("CPU used by the driver", "driver_cpu_ms_per_new_order", significant, "ms/New-Order"),
         ),
     ),
     (
         "Storage",
         (
-            ("Written per New-Order", "bytes_written_per_new_order", byte_size, ""),
+            ("Bytes written per New-Order", "bytes_written_per_new_order", byte_size, ""),
             ("Data device, reads", "data_read_iops", significant, "IOPS"),
             ("Data device, writes", "data_write_iops", significant, "IOPS"),
             ("Data device, read", "data_read_mb_s", significant, "MB/s"),
@@ -81,7 +81,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
 
 
 def measures_of(run: Run) -> list[MeasureGroup]:
-    """The figures the run has; a figure that was not measured has no line, not a zero."""
+    """The figures of the run; one that was not measured has no line."""
     groups = []
     for title, lines in GROUPS:
         measures = [

@@ -1,4 +1,4 @@
-"""What a run's config asked for beside what the server said it ran with."""
+"""The variables that a run's config requested, with their effective values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tuning.results.evidence import traits_of
 
 @dataclass(frozen=True)
 class RequestedVariable:
-    """`effective` is None when the server does not show the variable (or was never asked)."""
+    """`effective` is None if the server does not report the variable or never answered."""
 
     name: str
     requested: str
@@ -23,7 +23,7 @@ def compare_variables(run: Run) -> tuple[list[RequestedVariable], list[tuple[str
     """The requested variables by name, and all others that were read back."""
     knobs, target = run.config.knobs, traits_of(run.server)
     effective = effective_values(knobs, run.variables, target)
-    # Of a run whose server never answered nothing can be said to differ.
+    # If the server never answered, no value is known to differ.
     different = {one.name for one in differences(knobs, run.variables, target)} & set(effective)
     requested = [
         RequestedVariable(name, knobs[name], effective.get(name), name in different)

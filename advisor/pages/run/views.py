@@ -1,4 +1,4 @@
-"""One run: what was measured, on what, how it went second by second, and how it ended."""
+"""One run: results, telemetry, variables and outcome."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _slot_of(run: Run) -> Slot | None:
-    """The place that the run was measured for, also when a newer run has taken it."""
+    """The slot of the run, also if a newer run has replaced it there."""
     newest: Run | None = run
     while newest is not None:
         slot = Slot.objects.select_related("study", "candidate").filter(run=newest).first()

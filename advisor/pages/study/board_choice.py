@@ -1,4 +1,4 @@
-"""Which of the three rankings a reader wants to see, and under which response time."""
+"""Which of the three rankings is shown, and the filter by response time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tuning.statistics.ranking import Metric
 
 @dataclass(frozen=True)
 class MetricWords:
-    """A metric as the pages name it. `better` says which way is good."""
+    """The words of the pages for a metric; `better` is its good direction."""
 
     metric: Metric
     title: str
@@ -25,14 +25,14 @@ class MetricWords:
 METRICS = {
     one.metric: one
     for one in (
-        MetricWords(Metric.TPMP, "tpmP", "tpmP", "tpmP", "more is better"),
-        MetricWords(Metric.P95, "p95", "p95", "95th-percentile response time", "less is better"),
+        MetricWords(Metric.TPMP, "tpmP", "tpmP", "tpmP", "higher is better"),
+        MetricWords(Metric.P95, "p95", "p95", "95th-percentile response time", "lower is better"),
         MetricWords(
             Metric.SERVER_PATH_LENGTH,
             "Server path length",
             "Path length",
             "CPU path length of the server",
-            "less is better",
+            "lower is better",
         ),
     )
 }
@@ -40,8 +40,8 @@ METRICS = {
 
 @dataclass(frozen=True)
 class BoardChoice:
-    """`p95_ms` keeps only candidates with a median p95 of at most so many milliseconds; then
-    `p95_text` is what was typed, and `error` what is wrong with it.
+    """`p95_ms` keeps only candidates with a median p95 up to that limit; `p95_text` is the text as
+    typed, and `error` what is wrong with it.
     """
 
     metric: Metric = Metric.TPMP
@@ -55,7 +55,7 @@ class BoardChoice:
 
     @property
     def query(self) -> str:
-        """The choice as the end of an address; "" for the usual one."""
+        """The choice as a query string; "" for the default."""
         chosen = {} if self.metric is Metric.TPMP else {"by": self.metric.value}
         if self.p95_ms is not None:
             chosen["p95"] = f"{self.p95_ms:g}"
@@ -63,7 +63,7 @@ class BoardChoice:
 
     @property
     def switches(self) -> list[tuple[MetricWords, str, bool]]:
-        """The three rankings: words, query of the address, whether it is this one."""
+        """The three rankings: words, query string, whether it is the current one."""
         return [
             (words, BoardChoice(metric, self.p95_ms).query, metric is self.metric)
             for metric, words in METRICS.items()
@@ -71,7 +71,7 @@ class BoardChoice:
 
 
 def board_choice(asked: QueryDict) -> BoardChoice:
-    """Read from an address; what it does not know there is the usual choice."""
+    """Read from a query string; unknown values mean the default."""
     by = asked.get("by", "")
     metric = Metric(by) if by in list(Metric) else Metric.TPMP
     text = asked.get("p95", "").strip()
@@ -82,5 +82,5 @@ def board_choice(asked: QueryDict) -> BoardChoice:
     except ValueError:
         limit = 0.0
     if not isfinite(limit) or limit <= 0:
-        return BoardChoice(metric, None, text, "Expected milliseconds above zero, such as 25.")
+        return BoardChoice(metric, None, text, "Enter milliseconds above zero, such as 25.")
     return BoardChoice(metric, limit, text)

@@ -1,4 +1,4 @@
-"""A board as the study page shows it: one of its three rankings, and what is said of it."""
+"""A board as the study page shows it: one of its three rankings, with notes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tuning.results.history import RunLine
 from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Judgement, Metric, most_tpmP_within
 
-# Of a larger group the first are named and the others counted.
+# In a larger group the first names are listed and the others counted.
 MAX_NAMES = 3
 
 
 @dataclass(frozen=True)
 class BoardRow:
-    """A line of a board and the candidates that were not measured because they are the same.
+    """A line of a board and its duplicates, which were not measured.
 
     `tie` is "first", "inner" or "last" in a group that shares its rank, else "". `disturbed`
     counts its void runs, those measured again included; `warming` those whose throughput had a
@@ -49,9 +49,8 @@ class BoardRow:
 class BoardSection:
     """A board with the name of its place in the page, by the metric that was chosen.
 
-    `shows_durability` says whether its class has to be told: always below D0. `verdict` is one
-    sentence by the chosen metric; `refused_by_filter` the number of candidates with a figure that
-    the filter leaves out.
+    `shows_durability` says whether its class is shown: always below D0. `left` is the number of
+    candidates that the filter hides.
     """
 
     key: str
@@ -64,24 +63,24 @@ class BoardSection:
 
     @property
     def is_safe(self) -> bool:
-        """Whether no candidate of the board may lose anything."""
+        """Whether all candidates of the board are D0."""
         return self.board.durability == DurabilityClass.D0
 
     @property
     def has_figures(self) -> bool:
-        """Whether any run of the board ended well."""
+        """Whether any run of the board succeeded."""
         return any(run.counts for run in self.board.observations)
 
     @property
     def judgement(self) -> Judgement:
-        """By the chosen metric; by tpmP that of the advice, without those that failed."""
+        """By the chosen metric; for tpmP that of the recommendation, without failed candidates."""
         if self.choice.metric is Metric.TPMP:
             return self.board.for_advice
         return self.board.judgements[self.choice.metric]
 
     @property
     def blocks(self) -> int:
-        """Blocks that have begun."""
+        """Blocks that have started."""
         return len({slot.block for slot in self.board.slots if slot.run.is_finished})
 
     @property
@@ -90,7 +89,7 @@ class BoardSection:
 
     @property
     def fitting(self) -> str:
-        """The answer of the filter; "" without one."""
+        """The result of the filter; "" without one."""
         if self.choice.p95_ms is None:
             return ""
         limit = f"p95 ≤ {self.choice.p95_ms:g} ms"
@@ -99,12 +98,12 @@ class BoardSection:
         if found:
             best = found[0]
             return (
-                f"Most tpmP with {limit}: {best.candidate}, {best.tpmP:,.0f} tpmP at "
+                f"Highest tpmP with {limit}: {best.candidate}, {best.tpmP:,.0f} tpmP at "
                 f"{best.p95_ms:.1f} ms (medians)."
             )
         known = [(line.p95_ms, line.candidate) for line in lines if line.p95_ms is not None]
         if not known:
-            return f"Nothing is measured yet that could have {limit}."
+            return f"No candidate has a p95 yet to compare with {limit}."
         value, name = min(known)
         return f"No candidate has {limit}; the lowest is {name} with {value:.1f} ms."
 
@@ -114,19 +113,19 @@ def board_key(board: Board) -> str:
 
 
 def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSection]:
-    """The boards of one study; their titles say only what tells them apart."""
-    told = devices_to_name(result.devices.values())
+    """The boards of one study; their titles contain only what differs between them."""
+    named = devices_to_name(result.devices.values())
     workloads = {board.workload.pk for board in result.boards}
     classes = {board.durability for board in result.boards}
     disturbed = _disturbed(result.history)
     candidates = list(result.candidates.values())
     views = []
     for board in result.boards:
-        words = [str(board.device)] if board.device.pk in told else []
+        words = [str(board.device)] if board.device.pk in named else []
         if len(workloads) > 1:
             words.append(f"{board.workload.connections} connections")
-        tells_class = len(classes) > 1 or board.durability != DurabilityClass.D0
-        if tells_class:
+        shows_class = len(classes) > 1 or board.durability != DurabilityClass.D0
+        if shows_class:
             words.append(f"durability {board.durability}")
         title = "Ranking" + (f": {', '.join(words)}" if words else "")
         rows = _rows(board, candidates, disturbed, choice)
@@ -137,7 +136,7 @@ def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSectio
                 board,
                 choice,
                 rows,
-                tells_class,
+                shows_class,
                 left=len(board.candidates) - len(rows),
             )
         )
@@ -145,7 +144,7 @@ def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSectio
 
 
 def verdict_of_study(study: Study, views: Sequence[BoardSection]) -> list[tuple[str, str]]:
-    """(board's title, sentence) while the study runs; then the recommendations say it."""
+    """(board's title, sentence) while the study runs; later the recommendations have them."""
     if study.is_finished:
         return []
     return [(view.title, view.board.for_advice.verdict.sentence) for view in views]

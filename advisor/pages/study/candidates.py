@@ -1,4 +1,4 @@
-"""A candidate as the study page shows it: the gate's stages, what became of it, its duplicates."""
+"""A candidate as the study page shows it: stages of the gate, result, duplicates."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tuning.models import Candidate
 
 TITLES = {
     Stage.VALUES: "Values",
-    Stage.RULES: "Rules across values",
-    Stage.SERVER: "Server's own check",
-    Stage.READ_BACK: "Read back",
+    Stage.RULES: "Rules",
+    Stage.SERVER: "Server check",
+    Stage.READ_BACK: "Read-back",
 }
 
 
 @dataclass(frozen=True)
 class ShownStage:
-    """One stage of the gate; `tone` is the badge class, `word` the result for people."""
+    """One stage of the gate; `tone` is the badge class, `word` the result."""
 
     title: str
     tone: str
@@ -34,8 +34,8 @@ class ShownStage:
 
 @dataclass(frozen=True)
 class CandidateDetails:
-    """`differences` are [{name, requested, effective}] of the trial start, `log_tail` the words
-    of the server that refused it, `notes` those that its lines do not tell already.
+    """`differences` are [{name, requested, effective}] of the trial start; `log_tail` the log of a
+    server that refused it; `notes` omits those that `lines` already contain.
     """
 
     candidate: Candidate
@@ -53,7 +53,7 @@ class CandidateDetails:
 def candidate_details(
     candidates: Sequence[Candidate], target: ServerTraits
 ) -> list[CandidateDetails]:
-    """The candidates in their order, as the study's server takes them."""
+    """The candidates in their order; `target` is the study's server."""
     return [_details(candidate, candidates, target) for candidate in candidates]
 
 
@@ -61,7 +61,7 @@ def _details(
     candidate: Candidate, all_of_study: Sequence[Candidate], target: ServerTraits
 ) -> CandidateDetails:
     checks = {check["stage"]: check for check in candidate.checks}
-    told = {(line["name"], line["detail"]) for line in candidate.lines}
+    in_lines = {(line["name"], line["detail"]) for line in candidate.lines}
     knobs = candidate.config.knobs
     return CandidateDetails(
         candidate=candidate,
@@ -69,7 +69,7 @@ def _details(
         lines=candidate.lines[:MAX_LINES],
         lines_left=max(0, len(candidate.lines) - MAX_LINES),
         differences=[d for check in checks.values() for d in check["differences"]],
-        notes=[note for note in candidate.notes if (note["name"], note["detail"]) not in told],
+        notes=[note for note in candidate.notes if (note["name"], note["detail"]) not in in_lines],
         losses=[(name, knobs[name], *lost) for name, lost in losses(knobs, target).items()],
         costs=costs_of(knobs, target),
         duplicates=[other for other in all_of_study if other.merged_into_id == candidate.pk],
@@ -82,12 +82,12 @@ def _details(
 def _stage(stage: Stage, check: Mapping[str, Any] | None) -> ShownStage:
     title = TITLES[stage]
     if check is None:
-        return ShownStage(title, "", "not asked", None, ())
+        return ShownStage(title, "", "not run", None, ())
     if not check.get("reached", True):
         return ShownStage(title, "", "not reached", None, ())
     differing = len(check["differences"])
     if not check["passed"]:
         return ShownStage(title, "bad", "refused", check["seconds"], check["problems"])
     if differing:
-        return ShownStage(title, "warn", f"{differing} differ", check["seconds"], ())
+        return ShownStage(title, "warn", f"{differing} changed", check["seconds"], ())
     return ShownStage(title, "ok", "passed", check["seconds"], ())

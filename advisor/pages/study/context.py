@@ -1,4 +1,4 @@
-"""What the study page shows, gathered from the rows; the templates only lay it out."""
+"""The template context of the study page."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
 from tuning.studies.slot_states import SlotState, slot_states
 
-# A figure or a bound: no reason to show a log.
+# States with a result or a bound, whose log is not shown.
 _HAVE_A_FIGURE = (RunState.OK, RunState.CUT_SHORT)
 
 
 def study_for_page(pk: int) -> Study:
-    """The study with what its page names, or 404."""
+    """The study with its related rows, or 404."""
     return get_object_or_404(
         Study.objects.select_related("server", "host", "created_by").prefetch_related(
             "devices", "workloads"
@@ -41,7 +41,7 @@ def study_for_page(pk: int) -> Study:
 
 
 def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
-    """What changes every second: state, progress, and the stamp of the results."""
+    """The part that changes every second: state, progress, and the stamp of the results."""
     slots = slot_states(study)
     progress = study_progress(study, slots)
     return {
@@ -65,7 +65,7 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
 
 
 def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> dict[str, Any]:
-    """What changes only when a run or the study has ended."""
+    """The part that changes only when a run or the study has ended."""
     result = StudyResult(study)
     ended = [slot for slot in result.slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
@@ -81,7 +81,7 @@ def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> 
         "recommendations": recommendation_cards(result, request),
         "matrices": device_matrices(result),
         "candidates": shown,
-        "tells_device": bool(devices_to_name(result.devices.values())),
+        "shows_device": bool(devices_to_name(result.devices.values())),
         "refused": [view for view in shown if view.candidate.refusal],
         "ended_runs": [
             line
@@ -103,10 +103,10 @@ def results_stamp(study: Study, slots: Sequence[SlotState]) -> str:
 
 
 def result_places(slots: Iterable[SlotState]) -> int:
-    """Changes whenever a board is there that was not, or under another name.
+    """Changes when a board is added or renamed.
 
-    Only a whole page has a section for each board: what is swapped into an open one fills those
-    that it has. Devices are measured one after the other, so their boards come one by one.
+    Only a full page has a section for each board: a swap fills the sections that exist. Devices
+    are measured one after the other, so their boards appear one by one.
     """
     return len({(*slot.place, slot.durability) for slot in slots})
 
@@ -131,6 +131,6 @@ def _announcement(study: Study, progress: StudyProgress) -> str:
 
 
 def _never_started(slot: Slot) -> bool:
-    """Cancelled before its turn, or ended at once because the server refused the candidate."""
+    """Cancelled before its start, or ended because the server refused the candidate."""
     refused = bool(slot.candidate.refusal)
     return slot.run.started_at is None and (refused or slot.run.state == RunState.CANCELLED)

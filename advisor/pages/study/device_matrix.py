@@ -1,7 +1,7 @@
-"""A study of several devices at a glance: which config on which one, and what a faster one brings.
+"""A study of several devices: the config to use on each, and how much a faster device gains.
 
-The devices are not measured in common blocks, so that between them there is a ratio with the least
-and the most that any two runs give, and no interval.
+The devices are not measured in common blocks. So the ratio between two of them has no confidence
+interval, but the lowest and highest ratio of any two runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from advisor.wording.formatting import significant
-from advisor.wording.words import ANSWERS, how_sure
+from advisor.wording.words import ANSWERS, certainty
 from benchmarks.models import Device, RunState, Workload
 from tuning.comparison.devices import device_names
 from tuning.models import DurabilityClass, Recommendation, Study
@@ -21,17 +21,17 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Interval, Ranked
 from tuning.statistics.ratios import Ratio, Spread, ratio, spread
 
-# Of a baseline without a figure nothing is the reason that is in these.
-_NO_FAULT = (RunState.OK, RunState.CANCELLED)
+# States that do not explain why a baseline has no result.
+_NO_REASON = (RunState.OK, RunState.CANCELLED)
 
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """A device's answer. `line` is that of the config to use, None where there is none to name.
+    """The result of a device. `line` is that of the config to use, None if there is none.
 
-    `change` is that config's ratio to the baseline: what is recommended, which after a
-    confirmation comes from fresh pairs alone, else the board's. `times` is what it completes
-    compared with the slowest device's, None for that one itself and while any has no figures.
+    `change` is that config's ratio to the baseline: the recommendation's, which after a
+    confirmation comes from the fresh pairs alone, else the board's. `times` is its throughput as a
+    multiple of the slowest device's, None for that device and while any has no result.
     """
 
     device: Device
@@ -48,7 +48,7 @@ class DeviceRow:
 @dataclass(frozen=True)
 class DeviceMatrix:
     """The devices under one workload in one durability class, slowest first; those without a
-    figure last. `summary` compares the fastest with the slowest, "" while any has no figures.
+    result last. `summary` compares the fastest with the slowest, "" while any has no result.
     """
 
     workload: Workload
@@ -58,7 +58,7 @@ class DeviceMatrix:
 
 
 def device_matrices(result: StudyResult) -> list[DeviceMatrix]:
-    """One for each workload and class of a study of several devices, from its start on."""
+    """One per workload and class of a study of several devices."""
     devices = list(result.devices.values())
     if len(devices) < 2:
         return []
@@ -66,7 +66,7 @@ def device_matrices(result: StudyResult) -> list[DeviceMatrix]:
         (one.device, one.workload, str(one.durability)): one for one in result.recommendations
     }
     at = {board.place: board for board in result.boards}
-    # Until the first board has begun nobody knows more than that the baseline is safe.
+    # Until the first board has started, only the class of the baseline is known.
     classes = sorted({board.durability for board in result.boards}) or [DurabilityClass.D0]
     names = device_names(devices)
     matrices = []
@@ -89,7 +89,7 @@ def _row(
     lines = {line.candidate: line for line in board.judgement.ranked}
     baseline = board.baseline.name
     if study.is_finished and lines[baseline].tpmP is None:
-        return DeviceRow(device, _no_answer(board), baseline)
+        return DeviceRow(device, _no_result(board), baseline)
     name = advice.candidate.name if advice else board.for_advice.verdict.candidate
     line = lines.get(name)
     change, interval = (line.ratio_to_baseline, line.interval) if line else (None, None)
@@ -111,7 +111,7 @@ def _row(
 
 
 def _compared(rows: Sequence[DeviceRow]) -> list[DeviceRow]:
-    """Slowest first; of some without figures the slowest is not known."""
+    """Slowest first; no slowest is named while any has no result."""
     ordered = sorted(rows, key=lambda row: row.tpmP.median if row.tpmP else inf)
     if any(row.tpmP is None for row in ordered):
         return ordered
@@ -128,25 +128,25 @@ def _summary(rows: Sequence[DeviceRow], names: Mapping[int, str]) -> str:
     differ = "; the configs differ" if len(configs) > 1 else ""
     return (
         f"{names[fast.device.pk]} completes {significant(fast.times.value)} times as many "
-        f"New-Orders as {names[slow.device.pk]}, each with its config to use{differ}."
+        f"New-Orders as {names[slow.device.pk]}, each with the config to use on it{differ}."
     )
 
 
 def _answer(study: Study, board: Board, advice: Recommendation | None) -> str:
-    """How sure the config to use is; as it stands now while there is no advice yet."""
+    """How certain the config to use is; from the current verdict if there is no advice yet."""
     if advice is not None:
-        return how_sure(advice)
+        return certainty(advice)
     unknown = "nothing to compare" if study.is_finished else "not known yet"
     return ANSWERS.get(board.for_advice.verdict.kind, unknown)
 
 
-def _no_answer(board: Board) -> str:
-    """Without a baseline nothing compares: why it has no figure."""
+def _no_result(board: Board) -> str:
+    """Why the baseline, and so the device, has no result."""
     failed = [
         slot.run
         for slot in board.slots
-        if slot.candidate.is_baseline and slot.run.is_finished and slot.run.state not in _NO_FAULT
+        if slot.candidate.is_baseline and slot.run.is_finished and slot.run.state not in _NO_REASON
     ]
     newest = max(failed, key=lambda run: run.pk, default=None)
     reason = newest.reason or newest.get_state_display() if newest else ""
-    return f"no answer: {reason}" if reason else "no answer"
+    return f"no result: {reason}" if reason else "no result"

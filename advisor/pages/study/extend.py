@@ -1,4 +1,4 @@
-"""More blocks for a study that has ended: the form on its page."""
+"""The form that adds blocks to a finished study."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tuning.studies.request import MAX_SIZES
 
 
 class ExtendForm(forms.Form):
-    """How many more blocks; the service has the last word."""
+    """How many blocks to add; the service does the final check."""
 
     blocks = forms.IntegerField(
         label="More blocks",
         min_value=1,
         max_value=MAX_SIZES["blocks"],
         widget=forms.NumberInput(attrs={"autocomplete": "off"}),
-        help_text="Each runs every candidate that is still in the race once, the baseline twice.",
+        help_text="Each block runs every remaining candidate once and the baseline twice.",
     )

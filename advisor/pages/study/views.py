@@ -1,4 +1,4 @@
-"""The list of studies, one study's page and its live part, cancelling and downloading."""
+"""The list of studies, a study's page with its live part, and its pause, cancel and extend."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ def study_list(request: HttpRequest) -> HttpResponse:
 
 
 def _answers(study: Study) -> list[tuple[Recommendation, str]]:
-    """Each recommendation with the device it is for, "" where that needs no telling."""
+    """Each recommendation with its device's name, "" if the name is not needed."""
     names = names_beside_figures(study.devices.all())
     return [(found, names.get(found.device_id, "")) for found in study.recommendations.all()]
 
 
 @require_GET
 def study_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    """One study: how far it is, its ranking, chart, recommendation and candidates."""
+    """One study: progress, ranking, charts, recommendation and candidates."""
     study = study_for_page(pk)
     return render(request, "studies/detail.html", study_context(study, request))
 
 
 @require_GET
 def study_live(request: HttpRequest, pk: int) -> HttpResponse:
-    """What htmx asks for every two seconds while the study is active.
+    """The response to htmx every two seconds while the study is active.
 
-    The results come along, to be swapped out of band, only when `seen` is not their stamp. A page
-    that has no place for a board that has begun since is asked to load itself afresh.
+    It includes the results, to be swapped out of band, only if `seen` is not their stamp. A page
+    without a section for a board that has started since is told to reload.
     """
     study = study_for_page(pk)
     choice = board_choice(request.GET)
@@ -92,7 +92,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
-    """The figures by board, and that of the findings; without a finished run there is none yet."""
+    """The charts of each board and of the findings; none before the first finished run."""
     result = StudyResult(get_object_or_404(Study, pk=pk))
     choice = board_choice(request.GET)
     figures = {}
@@ -108,7 +108,7 @@ def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
 
 @require_POST
 def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
-    """More blocks of a study that has ended, or its page with what is wrong beside the field."""
+    """Adds blocks to a finished study, or shows its page with the errors beside the field."""
     study = study_for_page(pk)
     form = ExtendForm(request.POST, auto_id="extend_%s")
     if form.is_valid():
@@ -118,7 +118,7 @@ def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
             study = study_for_page(pk)
             form.add_error("blocks", str(error))
         else:
-            messages.info(request, "More blocks are queued; then it is concluded again.")
+            messages.info(request, "Blocks are queued; the study is concluded again after them.")
             return redirect("study-detail", pk=pk)
     context = study_context(study, request) | {"extend_form": form}
     return render(request, "studies/detail.html", context, status=400)
@@ -130,9 +130,9 @@ def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         cancel_study(study)
     except TuningError as error:
-        messages.warning(request, f"Nothing was cancelled: {error}.")
+        messages.warning(request, f"The study was not cancelled: {error}.")
     else:
-        messages.info(request, "Cancelling: the run at hand stops within seconds.")
+        messages.info(request, "Cancelling: the current run stops within seconds.")
     return redirect("study-detail", pk=pk)
 
 
@@ -143,11 +143,9 @@ def study_pause(request: HttpRequest, pk: int) -> HttpResponse:
         by = request.user.get_username()
         pause_study(study, by=by, reason=request.POST.get("reason", "").strip())
     except TuningError as error:
-        messages.warning(request, f"Nothing was paused: {error}.")
+        messages.warning(request, f"The study was not paused: {error}.")
     else:
-        messages.info(
-            request, "Paused: what is under way is brought to its end, and nothing more begins."
-        )
+        messages.info(request, "Paused. The current run is finished first.")
     return redirect("study-detail", pk=pk)
 
 
@@ -157,7 +155,7 @@ def study_resume(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         resume_study(study)
     except TuningError as error:
-        messages.warning(request, f"Nothing was resumed: {error}.")
+        messages.warning(request, f"The study was not resumed: {error}.")
     else:
-        messages.info(request, "Resumed: it goes on when its host has nothing else under way.")
+        messages.info(request, "Resumed. It continues as soon as its host is free.")
     return redirect("study-detail", pk=pk)

@@ -1,10 +1,10 @@
-// What the pages do beside htmx. No inline code anywhere: the content security policy forbids it.
+// Page behaviour in addition to htmx. No inline code anywhere: the content security policy forbids it.
 "use strict";
 
 (() => {
   const openDetails = new Set();
 
-  // A hidden tab does not poll; when it is shown again it asks at once.
+  // A hidden tab does not poll; when it is shown again it polls at once.
   document.addEventListener("htmx:beforeRequest", (event) => {
     const polls = event.detail.elt.hasAttribute("data-poll");
     if (polls && document.visibilityState !== "visible") event.preventDefault();
@@ -14,7 +14,7 @@
     document.querySelectorAll("[data-poll]").forEach((elt) => htmx.trigger(elt, "refresh"));
   });
 
-  // The session ended: the answer to a poll is the login page, which belongs into the whole window.
+  // The session expired: a poll got the login page, which belongs in the whole window.
   document.addEventListener("htmx:beforeSwap", (event) => {
     const answered = event.detail.xhr.responseURL;
     const login = document.body.dataset.loginUrl;
@@ -32,7 +32,7 @@
   document.addEventListener("htmx:responseError", () => offline(true));
   document.addEventListener("htmx:afterOnLoad", () => offline(false));
 
-  // Screen readers hear a change of run or state, not every tick of the clock.
+  // Screen readers announce a change of run or state, not every tick of the clock.
   const announce = () => {
     const news = document.querySelector("[data-announce]");
     const announcer = document.getElementById("announcer");
@@ -41,7 +41,7 @@
     }
   };
 
-  // Details that a reader opened stay open when their surroundings are swapped.
+  // Details that a reader opened stay open after a swap.
   document.addEventListener("toggle", (event) => {
     const { id, open } = event.target;
     if (!id) return;
@@ -85,7 +85,7 @@
       await navigator.clipboard.writeText(source.textContent);
       button.textContent = "Copied";
     } catch {
-      // No clipboard without HTTPS: select it, so that Ctrl+C does the rest.
+      // No clipboard without HTTPS: select the text for Ctrl+C.
       window.getSelection().selectAllChildren(source);
       button.textContent = "Selected: press Ctrl+C";
     }
@@ -106,7 +106,7 @@
     list.lastElementChild.querySelector("input").focus();
   }
 
-  // The form of a new study shows what is known of the template that is chosen, and its sizes.
+  // The form of a new study shows the facts and sizes of the selected template.
   const templateValues = document.getElementById("template-values");
   const templateChoice = document.getElementById("id_template");
   if (templateValues && templateChoice) {
@@ -120,7 +120,7 @@
       }
     };
     templateChoice.addEventListener("change", show);
-    show(); // a browser may bring back another choice than the page was made with
+    show(); // a browser may restore another choice than the page was rendered with
   }
 
   announce();

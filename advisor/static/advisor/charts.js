@@ -42,7 +42,7 @@
     const isFirst = !drawn.has(element);
     if (isFirst) element.replaceChildren();
     drawn.set(element, figure);
-    // When the window changes Plotly takes the element's height and forgets the figure's own.
+    // On resize Plotly uses the element's height and forgets the figure's own.
     if (figure.layout.height) element.style.minHeight = `${figure.layout.height}px`;
     Plotly.react(element, figure.data, themed(figure.layout), CONFIG);
     if (isFirst) {
@@ -75,7 +75,7 @@
       } catch {
         for (const element of here) {
           const note = element.querySelector(".placeholder");
-          if (note) note.textContent = "The chart could not be loaded; reload the page to try again.";
+          if (note) note.textContent = "The chart could not be loaded. Reload the page to try again.";
         }
       }
     }
