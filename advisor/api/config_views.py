@@ -21,11 +21,11 @@ from tuning.studies.check import check_text
 class CheckConfigView(APIView):
     @extend_schema(
         operation_id="check_config",
-        summary="What would become of a my.cnf, line by line; nothing is stored or started",
+        summary="Check a my.cnf line by line; nothing is stored or started",
         request=CheckRequestSerializer,
         responses={
             200: OpenApiResponse(
-                CheckedConfigSerializer, description="Also when lines are refused: `is_fine`."
+                CheckedConfigSerializer, description="Also if lines are refused: see `is_fine`."
             ),
             400: OpenApiResponse(
                 ErrorSerializer,

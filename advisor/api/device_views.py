@@ -1,4 +1,4 @@
-"""The REST API, version 1: devices, their probes, and what can be emulated on them."""
+"""The REST API, version 1: devices, their probes, and emulation profiles."""
 
 from __future__ import annotations
 
@@ -40,8 +40,13 @@ from tuning.studies.probing import cancel_probe, start_probe
 
 NO_DEVICE = OpenApiResponse(ErrorSerializer, description="There is no such device.")
 NO_PROBE = OpenApiResponse(ErrorSerializer, description="There is no such probe.")
-# Beside the shipped profiles; without limits, which a profile cannot be.
-AS_IT_IS = {"name": NATIVE, "title": "The device as it is", "scaled": False, "source": ""}
+# Listed with the shipped profiles; a profile always has limits.
+WITHOUT_LIMITS = {
+    "name": NATIVE,
+    "title": "The real device, without limits",
+    "scaled": False,
+    "source": "",
+}
 
 
 def devices() -> QuerySet[Device]:
@@ -55,7 +60,7 @@ def probes() -> QuerySet[Probe]:
 class DeviceListView(APIView):
     @extend_schema(
         operation_id="list_devices",
-        summary="The devices of this host, newest first, the retired ones too",
+        summary="List the devices of this host, newest first, including retired ones",
         parameters=PAGES,
         responses={200: DevicePageSerializer, 401: UNAUTHORISED},
     )
@@ -69,7 +74,7 @@ class DeviceListView(APIView):
 
     @extend_schema(
         operation_id="register_device",
-        summary="Look at a device and keep it; the one that is kept already where it is the same",
+        summary="Inspect and register a device; an already registered one is returned",
         request=DeviceRequestSerializer,
         responses={
             201: DeviceSerializer,
@@ -91,7 +96,7 @@ class DeviceListView(APIView):
 class DeviceDetailView(APIView):
     @extend_schema(
         operation_id="get_device",
-        summary="One device: what it is, its newest probe, what was best on it",
+        summary="One device: identity, newest probe, recommendations",
         responses={200: DeviceSerializer, 401: UNAUTHORISED, 404: NO_DEVICE},
     )
     def get(self, request: Request, pk: int) -> Response:
@@ -99,13 +104,13 @@ class DeviceDetailView(APIView):
 
     @extend_schema(
         operation_id="correct_device",
-        summary="Say what kind of device it is, or take that back",
+        summary="Set the kind of a device, or remove that setting",
         request=KindRequestSerializer,
         responses={
             200: DeviceSerializer,
             400: OpenApiResponse(
                 ErrorSerializer,
-                description="`invalid_request`; `device_unusable` where limits make the kind.",
+                description="`invalid_request`; `device_unusable` if the device is emulated.",
             ),
             401: UNAUTHORISED,
             404: NO_DEVICE,
@@ -121,7 +126,7 @@ class DeviceDetailView(APIView):
 class ProbeListView(APIView):
     @extend_schema(
         operation_id="list_probes",
-        summary="The probes of a device, newest first, without their results",
+        summary="List the probes of a device, newest first, without their results",
         parameters=PAGES,
         responses={200: ProbePageSerializer, 401: UNAUTHORISED, 404: NO_DEVICE},
     )
@@ -133,7 +138,7 @@ class ProbeListView(APIView):
 
     @extend_schema(
         operation_id="start_probe",
-        summary="Probe a device with fio; waits for a study that has begun",
+        summary="Probe a device with fio; the probe waits for a running study",
         request=ProbeRequestSerializer,
         responses={
             202: ProbeSerializer,
@@ -142,7 +147,7 @@ class ProbeListView(APIView):
             ),
             401: UNAUTHORISED,
             404: NO_DEVICE,
-            409: OpenApiResponse(ErrorSerializer, description="`probe_running`: ask later."),
+            409: OpenApiResponse(ErrorSerializer, description="`probe_running`: try again later."),
         },
     )
     def post(self, request: Request, pk: int) -> Response:
@@ -156,7 +161,7 @@ class ProbeListView(APIView):
 class ProbeDetailView(APIView):
     @extend_schema(
         operation_id="get_probe",
-        summary="One probe: how far it is, and what it found",
+        summary="One probe: progress and result",
         responses={200: ProbeSerializer, 401: UNAUTHORISED, 404: NO_PROBE},
     )
     def get(self, request: Request, pk: int) -> Response:
@@ -166,7 +171,7 @@ class ProbeDetailView(APIView):
 class CancelProbeView(APIView):
     @extend_schema(
         operation_id="cancel_probe",
-        summary="End a probe within seconds; one that has ended stays as it is",
+        summary="Cancel a probe within seconds; a finished probe is not changed",
         request=None,
         responses={200: ProbeSerializer, 401: UNAUTHORISED, 404: NO_PROBE},
     )
@@ -178,12 +183,14 @@ class CancelProbeView(APIView):
 class EmulationProfileListView(APIView):
     @extend_schema(
         operation_id="list_emulation_profiles",
-        summary="The devices that can be emulated, with their limits as rated",
+        summary="List the devices that can be emulated, with their rated limits",
         responses={200: EmulationProfileSerializer(many=True), 401: UNAUTHORISED},
     )
     def get(self, request: Request) -> Response:
         return Response(
-            EmulationProfileSerializer([AS_IT_IS, *shipped_profiles().values()], many=True).data
+            EmulationProfileSerializer(
+                [WITHOUT_LIMITS, *shipped_profiles().values()], many=True
+            ).data
         )
 
 

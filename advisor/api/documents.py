@@ -1,4 +1,4 @@
-"""What `advise --json` answers, in the words of the API. Keys only ever get added."""
+"""The output of `advise --json`, with the keys of the API. Keys are only ever added."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tuning.results.study_result import StudyResult
 
 
 def study_document(result: StudyResult) -> dict[str, Any]:
-    """The whole answer: `{"study", "ranking", "recommendation", "candidates", "recommendations",
+    """The whole document: `{"study", "ranking", "recommendation", "candidates", "recommendations",
     "boards", "trust", "findings"}`.
 
-    `recommendation` is None when the study has none; where it has several it is the first of
-    `recommendations`: of the first device and the fewest connections the safest class.
+    `recommendation` is None if the study has none; if it has several it is the first of
+    `recommendations`: first device, fewest connections, safest class.
     """
     recommendations = [recommendation_of(result, one) for one in result.recommendations]
     return {

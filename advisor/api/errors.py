@@ -1,4 +1,4 @@
-"""One shape for every error of the API: `{"error": {"code", "message", "details"?}}`."""
+"""The format of all errors of the API: `{"error": {"code", "message", "details"?}}`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from advisor.responses import error_body, too_large
 from benchmarks.errors import BenchmarkError
 from tuning.errors import InvalidConfig, TuningError
 
-# Codes of what is refused for now only.
+# Codes of temporary refusals.
 ASK_LATER = {"probe_running"}
 
 
 class ApiError(exceptions.APIException):
-    """An error with a code of our own; `code` is a stable word for programs."""
+    """An error with an own code; `code` is a stable word for programs."""
 
     def __init__(self, status: int, code: str, message: str, details: Any = None) -> None:
         super().__init__(message, code)
@@ -32,10 +32,10 @@ class ApiError(exceptions.APIException):
 def refusal(
     error: TuningError | BenchmarkError, names: Mapping[str, str] | None = None
 ) -> ApiError:
-    """What a service refused, as an error of the request (400, or 409: ask later).
+    """A refusal of a service as an error of the request (400, or 409: try again later).
 
-    `details` name its field as those of an invalid request do. `names`: what this request calls
-    a field where that is not the error's own word.
+    `details` names the field as for an invalid request. `names` maps the error's field names to
+    those of this request, if they differ.
     """
     field = (names or {}).get(error.field, error.field)
     details: Any = None
@@ -64,12 +64,12 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
     if isinstance(error, TuningError | BenchmarkError):
         error = refusal(error)
     if isinstance(error, RequestDataTooBig):
-        # Else Django answers with a page.
+        # Otherwise Django would respond with a page.
         error = ApiError(400, "request_too_large", too_large())
     response = exception_handler(error, context)
     if response is None:
         return None
-    # Errors are JSON whatever was asked for, also where the good answer is text or YAML.
+    # Errors are always JSON, even if the successful response is text or YAML.
     if request := context.get("request"):
         request.accepted_renderer = JSONRenderer()
         request.accepted_media_type = JSONRenderer.media_type
@@ -77,7 +77,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         response.data = error_body(_code(error), str(error.detail), error.details)
     elif isinstance(error, exceptions.ValidationError):
         response.data = error_body(
-            "invalid_request", "The request has fields that are not usable.", response.data
+            "invalid_request", "The request has invalid fields.", response.data
         )
     elif isinstance(error, exceptions.APIException):
         response.data = error_body(_code(error), str(error.detail))

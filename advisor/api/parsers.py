@@ -1,4 +1,4 @@
-"""Reading a request's JSON: whatever cannot be handled further on is a parse error (400)."""
+"""Reads a request's JSON: whatever could not be handled later is a parse error (400)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_LEVELS = 16
 
 
 class JSONParser(parsers.JSONParser):
-    """The framework's parser, less what would only fail later: deep nesting and half characters.
+    """The framework's parser; it also refuses deep nesting and unpaired surrogates.
 
     Raises ParseError.
     """
@@ -46,11 +46,11 @@ def _check(data: Any) -> None:
 
 
 def _check_text(text: str) -> None:
-    # JSON can escape one half of a surrogate pair; no answer that quotes it could be encoded.
+    # JSON can escape an unpaired surrogate; no response that quotes it could be encoded.
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ParseError("JSON parse error - half of a surrogate pair is no character") from None
+        raise ParseError("JSON parse error - unpaired surrogate") from None
 
 
 def _too_deep() -> ParseError:

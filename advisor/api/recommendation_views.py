@@ -27,23 +27,23 @@ from tuning.models import Recommendation
 from tuning.results.study_result import StudyResult
 
 WHICH = [
-    OpenApiParameter("device", int, description="Needed when there are several devices."),
+    OpenApiParameter("device", int, description="Required if the study has several devices."),
     OpenApiParameter(
-        "connections", int, description="Needed when there are several numbers of connections."
+        "connections", int, description="Required if the study has several numbers of connections."
     ),
     OpenApiParameter(
-        "durability", str, enum=CLASSES, description="Needed when there are several classes."
+        "durability", str, enum=CLASSES, description="Required if the study has several classes."
     ),
 ]
 MISSING = {
     401: UNAUTHORISED,
     404: OpenApiResponse(ErrorSerializer, description="`not_found`, `no_recommendation`."),
-    409: OpenApiResponse(ErrorSerializer, description="`study_running`: ask later."),
+    409: OpenApiResponse(ErrorSerializer, description="`study_running`: try again later."),
 }
 
 
 class AnyAccept(BaseContentNegotiation):
-    """There is one form of the answer, whatever the Accept header prefers."""
+    """The response has one format, whatever the Accept header prefers."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
         return parsers[0]
@@ -55,7 +55,7 @@ class AnyAccept(BaseContentNegotiation):
 class RecommendationView(APIView):
     @extend_schema(
         operation_id="get_recommendation",
-        summary="What won, why, and what it may cost",
+        summary="The recommended config, its verdict and what it may lose",
         parameters=WHICH,
         responses={
             200: RecommendationSerializer,
@@ -106,7 +106,7 @@ class ExportView(APIView):
 
     @extend_schema(
         operation_id="export_recommendation",
-        summary="The recommendation as a file: my.cnf, SQL, ways back, diff or JSON",
+        summary="The recommendation as a file: my.cnf, SQL, rollback, diff or JSON",
         request=ExportRequestSerializer,
         responses={
             (200, "text/plain"): OpenApiTypes.STR,
@@ -118,7 +118,7 @@ class ExportView(APIView):
                 description="`invalid_request`, `durability_not_acknowledged`, "
                 "`current_config_needed`, `device_required`, `connections_required`, "
                 "`durability_required`; "
-                "`invalid_config` for lines that cannot be read or had.",
+                "`invalid_config` for lines that cannot be read or applied.",
             ),
             **MISSING,
         },
@@ -141,7 +141,7 @@ def _file(
 
 
 def _found(request: Request, pk: int) -> tuple[StudyResult, Recommendation]:
-    device = _number(request, "device", "device must be a device's id.")
+    device = _number(request, "device", "device must be the id of a device.")
     connections = _number(request, "connections", "connections must be a number.")
     durability = _class_of(request.query_params.get("durability"), "durability")
     return _choose(pk, device, connections, durability)
@@ -169,7 +169,7 @@ def _class_of(text: str | None, name: str) -> Durability | None:
 def _choose(
     pk: int, device: int | None, connections: int | None, durability: str | None
 ) -> tuple[StudyResult, Recommendation]:
-    """The one that is meant, in its study; an error that lists them where there are several."""
+    """The study and the requested recommendation; ApiError lists the choices if ambiguous."""
     study = get_object_or_404(studies(), pk=pk)
     if not study.is_finished:
         raise ApiError(409, "study_running", "The study has not ended yet.")
@@ -187,14 +187,16 @@ def _choose(
     devices = {row.device_id: str(row.device) for row in rows}
     if len(devices) > 1:
         names = "; ".join(f"{pk}: {name}" for pk, name in devices.items())
-        said = f"The study has several devices, name one with device=ID. {names}."
+        said = f"The study has several devices; choose one with device=ID. {names}."
         raise ApiError(400, "device_required", said, {"devices": list(devices)})
     numbers = sorted({row.workload.connections for row in rows})
     if len(numbers) > 1:
-        said = "There are several numbers of connections: name one with connections=N."
+        said = "The study has several numbers of connections; choose one with connections=N."
         raise ApiError(400, "connections_required", said, {"connections": numbers})
     if len(rows) > 1:
-        said = "The study has recommendations of several classes: name one with durability=D0."
+        said = (
+            "The study has recommendations of several classes; choose one, such as durability=D0."
+        )
         classes = [row.durability for row in rows]
         raise ApiError(400, "durability_required", said, {"classes": classes})
     return result, rows[0]

@@ -1,4 +1,4 @@
-"""The REST API, version 1: what a study can be made from."""
+"""The REST API, version 1: study templates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tuning.study_templates.loader import load_template, template_names
 class TemplateListView(APIView):
     @extend_schema(
         operation_id="list_templates",
-        summary="The study templates: what each asks, and what its source found",
+        summary="List the study templates with their sizes and the claims of their sources",
         responses={200: TemplateSerializer(many=True), 401: UNAUTHORISED},
     )
     def get(self, request: Request) -> Response:

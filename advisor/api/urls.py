@@ -8,8 +8,8 @@ from rest_framework.permissions import AllowAny, IsAuthenticated
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import config_views, device_views, recommendation_views, template_views, views
 
-# In a browser, so a visitor without a session is sent to log in; the split view keeps its
-# script in a file of its own, as the content security policy wants.
+# For browsers, so a visitor without a session is sent to the login page; the split view has its
+# script in a separate file, as the content security policy requires.
 docs = login_required(
     SpectacularSwaggerSplitView.as_view(
         url_name="api-schema", template_name="api/docs.html", permission_classes=[AllowAny]
@@ -61,5 +61,5 @@ urlpatterns = [
         name="api-schema",
     ),
     path("docs/", docs, name="api-docs"),
-    re_path(r"^(?P<rest>.*)$", views.NothingHereView.as_view()),
+    re_path(r"^(?P<rest>.*)$", views.UnknownAddressView.as_view()),
 ]

@@ -43,7 +43,7 @@ UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
 NOT_FOUND = OpenApiResponse(ErrorSerializer, description="There is no such study.")
 PAGES = [
     OpenApiParameter("page", int, description="Counted from 1."),
-    OpenApiParameter("page_size", int, description="At most 200; 50 when left out."),
+    OpenApiParameter("page_size", int, description="At most 200; default 50."),
 ]
 
 
@@ -58,7 +58,7 @@ def studies() -> QuerySet[Study]:
 
 
 def _state(pk: int) -> dict[str, Any]:
-    """One study and how far it is. Raises Http404."""
+    """One study with its progress. Raises Http404."""
     candidates = Candidate.objects.select_related("config", "merged_into")
     rows = studies().prefetch_related(Prefetch("candidates", candidates))
     return dict(StudyStateSerializer(get_object_or_404(rows, pk=pk)).data)
@@ -67,7 +67,7 @@ def _state(pk: int) -> dict[str, Any]:
 class StudyListView(APIView):
     @extend_schema(
         operation_id="list_studies",
-        summary="All studies, newest first",
+        summary="List all studies, newest first",
         parameters=PAGES,
         responses={200: StudyPageSerializer, 401: UNAUTHORISED},
     )
@@ -84,7 +84,7 @@ class StudyListView(APIView):
             201: StudyStateSerializer,
             400: OpenApiResponse(
                 ErrorSerializer,
-                description="Refused; nothing was stored. `invalid_config` lists its lines.",
+                description="Refused, nothing was stored. `invalid_config` lists the lines.",
             ),
             401: UNAUTHORISED,
         },
@@ -103,7 +103,7 @@ class StudyListView(APIView):
 class StudyDetailView(APIView):
     @extend_schema(
         operation_id="get_study",
-        summary="One study and how far it is",
+        summary="One study with its progress",
         responses={200: StudyStateSerializer, 401: UNAUTHORISED, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> Response:
@@ -113,7 +113,7 @@ class StudyDetailView(APIView):
 class RankingView(APIView):
     @extend_schema(
         operation_id="get_ranking",
-        summary="The ranking as it stands, also while the study runs",
+        summary="The current ranking, also while the study is running",
         responses={200: RankingRowSerializer(many=True), 401: UNAUTHORISED, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> Response:
@@ -123,7 +123,7 @@ class RankingView(APIView):
 class ResultsView(APIView):
     @extend_schema(
         operation_id="get_results",
-        summary="Verdicts with noise floor, confirmation and Pareto front; trust in the runs",
+        summary="Verdicts with noise floor, confirmation and Pareto front; data quality",
         responses={200: ResultsSerializer, 401: UNAUTHORISED, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> Response:
@@ -133,7 +133,7 @@ class ResultsView(APIView):
 class RunListView(APIView):
     @extend_schema(
         operation_id="list_runs",
-        summary="All runs of a study, with what disturbed them",
+        summary="All runs of a study, with their disturbances",
         responses={200: RunSerializer(many=True), 401: UNAUTHORISED, 404: NOT_FOUND},
     )
     def get(self, request: Request, pk: int) -> Response:
@@ -142,14 +142,14 @@ class RunListView(APIView):
 
 
 class _LifeCycleView(APIView):
-    """A word to a study; the answer is what it is afterwards."""
+    """Changes the state of a study; the response is the study afterwards."""
 
     def post(self, request: Request, pk: int) -> Response:
         study = get_object_or_404(studies(), pk=pk)
-        self.tell(study, request)
+        self.act(study, request)
         return Response(_state(pk))
 
-    def tell(self, study: Study, request: Request) -> None:
+    def act(self, study: Study, request: Request) -> None:
         raise NotImplementedError
 
 
@@ -169,24 +169,24 @@ def _documented(operation: str, summary: str, codes: str, body: Any = None) -> A
 
 @_documented(
     "extend_study",
-    "Measure more blocks of a finished study and conclude it again",
+    "Measure more blocks of a finished study, then conclude it again",
     "`invalid_request`, `not_finished`, `nothing_left`, `device_retired`.",
     ExtendRequestSerializer,
 )
 class ExtendView(_LifeCycleView):
-    def tell(self, study: Study, request: Request) -> None:
+    def act(self, study: Study, request: Request) -> None:
         body = ExtendRequestSerializer.of(request)
         extend_study(study, body.validated_data["blocks"])
 
 
 @_documented(
     "pause_study",
-    "Begin nothing more of it after the run at hand; the host goes on with its next study",
+    "Pause a study after its current run; the host continues with its next study",
     "`invalid_request`, `already_paused`, `already_ended`, `being_cancelled`.",
     PauseRequestSerializer,
 )
 class PauseView(_LifeCycleView):
-    def tell(self, study: Study, request: Request) -> None:
+    def act(self, study: Study, request: Request) -> None:
         body = PauseRequestSerializer.of(request)
         by = request.user.get_username()
         pause_study(study, by=by, reason=body.validated_data["reason"])
@@ -194,30 +194,28 @@ class PauseView(_LifeCycleView):
 
 @_documented(
     "resume_study",
-    "Let a paused study go on, behind the one that is under way",
+    "Continue a paused study, after the one that is running",
     "`not_paused`, `already_ended`, `device_retired`.",
 )
 class ResumeView(_LifeCycleView):
-    def tell(self, study: Study, request: Request) -> None:
+    def act(self, study: Study, request: Request) -> None:
         resume_study(study)
 
 
-@_documented(
-    "cancel_study", "End it within seconds; what was measured is kept", "`already_ended`."
-)
+@_documented("cancel_study", "Cancel a study within seconds; results are kept", "`already_ended`.")
 class CancelView(_LifeCycleView):
-    def tell(self, study: Study, request: Request) -> None:
+    def act(self, study: Study, request: Request) -> None:
         cancel_study(study)
 
 
-class NothingHereView(APIView):
-    """Whatever is not part of the API, with its error shape."""
+class UnknownAddressView(APIView):
+    """An unknown address below the API, with its error format."""
 
     authentication_classes: list[Any] = []
     permission_classes: list[Any] = []
 
     @extend_schema(exclude=True)
     def get(self, request: Request, rest: str) -> Response:
-        raise ApiError(404, "not_found", "There is nothing here.")
+        raise ApiError(404, "not_found", "There is no such address.")
 
     post = put = patch = delete = get

@@ -344,7 +344,7 @@ def test_a_device_and_devices_are_not_both_taken(api: Client, service: Service) 
     body = {"device": "/srv/a", "devices": [{"path": "/srv/b"}]}
     found = error(post(api, STUDIES, body), 400)
     assert found["code"] == "invalid_request"
-    assert "give the one or the other" in found["details"]["device"][0]
+    assert "use one or the other" in found["details"]["device"][0]
     assert service.request is None
 
 

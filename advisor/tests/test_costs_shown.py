@@ -41,7 +41,7 @@ def test_the_page_shows_it_with_the_candidate_and_with_the_recommendation(
     for part in (card, rest):
         assert '<span class="badge warn">observability</span>' in part
         assert SAID in part
-    assert "What it costs beside durability:" in card
+    assert "Costs other than durability:" in card
 
 
 def test_api_and_terminal_tell_it(study: Study) -> None:
@@ -70,5 +70,5 @@ def test_a_checked_file_is_told_what_it_costs(admin_client: Client) -> None:
         },
     )
     text = answer.content.decode()
-    assert "What it costs beside durability" in text
+    assert "Costs other than durability" in text
     assert SAID in text

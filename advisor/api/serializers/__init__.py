@@ -1,1 +1,1 @@
-"""What the API takes and answers: what checks and makes the JSON also makes the schema."""
+"""Requests and responses of the API: the same classes make the JSON and the schema."""

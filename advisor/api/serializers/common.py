@@ -1,4 +1,4 @@
-"""What requests and answers have in common, and the shape of an error."""
+"""What requests and responses have in common, and the format of an error."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ FORMAT_NAMES = list(FORMATS)
 OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
 KINDS = [kind.value for kind in DeviceKind]
 ORIGIN_HELP = (
-    'What the files were written for: "" takes them as they are, "older" is an older version '
-    'that is not known, else a server such as "mysql 5.7".'
+    'Server that the files were written for: "" uses them as they are, "older" is an unknown '
+    'older version, otherwise a server such as "mysql 5.7".'
 )
 TARGET_HELP = 'A server such as "mysql 8.4" or "mariadb 10.11.8".'
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """Refuses fields it does not know: a mistyped key would be an answer to something else."""
+    """Refuses fields it does not know: a mistyped key would otherwise be ignored."""
 
     @classmethod
     def of(cls, request: Request) -> Self:
@@ -67,15 +67,15 @@ class _Computed:
 
 
 def computed(base: type[serializers.Field], value: Callable[[Any], Any]) -> type[Any]:
-    """A field of the type `base` whose value is worked out from the instance as a whole.
+    """A field of the type `base` whose value is computed from the whole instance.
 
-    The framework's own SerializerMethodField has no type to put into the schema.
+    The framework's SerializerMethodField has no type for the schema.
     """
     return type(base.__name__, (_Computed, base), {"value": staticmethod(value)})
 
 
 def below(prefix: str, fields: Mapping[str, serializers.Field], names: Iterable[str]) -> None:
-    """Let these of the fields read from the instance's `prefix`."""
+    """Make the fields in `names` read from the instance's `prefix`."""
     for name in names:
         fields[name].source = f"{prefix}.{fields[name].source or name}".removesuffix(".*")
 
@@ -88,7 +88,7 @@ class TimeField(serializers.DateTimeField):
 
 
 class FiniteField(serializers.FloatField):
-    """JSON has no infinity, which is how far a bound from two blocks may lie: null."""
+    """Infinity, which a bound from two blocks may be, becomes null in JSON."""
 
     def __init__(self, **values: Any) -> None:
         super().__init__(allow_null=True, **values)
@@ -98,33 +98,33 @@ class FiniteField(serializers.FloatField):
 
 
 class EmulatedSerializer(serializers.Serializer[Any]):
-    """Whether what was measured on a device is that of limits, and of which."""
+    """Whether a device is emulated, and its limits."""
 
     emulated = serializers.BooleanField(
-        source="emulation_label", help_text="Measured under limits around mysqld."
+        source="emulation_label", help_text="Measured under limits on mysqld."
     )
     emulation = serializers.CharField(
-        source="emulation_label", help_text="The limits in words; empty: as it is."
+        source="emulation_label", help_text="The limits in words; empty: none."
     )
 
 
 class NamedDeviceSerializer(serializers.Serializer[Any]):
-    """What tells devices of one directory apart, beside `device` and `device_id`."""
+    """The fields that identify a device, in addition to `device` and `device_id`."""
 
-    device_name = serializers.CharField(source="device", help_text="In words, as on the pages.")
+    device_name = serializers.CharField(source="device", help_text="Name as shown on the pages.")
     device_kind = serializers.ChoiceField(source="device.kind", choices=KINDS)
     emulated = serializers.BooleanField(
-        source="device.emulation_label", help_text="Measured under limits around mysqld."
+        source="device.emulation_label", help_text="Measured under limits on mysqld."
     )
     emulation = serializers.CharField(
-        source="device.emulation_label", help_text="The limits in words; empty: as it is."
+        source="device.emulation_label", help_text="The limits in words; empty: none."
     )
 
 
 class ErrorDetailSerializer(serializers.Serializer[Any]):
     code = serializers.CharField(help_text="A stable word for programs.")
     message = serializers.CharField(help_text="One line for people.")
-    details = serializers.JSONField(required=False, help_text="Fields or lines, where there are.")
+    details = serializers.JSONField(required=False, help_text="Fields or lines, if any.")
 
 
 class ErrorSerializer(serializers.Serializer[Any]):

@@ -1,4 +1,4 @@
-"""Configs in answers: what became of their lines, and how they were checked."""
+"""Configs in responses: the result of each line, and their checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tuning.configs.notes import Action
 from tuning.models import Candidate
 from tuning.results.evidence import traits_of
 
-COSTS_HELP = "What it gives up for speed other than durability."
+COSTS_HELP = "What it gives up for speed, other than durability."
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
@@ -32,32 +32,34 @@ class NoteSerializer(serializers.Serializer[Any]):
 class LineSerializer(serializers.Serializer[Any]):
     line = serializers.IntegerField(help_text="Counted from 1.")
     name = serializers.CharField()
-    given = serializers.CharField(allow_null=True, help_text="Null: an option without a value.")
+    given = serializers.CharField(allow_null=True, help_text="Null for an option without a value.")
     action = serializers.ChoiceField(choices=list(Action))
     became = serializers.ListField(
         child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
-        help_text="What the line sets: pairs of name and value.",
+        help_text="The variables that the line sets: pairs of name and value.",
     )
-    detail = serializers.CharField(help_text="Why, for people.")
+    detail = serializers.CharField(help_text="The reason, in words.")
 
 
 class DifferenceSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     requested = serializers.CharField()
-    effective = serializers.CharField(allow_null=True, help_text="Null: the server shows none.")
+    effective = serializers.CharField(
+        allow_null=True, help_text="Null if the server does not report it."
+    )
 
 
 class StageSerializer(serializers.Serializer[Any]):
     stage = serializers.ChoiceField(choices=list(Stage))
-    reached = serializers.BooleanField(help_text="False: an earlier stage kept it from it.")
+    reached = serializers.BooleanField(help_text="False if an earlier stage refused the config.")
     passed = serializers.BooleanField()
-    seconds = serializers.FloatField(allow_null=True, help_text="Of the trial start.")
+    seconds = serializers.FloatField(allow_null=True, help_text="Duration of the trial start.")
     problems = ProblemSerializer(many=True)
     differences = DifferenceSerializer(many=True)
     log_tail = serializers.CharField()
 
     def to_representation(self, instance: dict[str, Any]) -> dict[str, Any]:
-        # Rows that were stored before this was told apart lack it.
+        # Old rows do not have this key.
         return super().to_representation({"reached": True} | instance)
 
 
@@ -65,7 +67,7 @@ class CostSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     value = serializers.CharField()
     kind = serializers.ChoiceField(choices=COSTS)
-    loses = serializers.CharField(help_text="What it gives up for speed, for people.")
+    loses = serializers.CharField(help_text="What it gives up for speed, in words.")
 
 
 class CandidateCosts(serializers.ListSerializer[Any]):
@@ -83,13 +85,13 @@ class CandidateSerializer(serializers.Serializer[Any]):
     knobs = serializers.DictField(source="config.knobs", child=serializers.CharField())
     costs = CandidateCosts(child=CostSerializer(), help_text=COSTS_HELP)
     notes = NoteSerializer(many=True)
-    lines = LineSerializer(many=True, help_text="Of a file of yours; empty for a preset.")
-    checks = StageSerializer(many=True, help_text="Empty until they were made.")
-    refusal = serializers.CharField(help_text="Why the server does not take it; else empty.")
+    lines = LineSerializer(many=True, help_text="Only for your own files; empty for a preset.")
+    checks = StageSerializer(many=True, help_text="Empty before the first check.")
+    refusal = serializers.CharField(help_text="Why the server refused it; otherwise empty.")
     merged_into = serializers.CharField(
         source="merged_into.name",
         allow_null=True,
-        help_text="The candidate that was measured for both.",
+        help_text="The candidate with the same effective values, which is measured for both.",
     )
 
 
@@ -97,10 +99,12 @@ class CheckedConfigSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(source="report.source")
     target = serializers.CharField()
     is_fine = computed(serializers.BooleanField, lambda checked: not checked.report.problems)(
-        help_text="Whether a study would take it."
+        help_text="Whether a study would accept it."
     )
-    summary = computed(serializers.CharField, summary_of)(help_text="One sentence for people.")
-    durability = serializers.ChoiceField(choices=CLASSES, help_text="Of what it comes to.")
+    summary = computed(serializers.CharField, summary_of)(help_text="The result in one sentence.")
+    durability = serializers.ChoiceField(
+        choices=CLASSES, help_text="Class of the resulting config."
+    )
     costs = CostSerializer(many=True, help_text=COSTS_HELP)
     lines = LineSerializer(source="report.lines", many=True)
     problems = ProblemSerializer(source="report.problems", many=True)
@@ -108,5 +112,5 @@ class CheckedConfigSerializer(serializers.Serializer[Any]):
     knobs = serializers.DictField(source="report.knobs", child=serializers.CharField())
     my_cnf = computed(serializers.CharField, lambda checked: checked.cnf or None)(
         allow_null=True,
-        help_text="What it comes to, below D0 with a warning at its top; null when it is refused.",
+        help_text="The resulting file, below D0 with a warning at its top; null if refused.",
     )

@@ -1,4 +1,4 @@
-"""What the API takes about devices and probes."""
+"""Requests about devices and probes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
 
 
 class DeviceRequestSerializer(StrictSerializer):
-    """A device by what it is made of. Without `path` it is the host's usual one."""
+    """A device by its properties. Without `path` it is the host's default device."""
 
     path = serializers.CharField(
         max_length=1024, **OPTIONAL, help_text="A directory on the device."
@@ -31,20 +31,20 @@ class DeviceRequestSerializer(StrictSerializer):
     emulate = serializers.ChoiceField(
         choices=[NATIVE, *shipped_profiles()],
         **OPTIONAL,
-        help_text="A profile's name: its limits are set around mysqld. Null: as it is.",
+        help_text="Name of an emulation profile; it limits mysqld. Null: no emulation.",
     )
     memory_mb = serializers.IntegerField(
         min_value=MIN_MEMORY_MB,
         max_value=MAX_MEMORY_MB,
         **OPTIONAL,
-        help_text="Limits all memory of mysqld, its page cache included; 1 MB is 10^6 bytes. "
-        "Null: of an emulated device what the server and half of the data take, else no limit.",
+        help_text="Memory limit of mysqld, including its page cache; 1 MB is 10^6 bytes. "
+        "Null: for an emulated device enough for the server and half of the data, else no limit.",
     )
     kind = serializers.ChoiceField(
         choices=KINDS,
         **OPTIONAL,
-        help_text="What the device is, where it cannot be seen. Null: as it is found. Not with a "
-        "profile that stands for a kind.",
+        help_text="Kind of the device, if it cannot be detected. Null: as detected. Not allowed "
+        "with a profile that emulates a kind.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -57,20 +57,20 @@ class DeviceRequestSerializer(StrictSerializer):
 
 
 class StudyDeviceSerializer(DeviceRequestSerializer):
-    """A device of a study: what it is made of, or the `id` of one that is kept, by itself."""
+    """A device of a study: its properties, or only the `id` of a registered one."""
 
     id = serializers.IntegerField(
         min_value=1,
         max_value=MAX_ID,
         required=False,
-        help_text="Of a device of this host, as GET devices/ lists it; goes by itself.",
+        help_text="Id of a device of this host, as listed by GET devices/. Allows no other field.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if "id" not in attrs:
             return super().validate(attrs)
         if len(attrs) > 1:
-            raise serializers.ValidationError({"id": ["An id goes by itself."]})
+            raise serializers.ValidationError({"id": ["An id allows no other field."]})
         device = Device.objects.select_related("host").filter(pk=attrs["id"]).first()
         if device is None:
             raise serializers.ValidationError({"id": ["There is no such device."]})
@@ -79,7 +79,7 @@ class StudyDeviceSerializer(DeviceRequestSerializer):
 
 class KindRequestSerializer(StrictSerializer):
     kind = serializers.ChoiceField(
-        choices=KINDS, allow_null=True, help_text="Your word for what it is; null takes it back."
+        choices=KINDS, allow_null=True, help_text="The kind to set; null removes the setting."
     )
 
     def device_kind(self) -> DeviceKind | None:
@@ -92,12 +92,12 @@ class ProbeRequestSerializer(StrictSerializer):
         min_value=MIN_S,
         max_value=MAX_S,
         default=USUAL_S,
-        help_text="Longer is steadier.",
+        help_text="Duration. A longer probe gives steadier figures.",
     )
 
 
 def device_request(values: dict[str, Any]) -> DeviceRequest:
-    """What checked fields stand for. Raises DeviceUnusable for a kept device that is gone."""
+    """The request of validated fields. Raises DeviceUnusable for a device that is gone."""
     if device := values.get("device"):
         with about("id"):
             return request_for(device)

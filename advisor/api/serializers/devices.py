@@ -1,4 +1,4 @@
-"""Devices and emulation profiles in answers."""
+"""Devices and emulation profiles in responses."""
 
 from __future__ import annotations
 
@@ -23,37 +23,41 @@ class DeviceIdsSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=KINDS)
     data_dir = serializers.CharField()
-    name = serializers.CharField(source="*", help_text="In words, as on the pages.")
-    log_dir = serializers.CharField(help_text="For redo logs; empty: they are with the data.")
+    name = serializers.CharField(source="*", help_text="Name as shown on the pages.")
+    log_dir = serializers.CharField(help_text="Redo log directory; empty: with the data.")
 
 
 class DeviceReferenceSerializer(DeviceIdsSerializer, EmulatedSerializer):
-    """What tells a device from every other, also from those on the same directory."""
+    """The fields that identify a device, also among those of one directory."""
 
 
 class DeviceSummarySerializer(DeviceReferenceSerializer):
     """A device and its newest probes."""
 
     host = serializers.CharField(source="host.name")
-    discovered_kind = serializers.CharField(help_text="What was found; empty: never looked at.")
+    discovered_kind = serializers.CharField(
+        help_text="The detected kind; empty if never inspected."
+    )
     kind_correction = computed(
         serializers.CharField, lambda device: device.kind_correction or None
-    )(allow_null=True, help_text="Your word; null: none.")
-    model = serializers.CharField(help_text="Empty: unknown.")
-    block_device = serializers.CharField(help_text="Empty: there is none, or it cannot be seen.")
+    )(allow_null=True, help_text="The kind set by a user; null: none.")
+    model = serializers.CharField(help_text="Empty if unknown.")
+    block_device = serializers.CharField(
+        help_text="Empty if there is none or it cannot be detected."
+    )
     log_block_device = serializers.CharField()
     file_system = serializers.CharField()
     scheduler = serializers.CharField()
     retired_at = TimeField(
-        allow_null=True, help_text="When another device was found in its place; null: in use."
+        allow_null=True, help_text="When another device was found in its place; null if in use."
     )
     last_probe = ProbeSummarySerializer(
         source="probe",
         allow_null=True,
-        help_text="The newest that ended well, without its result.",
+        help_text="The newest successful one, without its result.",
     )
     active_probe = ProbeSummarySerializer(
-        source="active", allow_null=True, help_text="The one under way."
+        source="active", allow_null=True, help_text="The queued or running one."
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
@@ -65,19 +69,19 @@ class DeviceSummarySerializer(DeviceReferenceSerializer):
 
 class EmulationSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
-    kind = serializers.CharField(help_text="The kind of device that it stands for.")
-    read_iops = serializers.IntegerField(allow_null=True, help_text="Null: not limited.")
+    kind = serializers.CharField(help_text="The kind of device that it emulates.")
+    read_iops = serializers.IntegerField(allow_null=True, help_text="Null: no limit.")
     write_iops = serializers.IntegerField(allow_null=True)
     read_mb_s = serializers.IntegerField(allow_null=True)
     write_mb_s = serializers.IntegerField(allow_null=True)
     memory_bytes = serializers.IntegerField(
-        allow_null=True, help_text="Of all memory of mysqld, its page cache included."
+        allow_null=True, help_text="Memory limit of mysqld, including its page cache."
     )
     note = serializers.CharField(help_text="Where the limits come from.")
 
 
 class DeviceAnswerSerializer(serializers.Serializer[Any]):
-    """What the newest finished study recommends there for a workload and durability class."""
+    """The recommendation of the newest finished study for a workload and durability class."""
 
     study_id = serializers.IntegerField()
     config = serializers.CharField(source="candidate.name", help_text="The candidate's name.")
@@ -85,53 +89,53 @@ class DeviceAnswerSerializer(serializers.Serializer[Any]):
     warehouses = serializers.IntegerField(source="workload.warehouses")
     connections = serializers.IntegerField(source="workload.connections")
     durability = serializers.ChoiceField(choices=CLASSES)
-    kind = serializers.CharField(help_text=f"One of {', '.join(VerdictKind)}; empty: not known.")
+    kind = serializers.CharField(help_text=f"One of {', '.join(VerdictKind)}; empty: unknown.")
     ratio_to_baseline = serializers.FloatField()
     interval_low = serializers.FloatField(source="low", allow_null=True)
     interval_high = serializers.FloatField(source="high", allow_null=True)
     confirmation = serializers.CharField(
-        help_text="confirmed, withdrawn or unfinished; empty: there was none."
+        help_text="confirmed, withdrawn or unfinished; empty: none."
     )
     verdict = serializers.CharField()
 
 
 class DeviceSerializer(DeviceSummarySerializer):
-    """The summary, what was found behind the directories, and what was best on it so far."""
+    """The summary, the identity of its directories, and its recommendations."""
 
     identity = IdentitySerializer(
         source="found",
         allow_null=True,
-        help_text="Behind the data's directory; null: never looked at.",
+        help_text="Of the data directory; null if never inspected.",
     )
     log_identity = IdentitySerializer(
         source="found_for_logs",
         allow_null=True,
-        help_text="Behind that of the redo logs, where they have their own.",
+        help_text="Of the redo log directory, if it is separate.",
     )
     emulation_profile = EmulationSerializer(
-        source="profile", allow_null=True, help_text="Null: as it is."
+        source="profile", allow_null=True, help_text="Null if not emulated."
     )
     recommendations = DeviceAnswerSerializer(source="answers", many=True)
 
 
 class DevicePageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Of all devices, on all pages.")
+    count = serializers.IntegerField(help_text="Number of devices on all pages.")
     next = serializers.URLField(allow_null=True)
     previous = serializers.URLField(allow_null=True)
     results = DeviceSummarySerializer(many=True)
 
 
 class EmulationProfileSerializer(serializers.Serializer[Any]):
-    """What `emulate` may name. Null is not limited; a memory limit comes with the request."""
+    """A value of `emulate`. Null means no limit; the memory limit comes with the request."""
 
     name = serializers.CharField()
     title = serializers.CharField()
-    kind = serializers.CharField(allow_null=True, help_text="Null: that of the real device.")
+    kind = serializers.CharField(allow_null=True, help_text="Null: the kind of the real device.")
     scaled = serializers.BooleanField(
-        help_text="The limits shrink to what a probe of the real device found."
+        help_text="Whether the limits are scaled to a probe of the real device."
     )
-    read_iops = serializers.IntegerField(allow_null=True, help_text="As rated.")
+    read_iops = serializers.IntegerField(allow_null=True, help_text="Rated limit.")
     write_iops = serializers.IntegerField(allow_null=True)
     read_mb_s = serializers.IntegerField(allow_null=True)
     write_mb_s = serializers.IntegerField(allow_null=True)
-    source = serializers.CharField(help_text="Whose figures they are.")
+    source = serializers.CharField(help_text="Source of the figures.")

@@ -1,4 +1,4 @@
-"""What was found behind a directory, in answers."""
+"""The storage behind a directory, in responses."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from benchmarks.storage.kinds import Transport
 class MemberSerializer(serializers.Serializer[Any]):
     """One disk of an array or of a volume over several."""
 
-    name = serializers.CharField(help_text="What the array uses, perhaps a partition.")
+    name = serializers.CharField(
+        help_text="The block device that the array uses; may be a partition."
+    )
     disk = serializers.CharField()
     kind = serializers.ChoiceField(choices=KINDS)
     transport = serializers.ChoiceField(choices=list(Transport))
     model = serializers.CharField()
     rotational = serializers.BooleanField(allow_null=True)
     total_bytes = serializers.IntegerField()
-    state = serializers.CharField(help_text="The kernel's word for an md member, else empty.")
+    state = serializers.CharField(
+        help_text="State of an md member as the kernel reports it; else empty."
+    )
 
 
 class IdentitySerializer(serializers.Serializer[Any]):
@@ -32,17 +36,18 @@ class IdentitySerializer(serializers.Serializer[Any]):
     file_system = serializers.CharField()
     mount_options = serializers.CharField()
     total_bytes = serializers.IntegerField()
-    free_bytes = serializers.IntegerField(help_text="When it was looked at last.")
+    free_bytes = serializers.IntegerField(help_text="At the last inspection.")
     discovered_kind = serializers.ChoiceField(
-        choices=KINDS, allow_null=True, help_text="Where `kind` is a correction."
+        choices=KINDS, allow_null=True, help_text="Only if `kind` was set by a user."
     )
     transport = serializers.ChoiceField(choices=list(Transport))
     rotational = serializers.BooleanField(allow_null=True)
     write_cache = serializers.CharField()
-    raid_level = serializers.CharField(help_text="Empty: no array.")
+    raid_level = serializers.CharField(help_text="Empty if not an array.")
     raid_disks = serializers.IntegerField()
     members = MemberSerializer(many=True)
     layers = serializers.ListField(
-        child=serializers.CharField(), help_text="Between file system and disk, from the top."
+        child=serializers.CharField(),
+        help_text="Layers between file system and disk, from the top.",
     )
     notes = serializers.ListField(child=serializers.CharField())

@@ -1,4 +1,4 @@
-"""Probes in answers. Times are in microseconds, 1 MB is 10^6 bytes."""
+"""Probes in responses. Times are in microseconds, 1 MB is 10^6 bytes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class ProbeProgressSerializer(serializers.Serializer[Any]):
     fraction = computed(serializers.FloatField, lambda probe: round(probe.fraction, 4))(
         help_text="0 to 1."
     )
-    step = serializers.CharField(help_text="What it measures at the moment.")
+    step = serializers.CharField(help_text="What is being measured.")
 
 
 class ProbeFiguresSerializer(serializers.Serializer[Any]):
     random_read_iops = serializers.FloatField(
-        allow_null=True, help_text="16 KB, the most at any queue depth."
+        allow_null=True, help_text="16 KB requests, maximum over all queue depths."
     )
     random_write_iops = serializers.FloatField(allow_null=True)
     read_mb_s = serializers.FloatField(allow_null=True, help_text="Sequential.")
     write_mb_s = serializers.FloatField(allow_null=True)
     commit_p50_us = serializers.FloatField(
-        allow_null=True, help_text="Of one fsync after a write of 4 KB."
+        allow_null=True, help_text="Time of one fsync after a 4 KB write."
     )
     commit_p99_us = serializers.FloatField(allow_null=True)
 
@@ -46,24 +46,24 @@ class ProbeIdsSerializer(serializers.Serializer[Any]):
 
 
 class ProbeSummarySerializer(ProbeIdsSerializer, NamedDeviceSerializer):
-    """How far a probe is and its main figures."""
+    """Progress and main figures of a probe."""
 
     state = serializers.ChoiceField(choices=ProbeState.values)
-    reason_code = serializers.CharField(help_text="Why it failed, for programs; else empty.")
-    reason = serializers.CharField(help_text="Why it failed, for people; else empty.")
-    seconds = serializers.FloatField(help_text="How long it is to take.")
+    reason_code = serializers.CharField(help_text="Stable code of the failure; else empty.")
+    reason = serializers.CharField(help_text="Reason of the failure in words; else empty.")
+    seconds = serializers.FloatField(help_text="Requested duration.")
     progress = ProbeProgressSerializer(source="*")
     queued_at = TimeField()
     started_at = TimeField(allow_null=True)
     finished_at = TimeField(allow_null=True)
     summary = ProbeFiguresSerializer(source="*")
     innodb_io_capacity = IoCapacitySerializer(
-        allow_null=True, help_text="The range of a sweep, not advice."
+        allow_null=True, help_text="The range to test, not a recommendation."
     )
 
 
 class ProbePageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Of all probes of the device, on all pages.")
+    count = serializers.IntegerField(help_text="Number of probes of the device on all pages.")
     next = serializers.URLField(allow_null=True)
     previous = serializers.URLField(allow_null=True)
     results = ProbeSummarySerializer(many=True)
@@ -74,10 +74,10 @@ class JobSerializer(serializers.Serializer[Any]):
     pattern = serializers.ChoiceField(choices=list(Pattern))
     block_bytes = serializers.IntegerField()
     queue_depth = serializers.IntegerField()
-    direct = serializers.BooleanField(help_text="O_DIRECT; else through the page cache.")
+    direct = serializers.BooleanField(help_text="O_DIRECT; otherwise through the page cache.")
     sync = serializers.CharField(help_text="fsync or fdatasync; empty: none.")
-    sync_every = serializers.IntegerField(help_text="So many writes.")
-    rate_iops = serializers.IntegerField(allow_null=True, help_text="Null: as fast as it goes.")
+    sync_every = serializers.IntegerField(help_text="Number of writes between two syncs.")
+    rate_iops = serializers.IntegerField(allow_null=True, help_text="Null: unlimited.")
     seconds = serializers.FloatField()
 
 
@@ -90,27 +90,28 @@ class LatencySerializer(serializers.Serializer[Any]):
 
 
 class LatencySplitSerializer(serializers.Serializer[Any]):
-    user_us = serializers.FloatField(help_text="fio itself.")
+    user_us = serializers.FloatField(help_text="Time in fio itself.")
     kernel_us = serializers.FloatField()
     queue_us = serializers.FloatField(
-        allow_null=True, help_text="In the block layer; null: it is in `device_us`."
+        allow_null=True,
+        help_text="Time in the block layer; null if it is included in `device_us`.",
     )
     device_us = serializers.FloatField()
-    source = serializers.CharField(help_text="counters or tracepoints.")
+    source = serializers.CharField(help_text="One of counters, tracepoints.")
 
 
 class JobResultSerializer(serializers.Serializer[Any]):
     job = JobSerializer()
     engine = serializers.CharField()
-    seconds = serializers.FloatField(help_text="That were measured.")
+    seconds = serializers.FloatField(help_text="Measured seconds.")
     requests = serializers.IntegerField()
     iops = serializers.FloatField()
     mb_s = serializers.FloatField()
     latency = LatencySerializer()
     submission = LatencySerializer(allow_null=True, help_text="fio's slat.")
     completion = LatencySerializer(help_text="fio's clat.")
-    flush = LatencySerializer(allow_null=True, help_text="Of one fsync or fdatasync.")
-    user_cpu_pct = serializers.FloatField(help_text="Of one CPU.")
+    flush = LatencySerializer(allow_null=True, help_text="Latency of one fsync or fdatasync.")
+    user_cpu_pct = serializers.FloatField(help_text="Percent of one CPU.")
     system_cpu_pct = serializers.FloatField()
     split = LatencySplitSerializer(allow_null=True)
     split_missing = serializers.CharField(help_text="Why there is no split; else empty.")
@@ -121,18 +122,20 @@ class ProbeResultSerializer(serializers.Serializer[Any]):
     seconds = serializers.FloatField()
     fio_version = serializers.CharField()
     engine = serializers.CharField()
-    device = IdentitySerializer(help_text="As it was found then.")
+    device = IdentitySerializer(help_text="The device at the time of the probe.")
     file_bytes = serializers.IntegerField()
-    direct_missing = serializers.CharField(help_text="Why not direct; empty: it was.")
-    tracing_missing = serializers.CharField(help_text="Why without tracepoints; empty: with.")
+    direct_missing = serializers.CharField(help_text="Why I/O was not direct; empty if it was.")
+    tracing_missing = serializers.CharField(
+        help_text="Why tracepoints were not used; empty if they were."
+    )
     jobs = JobResultSerializer(many=True)
     notes = serializers.ListField(child=serializers.CharField())
-    emulated = serializers.CharField(help_text="The limits it ran under; empty: none.")
+    emulated = serializers.CharField(help_text="The limits in words; empty: none.")
 
 
 class ProbeSerializer(ProbeSummarySerializer):
-    """A probe and all that it measured."""
+    """A probe with its full result."""
 
     result = ProbeResultSerializer(
-        source="found", allow_null=True, help_text="Null unless it ended well."
+        source="found", allow_null=True, help_text="Null unless it succeeded."
     )

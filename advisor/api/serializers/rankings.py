@@ -1,5 +1,5 @@
-"""Rows of a ranking in answers: tpmP in New-Orders per minute, times in ms, path lengths in CPU
-cycles per New-Order; null where there is no figure.
+"""Rows of a ranking in responses: tpmP in New-Orders per minute, times in ms, path lengths in CPU
+cycles per New-Order; null if there is no figure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tuning.results.study_result import StudyResult
 
 
 class MetricRankSerializer(serializers.Serializer[Any]):
-    """A candidate in the ranking by one metric; for times and path lengths less is better."""
+    """A candidate in the ranking by one metric; for times and path lengths lower is better."""
 
     rank = serializers.IntegerField(allow_null=True)
     ratio_to_baseline = serializers.FloatField(allow_null=True)
@@ -34,16 +34,16 @@ class MetricRanksSerializer(serializers.Serializer[Any]):
 
 
 class RankingFiguresSerializer(serializers.Serializer[Any]):
-    rank = serializers.IntegerField(allow_null=True, help_text="Null: no run ended well.")
+    rank = serializers.IntegerField(allow_null=True, help_text="Null if no run succeeded.")
     config = serializers.CharField(source="candidate", help_text="The candidate's name.")
     outcome = serializers.CharField(
-        help_text=f"One of {', '.join(RunState.values)}; empty: not run yet."
+        help_text=f"One of {', '.join(RunState.values)}; empty if not run yet."
     )
     tpmP = serializers.FloatField(
-        allow_null=True, help_text="Median over the blocks; New-Orders per minute, not tpmC."
+        allow_null=True, help_text="Median over the blocks, in New-Orders per minute; not tpmC."
     )
     ratio_to_baseline = serializers.FloatField(
-        allow_null=True, help_text="Of tpmP, within blocks; 1.1 is 10 % more."
+        allow_null=True, help_text="Ratio of tpmP within blocks; 1.1 is 10 % more."
     )
     p95_ms = serializers.FloatField(allow_null=True)
     p99_ms = serializers.FloatField(allow_null=True)
@@ -54,7 +54,7 @@ class RankingFiguresSerializer(serializers.Serializer[Any]):
     host_path_length = serializers.FloatField(
         allow_null=True, help_text="CPU cycles of the whole host per New-Order."
     )
-    runs = serializers.IntegerField(help_text="Runs that ended well.")
+    runs = serializers.IntegerField(help_text="Successful runs.")
     connections = serializers.IntegerField(source="board.workload.connections")
     device = serializers.CharField(
         source="device.data_dir", help_text="The device's data directory."
@@ -62,35 +62,37 @@ class RankingFiguresSerializer(serializers.Serializer[Any]):
     durability = serializers.ChoiceField(
         source="board.durability",
         choices=CLASSES,
-        help_text="Of the board; the baseline is on every one.",
+        help_text="Class of the board; the baseline is on every board.",
     )
     interval_low = FiniteField(
         source="interval.low",
-        help_text="Of `ratio_to_baseline`: 95 %, for all rows of a board at once.",
+        help_text="95 % interval of `ratio_to_baseline`, for all rows of a board at once.",
     )
-    interval_high = FiniteField(source="interval.high", help_text="Null also: no upper end.")
+    interval_high = FiniteField(
+        source="interval.high", help_text="Null also if there is no upper bound."
+    )
     tied_with = serializers.ListField(
-        child=serializers.CharField(), help_text="Who shares its rank: they cannot be told apart."
+        child=serializers.CharField(), help_text="The candidates that share its rank."
     )
     better = serializers.BooleanField(help_text="Measurably better than the baseline.")
     worse = serializers.BooleanField(help_text="Measurably worse than the baseline.")
     at_most = serializers.FloatField(
-        allow_null=True, help_text="Bound of the ratio of a candidate that was cut short."
+        allow_null=True, help_text="Upper bound of the ratio of a candidate that was cut short."
     )
-    cut_short = serializers.IntegerField(help_text="Runs that were ended as hopeless.")
+    cut_short = serializers.IntegerField(help_text="Runs that were stopped early as too slow.")
     failures = serializers.IntegerField()
     left_after_block = serializers.IntegerField(
         source="left.after_block",
         allow_null=True,
-        help_text="When it left the race; null: it did not.",
+        help_text="After which block it left the race; null if it did not.",
     )
     left_reason = computed(
         serializers.CharField, lambda row: row["left"].reason if row["left"] else ""
-    )(help_text="Why it left the race; else empty.")
+    )(help_text="Why it left the race; otherwise empty.")
     on_pareto_front = computed(
         serializers.BooleanField, lambda row: row["candidate"] in row["board"].pareto
-    )(help_text="No candidate beats it in all three rankings.")
-    by = MetricRanksSerializer(help_text="Its place in each of the three rankings.")
+    )(help_text="Whether it is on the Pareto front of the three rankings.")
+    by = MetricRanksSerializer(help_text="Its rank in each of the three rankings.")
     device_id = serializers.IntegerField(source="device.pk")
 
 
@@ -113,6 +115,6 @@ def _rows(board: Board) -> Iterator[dict[str, Any]]:
     }
     for row in board.rows:
         name = row.candidate.name
-        places = {metric: lines[name] for metric, lines in by.items()}
-        where = {"board": board, "device": board.device, "left": row.left, "by": places}
+        ranks = {metric: lines[name] for metric, lines in by.items()}
+        where = {"board": board, "device": board.device, "left": row.left, "by": ranks}
         yield vars(row.ranked) | where

@@ -1,4 +1,4 @@
-"""Recommendations in answers."""
+"""Recommendations in responses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LossSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     value = serializers.CharField()
     durability = serializers.ChoiceField(choices=CLASSES)
-    loses = serializers.CharField(help_text="What a crash may cost with it.")
+    loses = serializers.CharField(help_text="What may be lost in a crash.")
 
 
 class AdviceSerializer(serializers.Serializer[Any]):
@@ -38,32 +38,32 @@ class AdviceSerializer(serializers.Serializer[Any]):
     ratio_to_baseline = serializers.FloatField()
     verdict = serializers.CharField()
     my_cnf = serializers.CharField(
-        allow_null=True, help_text="Null where `acknowledge` is needed first."
+        allow_null=True, help_text="Null if `acknowledge` is required first."
     )
     device_id = serializers.IntegerField()
-    durability = serializers.ChoiceField(choices=CLASSES, help_text="Of the board it won.")
+    durability = serializers.ChoiceField(choices=CLASSES, help_text="Of the board that it won.")
     acknowledge = serializers.ChoiceField(
-        choices=CLASSES, help_text="The class an export has to acknowledge; D0: nothing."
+        choices=CLASSES, help_text="The class that an export must acknowledge; D0: none."
     )
     losses = LossSerializer(many=True)
     costs = CostSerializer(many=True, help_text=COSTS_HELP)
     formats = computed(serializers.ListField, lambda _: FORMAT_NAMES)(
-        child=serializers.ChoiceField(choices=FORMAT_NAMES), help_text="To export it in."
+        child=serializers.ChoiceField(choices=FORMAT_NAMES), help_text="Formats for an export."
     )
     connections = serializers.IntegerField(
-        source="workload.connections", help_text="Of the board it won."
+        source="workload.connections", help_text="Of the board that it won."
     )
-    kind = serializers.CharField(help_text=f"One of {', '.join(VerdictKind)}; empty: not known.")
+    kind = serializers.CharField(help_text=f"One of {', '.join(VerdictKind)}; empty: unknown.")
     interval_low = serializers.FloatField(
-        source="low", allow_null=True, help_text="Of the ratio, 95 %."
+        source="low", allow_null=True, help_text="95 % interval of the ratio."
     )
     interval_high = serializers.FloatField(source="high", allow_null=True)
     selected_ratio = serializers.FloatField(
-        allow_null=True, help_text="What the blocks had found, before the fresh pairs."
+        allow_null=True, help_text="The ratio of the blocks, before the fresh pairs."
     )
     noise_floor = serializers.FloatField(allow_null=True)
     confirmation = serializers.CharField(
-        help_text="confirmed, withdrawn or unfinished; empty: there was none."
+        help_text="confirmed, withdrawn or unfinished; empty: none."
     )
 
 
@@ -71,7 +71,7 @@ OF_ITS_EVIDENCE = ("my_cnf", "acknowledge", "losses", "costs", "formats")
 
 
 class RecommendationSerializer(AdviceSerializer, NamedDeviceSerializer):
-    """What won and what it costs; no file text before its durability class is acknowledged."""
+    """A recommendation; no file text before its durability class is acknowledged."""
 
     def get_fields(self) -> dict[str, serializers.Field]:
         fields: dict[str, serializers.Field] = super().get_fields()

@@ -1,4 +1,4 @@
-"""What the API takes: every body is checked here before a service sees it."""
+"""Request bodies of the API, validated before a service is called."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ class ConfigTextSerializer(serializers.Serializer[Any]):
     text = serializers.CharField(
         max_length=MAX_CONFIG_BYTES,
         trim_whitespace=False,
-        help_text="The contents of a my.cnf; only tuning variables of [mysqld] are taken.",
+        help_text="The contents of a my.cnf; only tuning variables of [mysqld] are accepted.",
     )
 
 
 class StudyRequestSerializer(StrictSerializer):
-    """Asks for a study. Every field may be left out: the template's or the host's value holds."""
+    """A request for a study. Omitted fields use the template's or the host's value."""
 
     template = serializers.CharField(max_length=64, default="quick")
     name = serializers.CharField(max_length=200, default="", allow_blank=True)
     device = serializers.CharField(
         max_length=1024,
         **OPTIONAL,
-        help_text="A directory on the device: short for `devices` with one `path`.",
+        help_text="A directory on the device; short for `devices` with one `path`.",
     )
     devices = StudyDeviceSerializer(
         many=True,
         **OPTIONAL,
         allow_empty=False,
         max_length=MAX_DEVICES,
-        help_text="Each has rankings of its own. Left out: the host's usual one.",
+        help_text="Each has its own ranking. If omitted, the host's default device.",
     )
     server = serializers.CharField(max_length=1024, **OPTIONAL, help_text="Path of a mysqld.")
     driver = serializers.ChoiceField(choices=["auto", "tpcc-mysql", "sysbench"], default="auto")
@@ -88,40 +88,40 @@ class StudyRequestSerializer(StrictSerializer):
         max_length=64, default="", allow_blank=True, help_text=ORIGIN_HELP
     )
     keeps_duplicates = serializers.BooleanField(
-        default=False, help_text="Measures configs with the same effective values apart."
+        default=False, help_text="Measures configs with the same effective values separately."
     )
     races = serializers.BooleanField(
         **OPTIONAL,
         default=None,
-        help_text="Drops candidates that are measurably behind. Null: as the template has it.",
+        help_text="Drops candidates that are measurably behind. Null: as in the template.",
     )
     confirms = serializers.BooleanField(
         **OPTIONAL,
         default=None,
-        help_text="Measures the winner afresh in pairs. Null: as the template has it.",
+        help_text="Measures the winner again in pairs. Null: as in the template.",
     )
     budget_minutes = serializers.IntegerField(
         min_value=1,
         max_value=MAX_MINUTES,
         **OPTIONAL,
-        help_text="Ends the blocks by time in place of their number.",
+        help_text="Limits the blocks by time instead of by number.",
     )
 
     allow = serializers.ListField(
         child=serializers.ChoiceField(choices=COSTS),
         required=False,
-        help_text="Kinds of cost, beside durability, that proposals may have. Left out: none.",
+        help_text="Kinds of cost, other than durability, that proposals may have. Default: none.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("device") and attrs.get("devices"):
             raise serializers.ValidationError(
-                {"device": ["Is short for one of `devices`: give the one or the other."]}
+                {"device": ["Short for `devices` with one entry: use one or the other."]}
             )
         return attrs
 
     def study_request(self) -> StudyRequest:
-        """What was asked for. Raises DeviceUnusable for a kept device that is gone."""
+        """The study request. Raises DeviceUnusable for a device that is gone."""
         values = dict(self.validated_data)
         values["durability"] = Durability(values["durability"])
         values["allow"] = frozenset(map(CostKind, values.get("allow") or ()))
@@ -140,13 +140,13 @@ class StudyRequestSerializer(StrictSerializer):
 
 
 class ExtendRequestSerializer(StrictSerializer):
-    """Asks for more blocks of a study that has ended."""
+    """A request for more blocks of a finished study."""
 
     blocks = serializers.IntegerField(min_value=1, max_value=MAX_SIZES["blocks"])
 
 
 class PauseRequestSerializer(StrictSerializer):
-    """Asks for a pause of a study that has not ended."""
+    """A request to pause a study."""
 
     reason = serializers.CharField(
         max_length=MAX_PAUSE_REASON, required=False, default="", allow_blank=True
@@ -154,13 +154,13 @@ class PauseRequestSerializer(StrictSerializer):
 
 
 class CheckRequestSerializer(StrictSerializer):
-    """A my.cnf to be checked. Nothing is stored, and no server is started."""
+    """A my.cnf to check. Nothing is stored, and no server is started."""
 
     text = serializers.CharField(max_length=MAX_CONFIG_BYTES, trim_whitespace=False)
     name = serializers.CharField(max_length=MAX_NAME, default="my.cnf")
     target = TargetField(
         **OPTIONAL,
-        help_text=f"{TARGET_HELP} Left out: the server of this host, under this host's rules.",
+        help_text=f"{TARGET_HELP} If omitted, the server and rules of this host.",
     )
     translate_from = serializers.CharField(
         max_length=64, default="", allow_blank=True, help_text=ORIGIN_HELP
@@ -172,7 +172,7 @@ class CheckRequestSerializer(StrictSerializer):
 
 
 class ExportRequestSerializer(StrictSerializer):
-    """Asks for a recommendation as a file."""
+    """A request for a recommendation as a file."""
 
     format = serializers.ChoiceField(choices=FORMAT_NAMES, default="cnf")
     target = TargetField(**OPTIONAL, help_text=TARGET_HELP)
@@ -185,22 +185,22 @@ class ExportRequestSerializer(StrictSerializer):
         max_length=MAX_CONFIG_BYTES,
         **OPTIONAL,
         trim_whitespace=False,
-        help_text="Your my.cnf as it is now: needed for `diff`, used by the ways back.",
+        help_text="Your current my.cnf: required for `diff`, used by the rollback.",
     )
     device = serializers.IntegerField(
         min_value=1,
         max_value=MAX_ID,
         **OPTIONAL,
-        help_text="Needed when there are several devices.",
+        help_text="Required if the study has several devices.",
     )
     connections = serializers.IntegerField(
         min_value=1,
         max_value=MAX_SIZES["connections"],
         **OPTIONAL,
-        help_text="Needed when there are several workloads.",
+        help_text="Required if the study has several numbers of connections.",
     )
     durability = serializers.ChoiceField(
-        choices=CLASSES, **OPTIONAL, help_text="Of the board that it won."
+        choices=CLASSES, **OPTIONAL, help_text="Class of the board that it won."
     )
 
     def export_request(self) -> ExportRequest:

@@ -1,4 +1,4 @@
-"""What a study has found in answers: verdicts, trust and runs."""
+"""Results of a study in responses: verdicts, data quality and runs."""
 
 from __future__ import annotations
 
@@ -34,14 +34,16 @@ class ConfirmationSerializer(serializers.Serializer[Any]):
     interval_high = serializers.FloatField(source="found.interval.high", allow_null=True)
     sentence = computed(
         serializers.CharField, lambda one: one.found.sentence if one.found else ""
-    )(help_text="Empty while it is measured.")
+    )(help_text="Empty while it is being measured.")
 
 
 class DriftSerializer(serializers.Serializer[Any]):
-    change = serializers.FloatField(help_text="Of the baseline's tpmP over the study; -0.1: -10 %")
+    change = serializers.FloatField(
+        help_text="Change of the baseline's tpmP over the study; -0.1 is -10 %."
+    )
     minutes = serializers.FloatField()
-    p = serializers.FloatField(help_text="Chance of so clear a trend on a steady host.")
-    is_named = serializers.BooleanField(help_text="Whether the verdict names it.")
+    p = serializers.FloatField(help_text="Probability of such a trend on a steady host.")
+    is_named = serializers.BooleanField(help_text="Whether the verdict mentions it.")
 
 
 class VerdictSerializer(serializers.Serializer[Any]):
@@ -52,7 +54,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
     connections = serializers.IntegerField(source="workload.connections")
     durability = serializers.ChoiceField(choices=CLASSES)
     blocks = serializers.IntegerField(
-        source="for_advice.analysis.blocks", help_text="In which the baseline has a figure."
+        source="for_advice.analysis.blocks", help_text="Blocks in which the baseline has a result."
     )
     verdict_kind = serializers.ChoiceField(
         source="for_advice.verdict.kind", choices=list(VerdictKind)
@@ -61,71 +63,78 @@ class VerdictSerializer(serializers.Serializer[Any]):
     winner = serializers.CharField(source="for_advice.analysis.winner", allow_null=True)
     noise_floor = FiniteField(
         source="for_advice.analysis.floor",
-        help_text="What two names of one config may differ by; 0.04 is 4 %.",
+        help_text="How much the same config, entered twice, can differ; 0.04 is 4 %.",
     )
     run_noise = FiniteField(
         source="for_advice.analysis.run_noise",
-        help_text="Standard deviation of one run, as a share of its figure.",
+        help_text="Standard deviation of a single run, as a share of its result.",
     )
     same_config_ratio = FiniteField(
         source="for_advice.analysis.same",
-        help_text="The second baseline's tpmP to the first's (A/A).",
+        help_text="tpmP of the baseline's replicates divided by that of its first runs (A/A).",
     )
     pareto = serializers.ListField(child=serializers.CharField())
     confirmations = ConfirmationSerializer(source="fresh_pairs", many=True)
     drift = DriftSerializer(source="for_advice.drift", allow_null=True)
-    excluded_runs = serializers.IntegerField(help_text="Not comparable with the others.")
+    excluded_runs = serializers.IntegerField(
+        help_text="Runs that are not comparable with the others."
+    )
 
 
 class BoardSerializer(VerdictSerializer, NamedDeviceSerializer):
-    """The verdict is that among candidates that can be recommended: by tpmP, none that failed."""
+    """The verdict is by tpmP, among candidates without failed runs."""
 
 
-class TrustSerializer(serializers.Serializer[Any]):
-    disturbed = serializers.IntegerField(help_text="Void runs, those measured again included.")
-    without_figure = serializers.IntegerField(help_text="Of these, void for good.")
+class DataQualitySerializer(serializers.Serializer[Any]):
+    disturbed = serializers.IntegerField(
+        help_text="Void runs, including those that were replaced."
+    )
+    without_figure = serializers.IntegerField(help_text="Void runs that could not be replaced.")
     still_warming = serializers.IntegerField()
     kinds = serializers.DictField(child=serializers.IntegerField())
     unwatched = serializers.ListField(child=serializers.CharField())
 
 
 class FindingSerializer(ClaimSerializer):
-    """What one place of a study says of a claim, as it stands, also while the study runs."""
+    """The current finding of a device and workload for a claim, also while a study runs."""
 
     finding = serializers.ChoiceField(source="finding.kind", choices=list(FindingKind))
     sentence = serializers.CharField(
-        source="finding.sentence", help_text="One for people, with the interval."
+        source="finding.sentence", help_text="The finding in one sentence, with the interval."
     )
     ratio = FiniteField(
-        source="finding.ratio", help_text="Of the metric: the claim's first config to its second."
+        source="finding.ratio",
+        help_text="Ratio of the metric: the claim's first config to its second.",
     )
-    interval_low = FiniteField(source="finding.interval.low", help_text="Of `ratio`, 95 %.")
+    interval_low = FiniteField(
+        source="finding.interval.low", help_text="95 % interval of `ratio`."
+    )
     interval_high = FiniteField(source="finding.interval.high")
     device = serializers.CharField(
         source="device.data_dir", allow_null=True, help_text="The device's data directory."
     )
     device_id = serializers.IntegerField(source="device.pk", allow_null=True)
     device_name = serializers.CharField(
-        source="device", allow_null=True, help_text="In words, as on the pages."
+        source="device", allow_null=True, help_text="Name as shown on the pages."
     )
     device_kind = serializers.CharField(
         source="finding.device_kind",
         allow_null=True,
-        help_text="Null, as the other words on the place: no place can tell.",
+        help_text="Null, like the other device fields, if the claim is not about one device.",
     )
     emulated = computed(
         serializers.BooleanField,
         lambda row: row["device"] and bool(row["device"].emulation_label),
-    )(allow_null=True, help_text="Measured under limits around mysqld.")
+    )(allow_null=True, help_text="Measured under limits on mysqld.")
     emulation = serializers.CharField(
         source="device.emulation_label",
         allow_null=True,
-        help_text="The limits in words; empty: as it is.",
+        help_text="The limits in words; empty: none.",
     )
     connections = serializers.IntegerField(
         source="finding.connections",
         allow_null=True,
-        help_text="Null also where several numbers of them are compared.",
+        help_text="Null also if the claim compares several numbers of connections.",
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
@@ -136,9 +145,10 @@ class FindingSerializer(ClaimSerializer):
 
 class ResultsSerializer(serializers.Serializer[Any]):
     boards = BoardSerializer(many=True)
-    trust = TrustSerializer()
+    trust = DataQualitySerializer()
     findings = FindingSerializer(
-        many=True, help_text="Of the template's claims, one for each place; empty without claims."
+        many=True,
+        help_text="One per claim of the template, device and workload; empty without claims.",
     )
 
 
@@ -152,12 +162,12 @@ class DisturbanceSerializer(serializers.Serializer[Any]):
 
 class RunFactsSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField(source="run.pk")
-    order = serializers.IntegerField(source="slot.order", help_text="Its place in the study.")
+    order = serializers.IntegerField(source="slot.order", help_text="Position in the study.")
     config = serializers.CharField(source="slot.candidate.name", help_text="The candidate's name.")
     block = serializers.IntegerField(source="slot.block")
     purpose = serializers.ChoiceField(source="slot.purpose", choices=SlotPurpose.values)
     twin = serializers.IntegerField(
-        source="slot.replicate", help_text="1: the baseline's second run of its block."
+        source="slot.replicate", help_text="1 for the baseline's replicate in its block, else 0."
     )
     device_id = serializers.IntegerField(source="slot.device_id")
     connections = serializers.IntegerField(source="slot.workload.connections")
@@ -167,7 +177,9 @@ class RunFactsSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(source="run.reason")
     tpmP = serializers.FloatField(source="run.tpmP", allow_null=True)
     tpmP_at_most = serializers.FloatField(
-        source="run.tpmP_at_most", allow_null=True, help_text="Bound of a run that was cut short."
+        source="run.tpmP_at_most",
+        allow_null=True,
+        help_text="Upper bound of a run that was cut short.",
     )
     p95_ms = serializers.FloatField(source="run.p95_ms", allow_null=True)
     server_path_length = serializers.FloatField(source="run.server_path_length", allow_null=True)
@@ -176,13 +188,13 @@ class RunFactsSerializer(serializers.Serializer[Any]):
     trend_pct = serializers.FloatField(
         source="run.trend_pct",
         allow_null=True,
-        help_text="Change of throughput while it was measured.",
+        help_text="Change of throughput during the measurement, in percent.",
     )
     disturbances = DisturbanceSerializer(
-        source="run.disturbances", many=True, help_text="Why it is void."
+        source="run.disturbances", many=True, help_text="Why the run is void."
     )
     measured_again_as = serializers.IntegerField(
-        source="again.pk", allow_null=True, help_text="The run that took its place."
+        source="again.pk", allow_null=True, help_text="The run that replaced it."
     )
 
 
@@ -196,8 +208,8 @@ class RunSerializer(RunFactsSerializer, NamedDeviceSerializer):
 
 
 def results_of(result: StudyResult) -> dict[str, Any]:
-    """Every board's verdict with its evidence, how far the runs can be trusted, and what became
-    of the claims of the template's source.
+    """Every board's verdict with its evidence, the data quality, and the findings for the claims
+    of the template's source.
     """
     findings = [
         {"claim": one.claim, "finding": one, "device": result.devices.get(one.device_id or 0)}

@@ -1,4 +1,4 @@
-"""A study in answers: what it is and how far."""
+"""Studies in responses, with their progress."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class WorkloadSerializer(serializers.Serializer[Any]):
 
 class PauseSerializer(serializers.Serializer[Any]):
     since = TimeField(source="paused_at")
-    by = serializers.CharField(source="paused_by", help_text="Empty: not known.")
-    reason = serializers.CharField(source="pause_reason", help_text="Empty: none was given.")
+    by = serializers.CharField(source="paused_by", help_text="Empty if unknown.")
+    reason = serializers.CharField(source="pause_reason", help_text="Empty if none was given.")
 
     def get_attribute(self, instance: Study) -> Study | None:
         return instance if instance.is_paused else None
@@ -43,10 +43,10 @@ class StudySerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=StudyState.values)
     paused = PauseSerializer(
         allow_null=True,
-        help_text="Null: it is not. What was under way when it was paused ends first.",
+        help_text="Null if not paused. A run that was active at the pause is finished first.",
     )
-    reason_code = serializers.CharField(help_text="Why it failed, for programs; else empty.")
-    reason = serializers.CharField(help_text="Why it failed, for people; else empty.")
+    reason_code = serializers.CharField(help_text="Stable code of the failure; else empty.")
+    reason = serializers.CharField(help_text="Reason of the failure in words; else empty.")
     host = serializers.CharField(source="host.name")
     server = ServerSerializer()
     devices = DeviceReferenceSerializer(many=True)
@@ -55,22 +55,22 @@ class StudySerializer(serializers.Serializer[Any]):
     seed = serializers.IntegerField()
     durability = serializers.CharField()
     races = serializers.BooleanField(help_text="Drops candidates that are measurably behind.")
-    confirms = serializers.BooleanField(help_text="Measures the winner afresh, in pairs.")
+    confirms = serializers.BooleanField(help_text="Measures the winner again, in pairs.")
     budget_minutes = serializers.IntegerField(allow_null=True)
     allow = serializers.ListField(
         source="allowed_costs",
         child=serializers.ChoiceField(choices=COSTS),
-        help_text="Kinds of cost, beside durability, that its proposals may have.",
+        help_text="Kinds of cost, other than durability, that its proposals may have.",
     )
     keeps_duplicates = serializers.BooleanField()
-    conclusions = serializers.IntegerField(help_text="1, and one more with every extension.")
+    conclusions = serializers.IntegerField(help_text="1 plus the number of extensions.")
     created_at = TimeField()
     started_at = TimeField(allow_null=True)
     finished_at = TimeField(allow_null=True)
 
 
 class StudyPageSerializer(serializers.Serializer[Any]):
-    count = serializers.IntegerField(help_text="Of all studies, on all pages.")
+    count = serializers.IntegerField(help_text="Number of studies on all pages.")
     next = serializers.URLField(allow_null=True)
     previous = serializers.URLField(allow_null=True)
     results = StudySerializer(many=True)
@@ -81,7 +81,9 @@ class ProgressSerializer(serializers.Serializer[Any]):
         help_text="0 to 1."
     )
     text = serializers.CharField()
-    candidate = serializers.CharField(help_text="What is being measured; empty between runs.")
+    candidate = serializers.CharField(
+        help_text="The candidate being measured; empty between runs."
+    )
     block = serializers.IntegerField()
     blocks = serializers.IntegerField()
     step = serializers.CharField()
@@ -90,12 +92,12 @@ class ProgressSerializer(serializers.Serializer[Any]):
     eta_s = computed(
         serializers.FloatField,
         lambda progress: None if progress.eta_s is None else round(progress.eta_s, 1),
-    )(allow_null=True, help_text="Seconds left; null: not known.")
-    pair = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
-    pairs = serializers.IntegerField(help_text="Of the confirmation; 0 in the blocks.")
+    )(allow_null=True, help_text="Seconds left; null if unknown.")
+    pair = serializers.IntegerField(help_text="Of the confirmation; 0 during the blocks.")
+    pairs = serializers.IntegerField(help_text="Of the confirmation; 0 during the blocks.")
     device = serializers.CharField(
-        help_text="The name of the one that is measured; empty where none is, or where there is "
-        "but one, as it is."
+        help_text="Name of the device being measured; empty if none is, or if the study has a "
+        "single device that is not emulated."
     )
 
     def get_attribute(self, instance: Study) -> StudyProgress:

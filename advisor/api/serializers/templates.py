@@ -1,4 +1,4 @@
-"""Study templates and their claims in answers."""
+"""Study templates and their claims in responses."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tuning.studies.host_resources import logical_cpus
 
 
 class ClaimSerializer(serializers.Serializer[Any]):
-    """What a source found, as a range of the ratio that a study measures."""
+    """A claim of a source, as a range of the ratio that a study measures."""
 
-    claim = serializers.CharField(source="says", help_text="What the source found, in a sentence.")
+    claim = serializers.CharField(source="says", help_text="The claim in one sentence.")
     source = serializers.CharField()
     published = serializers.CharField(help_text="The source's own figures; may be empty.")
     device_kinds = serializers.ListField(
         source="devices",
         child=serializers.CharField(),
-        help_text="What it is about; empty: every kind of device.",
+        help_text="Kinds of device that it is about; empty: all.",
     )
     metric = serializers.ChoiceField(source="statement.metric", choices=list(Metric))
     claimed_low = computed(serializers.FloatField, lambda claim: claim.statement.claimed[0])(
@@ -35,28 +35,34 @@ class ClaimSerializer(serializers.Serializer[Any]):
 class TemplateSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     title = serializers.CharField()
-    repeats = serializers.CharField(help_text="The figure that it repeats; may be empty.")
+    repeats = serializers.CharField(
+        help_text="The published figure that it repeats; may be empty."
+    )
     candidates = serializers.ListField(
-        child=serializers.CharField(), help_text="Its own, without copies; the baseline first."
+        child=serializers.CharField(),
+        help_text="Its candidates without copies, the baseline first.",
     )
     baseline = serializers.CharField()
     warehouses = serializers.IntegerField()
     connections = computed(
         serializers.ListField, lambda template: template.connections_on(logical_cpus())
-    )(child=serializers.IntegerField(), help_text="On this host, where they grow with it.")
+    )(
+        child=serializers.IntegerField(),
+        help_text="On this host; some templates scale them with its CPUs.",
+    )
     warmup_s = serializers.IntegerField()
     measure_s = serializers.IntegerField()
     blocks = serializers.IntegerField()
     minutes = computed(
         serializers.FloatField,
         lambda template: round(template_seconds(template, logical_cpus()) / 60, 1),
-    )(help_text="About, of all blocks on one device with the dataset loaded.")
+    )(help_text="Estimate for all blocks on one device, without loading the dataset.")
     races = serializers.BooleanField()
     confirms = serializers.BooleanField()
     durability = serializers.ChoiceField(
         choices=CLASSES, help_text="The least safe class of its own candidates."
     )
     needs_log_device = serializers.BooleanField(
-        help_text="Asks about a log directory: the device must have one."
+        help_text="Whether the device must have a separate redo log directory."
     )
     claims = ClaimSerializer(many=True)

@@ -138,7 +138,7 @@ class Command(BaseCommand):
             type=_costs,
             default=frozenset(),
             metavar="KIND[,KIND...]",
-            help=f"what proposals may cost beside durability: {', '.join(CostKind)}",
+            help=f"costs other than durability that proposals may have: {', '.join(CostKind)}",
         )
         parser.add_argument("--warehouses", type=int, metavar="N", help="size of the dataset")
         parser.add_argument(

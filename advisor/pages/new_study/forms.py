@@ -76,7 +76,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
         help_text="Measures the winner again, in at least 5 pairs with the baseline.",
     )
     allow = forms.MultipleChoiceField(
-        label="Proposals may cost",
+        label="Costs that proposals may have",
         required=False,
         choices=[(kind.value, f"{kind}: {MEANING[kind]}") for kind in CostKind],
         widget=forms.CheckboxSelectMultiple,
