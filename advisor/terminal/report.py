@@ -14,6 +14,9 @@ from advisor.wording.findings import source_findings
 from advisor.wording.formatting import names_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
+from tuning.catalogue.loader import load_catalogue
+from tuning.configs.notes import Action
+from tuning.configs.values import readable_value
 from tuning.export.lines import lines_of
 from tuning.models import DurabilityClass
 from tuning.results.boards import Board, Row
@@ -49,6 +52,7 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         console.print()
     for line in _unmeasured(result):
         console.print(line, markup=False)
+    _print_reasons(result, console)
     _print_findings(result, console)
     console.print(NOTE, style="dim")
     devices = {board.device.pk for board in found}
@@ -64,6 +68,20 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         for recommended in lines_of(result.evidence(recommendation)):
             for price in recommended.costs:
                 console.print(f"{price.text}.", markup=False)
+
+
+def _print_reasons(result: StudyResult, console: Console) -> None:
+    """Where each line of a proposal comes from."""
+    for candidate in result.candidates.values():
+        reasons = [note for note in candidate.notes if note["action"] == Action.PROPOSED]
+        if not reasons:
+            continue
+        console.print(f"{candidate.name}, {candidate.source}", style="italic", markup=False)
+        for note in reasons:
+            name = note["name"]
+            value = readable_value(load_catalogue().get(name), candidate.config.knobs[name])
+            console.print(_indented(f"{name} = {value}: {note['detail']}", 2))
+        console.print()
 
 
 def _print_findings(result: StudyResult, console: Console) -> None:

@@ -77,16 +77,22 @@ def test_a_study_ends_in_a_ranking_and_a_file_the_server_accepts(
     assert home.left_behind() == []
 
 
-def test_the_quick_template_runs_every_whitepaper_config_on_mariadb(
+def test_the_usual_template_runs_presets_and_proposals_on_mariadb(
     home: Home, mariadb_binary: ServerBinary
 ) -> None:
     place = dataclasses.replace(home, server=mariadb_binary)
     few = ("--blocks", "1", "--no-race", "--no-confirm")
     done = place.run(*place.advise("--driver", "sysbench", *few, "--json"))
     assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)["ranking"]
+    document = json.loads(done.stdout)
+    rows = document["ranking"]
+    [advisor] = [one for one in document["candidates"] if one["name"] == "advisor"]
+    assert {note["name"] for note in advisor["notes"] if note["action"] == "proposed"} >= {
+        "innodb_buffer_pool_size",
+        "innodb_log_file_size",
+    }
     assert {row["config"]: row["outcome"] for row in rows} == dict.fromkeys(
-        ["server-default", "whitepaper-1", "whitepaper-2", "whitepaper-3", "whitepaper-a"], "ok"
+        ["server-default", "dedicated-server", "whitepaper-a", "advisor", "mysqltuner"], "ok"
     )
     assert sorted(row["rank"] for row in rows) == [1, 2, 3, 4, 5]
     assert place.left_behind() == []

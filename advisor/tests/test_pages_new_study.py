@@ -26,7 +26,7 @@ from tuning.studies.request import BadRequest, StudyRequest
 pytestmark = pytest.mark.django_db
 
 BLANK = {
-    "template": "quick",
+    "template": "first-answer",
     "name": "",
     "path": "",
     "server": "",
@@ -81,8 +81,8 @@ def beside(text: str, field: str, *, group: bool = False) -> str:
 def test_the_form_shows_what_empty_fields_mean(admin_client: Client) -> None:
     text = admin_client.get(reverse("study-new")).content.decode()
     assert re.search(r'name="warehouses"[^>]*placeholder="10"', text)
-    assert re.search(r'name="measure_s"[^>]*placeholder="12"', text)
-    assert "server-default (baseline), whitepaper-1" in text
+    assert re.search(r'name="measure_s"[^>]*placeholder="10"', text)
+    assert "server-default (baseline), dedicated-server, whitepaper-a, advisor, mysqltuner" in text
 
 
 def facts_of(html: str, name: str) -> str:
@@ -99,7 +99,8 @@ def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(
     monkeypatch.setattr("advisor.pages.new_study.templates.logical_cpus", lambda: 4)
     html = admin_client.get("/studies/new/").content.decode()
     quick, knee = facts_of(html, "quick"), facts_of(html, "connections")
-    assert "hidden" not in quick
+    assert "hidden" not in facts_of(html, "first-answer")
+    assert " hidden>" in quick
     assert " hidden>" in knee
     assert "Figures 1 to 3 and 6, in a few minutes" in quick
     assert "Claims of its source" not in quick

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
@@ -58,17 +59,21 @@ def plan_candidates(
     durability: Durability = Durability.D0,
     host: HostFacts = UNKNOWN,
     translate_from: Origin | None = None,
+    proposals: Mapping[str, PlannedCandidate] = MappingProxyType({}),
 ) -> list[PlannedCandidate]:
     """The baseline first, then the template's other candidates, then the files (name, content).
 
     Presets and variants are sized to `resources` and may be of the template's durability class,
-    files of `durability` only; `translate_from` is for files, see `plan_file`. Variants that the
-    server cannot have are in the list with their `left_out`. Raises InvalidConfig with the
-    problems of all files together, or where the baseline cannot be had.
+    files of `durability` only; `proposals` are the template's, by name, ready made.
+    `translate_from` is for files, see `plan_file`. Variants that the server cannot have are in
+    the list with their `left_out`. Raises InvalidConfig with the problems of all files together,
+    or where the baseline cannot be had.
     """
     widest = max(durability, template.durability)
     planned = [
-        plan_variant(variant, target, resources=resources, durability=widest, host=host)
+        proposals[name]
+        if name in template.proposals
+        else plan_variant(variant, target, resources=resources, durability=widest, host=host)
         if (variant := template.variants.get(name))
         else plan_preset(name, target, resources=resources, durability=widest, host=host)
         for name in template.candidates

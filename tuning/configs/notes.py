@@ -9,6 +9,7 @@ from enum import StrEnum
 class Action(StrEnum):
     """What became of a knob."""
 
+    PROPOSED = "proposed"
     KEPT = "kept"
     RENAMED = "renamed"
     ADJUSTED = "adjusted"

@@ -106,6 +106,11 @@ def readable(value: float) -> str:
     return f"{number}"
 
 
+def readable_value(knob: Knob | None, value: str) -> str:
+    """A normalised value for people: bytes with their unit."""
+    return readable(int(value)) if knob and knob.kind is Kind.BYTES and value.isdigit() else value
+
+
 def _whole(text: str, target: ServerTraits) -> int:
     match = _WHOLE.fullmatch(text)
     if match is None:

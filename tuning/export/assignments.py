@@ -15,6 +15,7 @@ from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.by_itself import default_ceiling
 from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB
 from tuning.configs.effective.variables import (
     CHUNK,
@@ -138,13 +139,6 @@ def with_ceilings(names: Mapping[str, str], facts: ExportFacts) -> dict[str, str
         shown = facts.candidate_variables.get(IO_CEILING)
         found[IO_CEILING] = shown or default_ceiling(capacity, facts.server)
     return found
-
-
-def default_ceiling(capacity: str, server: ServerTraits) -> str:
-    """innodb_io_capacity_max where nobody sets it (catalogue: innodb_io_capacity_max)."""
-    twice = 2 * int(capacity)
-    newer = not server.mariadb and server.version >= (8, 4, 0)
-    return f"{twice if newer else max(2000, twice)}"
 
 
 def in_order(assignments: Iterable[Assignment], before: Mapping[str, str]) -> list[Assignment]:

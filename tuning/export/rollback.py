@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from benchmarks.servers.option_file import option_line
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
+from tuning.configs.effective.by_itself import default_ceiling
 from tuning.configs.effective.durability import gives_up, losses
 from tuning.configs.effective.variables import IO_CAPACITY, IO_CEILING, POOL
 from tuning.configs.values import fixed_default
@@ -19,7 +20,6 @@ from tuning.export.assignments import (
     Assignment,
     How,
     assign,
-    default_ceiling,
     in_order,
     persists,
     statements,

@@ -32,8 +32,16 @@ from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.variables import REDO
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.proposals.plan import plan_proposals
+from tuning.proposals.situation import Situation
 from tuning.strategy.budget import plan
-from tuning.studies.devices import check_none_retired, find_devices, least_memory, room_for_pool
+from tuning.studies.devices import (
+    check_none_retired,
+    facts_of,
+    find_devices,
+    least_memory,
+    room_for_pool,
+)
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
 from tuning.studies.request import (
@@ -41,6 +49,7 @@ from tuning.studies.request import (
     BadRequest,
     Sizes,
     StudyRequest,
+    budget_of,
     origin_of,
     sizes_of,
 )
@@ -77,14 +86,19 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     target = ServerTraits.of(binary)
     paths = {device.data.path for device in devices}
     host_facts = host_facts_here(paths, max(sizes.connections), limit)
+    resources = resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour))
+    situation = Situation(
+        target, resources, host_facts, facts_of(devices, free_bytes=room), allowed=request.allow
+    )
     planned = plan_candidates(
         template,
         request.configs,
         target,
-        resources=resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour)),
+        resources=resources,
         durability=request.durability,
         host=host_facts,
         translate_from=origin,
+        proposals=plan_proposals(template.proposals, situation),
     )
     measured = [plan for plan in planned if not plan.left_out]
     _check_candidates(template.name, measured, planned)
@@ -104,7 +118,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             keeps_duplicates=request.keeps_duplicates or template.copies_of_baseline > 0,
             races=template.races if request.races is None else request.races,
             confirms=template.confirms if request.confirms is None else request.confirms,
-            budget_minutes=request.budget_minutes,
+            budget_minutes=budget_of(request, template),
             allowed_costs=sorted(request.allow),
             created_by=user,
         )

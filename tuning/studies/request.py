@@ -13,7 +13,7 @@ from tuning.catalogue.target import parse_traits
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.errors import TuningError
 from tuning.statistics.aim import Aim
-from tuning.study_templates.loader import StudyTemplate
+from tuning.study_templates.loader import USUAL_TEMPLATE, StudyTemplate
 
 MAX_SIZES = {
     "warehouses": 10_000,
@@ -85,7 +85,7 @@ class StudyRequest:
     template's candidates to configs of the advisor's own; None leaves that to the template.
     """
 
-    template: str = "quick"
+    template: str = USUAL_TEMPLATE
     name: str = ""
     devices: list[DeviceRequest] = field(default_factory=list)
     server: Path | None = None
@@ -153,6 +153,22 @@ def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) 
     if len(set(sizes.connections)) != len(sizes.connections):
         raise BadRequest("connections names the same number twice", field="connections")
     return sizes
+
+
+def budget_of(request: StudyRequest, template: StudyTemplate) -> int | None:
+    """The minutes asked for, else the template's where the study is as large as it says."""
+    sizes = (
+        request.warehouses,
+        request.connections,
+        request.warmup_s,
+        request.measure_s,
+        request.blocks,
+    )
+    as_it_is = all(size is None for size in sizes) and not request.configs
+    if request.budget_minutes is not None:
+        return request.budget_minutes
+    is_measured_so = as_it_is and len(request.devices) < 2
+    return template.budget_minutes if is_measured_so or template.searches else None
 
 
 def origin_of(translate_from: str) -> Origin | None:

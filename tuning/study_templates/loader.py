@@ -18,6 +18,8 @@ from tuning.study_templates.amounts import Amount, read_amount
 from tuning.study_templates.claims import Candidate, Claim
 
 HERE = Path(__file__).resolve().parent
+#: What is measured where nobody names another.
+USUAL_TEMPLATE = "first-answer"
 Factor = Annotated[StrictFloat, Field(gt=0)]
 VariantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
 
@@ -57,11 +59,12 @@ class StudyTemplate:
 
     Either `connections` or `connections_per_core` is empty. `races` and `confirms` as in
     `tuning.models.Study`. `copies_of_baseline` are further names of the same config, measured
-    apart: what they differ by is noise. `durability` is the least safe class of its own
-    candidates. `needs_log_device` says that it asks about a log directory of the device's, and
-    tells nothing where there is none. With `searches` it goes on to configs of its own, for
-    `budget_minutes` where the user says nothing else. `repeats` names the figure that it
-    repeats, `claims` what was found there.
+    apart: what they differ by is noise. `proposals` are names of `tuning.proposals.schools`.
+    `budget_minutes` ends the blocks by time where nobody asks for another size or budget. With
+    `searches` it goes on to configs of its own, for that time. `durability` is the least safe
+    class of its own candidates. `needs_log_device` says that it asks about a log directory of the
+    device's, and tells nothing where there is none. `repeats` names the figure that it repeats,
+    `claims` what was found there.
     """
 
     name: str
@@ -73,15 +76,16 @@ class StudyTemplate:
     baseline: Candidate
     presets: Annotated[tuple[Candidate, ...], distinct()] = ()
     variants: Named[str, TemplateVariant] = Field(default_factory=dict)
+    proposals: Annotated[tuple[Candidate, ...], distinct()] = ()
     connections: Annotated[tuple[Count, ...], distinct()] = ()
     connections_per_core: Annotated[tuple[Factor, ...], distinct()] = ()
+    budget_minutes: Count | None = None
     races: StrictBool = True
     confirms: StrictBool = True
     copies_of_baseline: Annotated[StrictInt, Field(ge=0, le=20)] = 0
     durability: Durability = Durability.D0
     needs_log_device: StrictBool = False
     searches: StrictBool = False
-    budget_minutes: Count | None = None
     repeats: Annotated[str, Field(min_length=10)] = ""
     claims: tuple[Claim, ...] = ()
 
@@ -102,8 +106,11 @@ class StudyTemplate:
         """Every name that is used is that of one candidate; logs are placed where they can be."""
         if bool(self.connections) == bool(self.connections_per_core):
             raise ValueError("connections: numbers, or {per_core: numbers}")
-        if twice := sorted(set(self.presets) & set(self.variants)):
-            raise ValueError(f"{', '.join(twice)} is a preset and a variant")
+        names = (*self.presets, *self.variants, *self.proposals)
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"{', '.join(twice)} is more than one of preset, variant, proposal")
+        if self.baseline in self.proposals:
+            raise ValueError("the baseline cannot be a proposal: its values are the host's")
         if self.baseline not in self.candidates:
             raise ValueError("the baseline is not among the presets and variants")
         named = {name for claim in self.claims for name in claim.statement.names}
@@ -117,7 +124,7 @@ class StudyTemplate:
     @property
     def candidates(self) -> tuple[str, ...]:
         """The names of its own candidates, without copies; the baseline first."""
-        names = (*self.presets, *self.variants)
+        names = (*self.presets, *self.variants, *self.proposals)
         return tuple(sorted(names, key=lambda name: name != self.baseline))
 
     def connections_on(self, logical_cpus: int) -> tuple[int, ...]:

@@ -31,6 +31,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
 from benchmarks.tests.fake_driver import FakeDriver
+from tuning.catalogue.costs import CostKind
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
@@ -115,6 +116,17 @@ def host_of_fakes(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
 @pytest.fixture
 def study(host_of_fakes: None, sent: list[Any]) -> Study:
     return create_study(StudyRequest(template="compare", configs=[MINE], blocks=2))
+
+
+def test_the_usual_study_has_proposals_for_this_host(host_of_fakes: None, sent: list[Any]) -> None:
+    study = create_study(StudyRequest(allow=frozenset({CostKind.OBSERVABILITY})))
+    assert (study.template, study.budget_minutes) == ("first-answer", 9)
+    assert study.allowed_costs == ["observability"]
+    advisor = study.candidates.get(name="advisor")
+    assert advisor.config.knobs["performance_schema"] == "OFF"
+    reasons = {note["name"] for note in advisor.notes if note["action"] == "proposed"}
+    assert {"innodb_buffer_pool_size", "innodb_redo_log_capacity"} <= reasons
+    assert [check["passed"] for check in advisor.checks] == [True, True]
 
 
 def begin(study: Study) -> None:
@@ -647,7 +659,7 @@ def test_studies_of_one_host_wait_their_turn(study: Study, sent: list[Any]) -> N
         (StudyRequest(configs=[(f"{n}", MINE[1]) for n in range(21)]), BadRequest, "configs"),
         (StudyRequest(configs=[("mine", b"[mysqld]\nnonesuch = 1\n")]), InvalidConfig, ""),
         (StudyRequest(configs=[MINE, MINE]), InvalidConfig, ""),
-        (StudyRequest(configs=[("whitepaper-1", MINE[1])]), InvalidConfig, ""),
+        (StudyRequest(configs=[("whitepaper-a", MINE[1])]), InvalidConfig, ""),
     ],
 )
 def test_a_refused_request_stores_nothing_and_names_the_field(

@@ -19,6 +19,8 @@ from tuning.configs.effective.host import HostFacts
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
 from tuning.errors import InvalidConfig
+from tuning.proposals.plan import plan_proposals
+from tuning.proposals.situation import Situation
 from tuning.studies.forecast import template_seconds
 from tuning.study_templates.amounts import read_amount
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
@@ -36,7 +38,7 @@ SERVERS = [
 ]
 # What has nothing to offer there at all.
 REFUSED = {("thread-concurrency", MARIADB)}
-WITH_SOURCE = sorted(set(template_names()) - {"compare", "noise-floor"})
+WITH_SOURCE = sorted(set(template_names()) - {"compare", "first-answer", "noise-floor", "schools"})
 
 
 def plan(
@@ -46,13 +48,15 @@ def plan(
     host: HostFacts | None = None,
     files: tuple[tuple[str, bytes], ...] = (),
 ) -> list[PlannedCandidate]:
+    facts = host or HostFacts()
     return plan_candidates(
         template,
         files,
         target,
         resources=RESOURCES,
         durability=durability,
-        host=host or HostFacts(),
+        host=facts,
+        proposals=plan_proposals(template.proposals, Situation(target, RESOURCES, facts)),
     )
 
 
@@ -232,7 +236,8 @@ def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
         ("small:", "Sma ll:", "variants/Sma ll/name: String should match"),
         ("title: Six per cent, ", "", "variants/small/title: has to be given"),
         ("knobs: {innodb_doublewrite", "knob: {innodb_doublewrite", "says neither `knobs` nor"),
-        ("\nvariants", "\npresets: [small]\nvariants", "small is a preset and a variant"),
+        ("\nvariants", "\npresets: [small]\nvariants", "small is more than one of"),
+        ("\nvariants", "\nproposals: [small]\nvariants", "small is more than one of"),
         (
             "\nvariants",
             "\nclaims: [{says: It is faster., source: Somebody said so, "

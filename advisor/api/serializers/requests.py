@@ -36,6 +36,7 @@ from tuning.studies.request import (
     MAX_WORKLOADS,
     StudyRequest,
 )
+from tuning.study_templates.loader import USUAL_TEMPLATE
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):
@@ -50,7 +51,7 @@ class ConfigTextSerializer(serializers.Serializer[Any]):
 class StudyRequestSerializer(StrictSerializer):
     """A request for a study. Omitted fields use the template's or the host's value."""
 
-    template = serializers.CharField(max_length=64, default="quick")
+    template = serializers.CharField(max_length=64, default=USUAL_TEMPLATE)
     name = serializers.CharField(max_length=200, default="", allow_blank=True)
     device = serializers.CharField(
         max_length=1024,

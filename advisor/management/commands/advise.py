@@ -36,6 +36,7 @@ from tuning.results.study_result import StudyResult
 from tuning.studies.devices import MB
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.request import BadRequest, StudyRequest, origin_of
+from tuning.study_templates.loader import USUAL_TEMPLATE
 
 # Options whose name differs from that of the request's field.
 _OPTIONS = {
@@ -57,7 +58,11 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--template", default="quick", help="study template (default: quick)")
+        parser.add_argument(
+            "--template",
+            default=USUAL_TEMPLATE,
+            help=f"study template (default: {USUAL_TEMPLATE})",
+        )
         parser.add_argument(
             "--device",
             type=Path,

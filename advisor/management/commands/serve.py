@@ -24,6 +24,7 @@ from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import StudyRequest
+from tuning.study_templates.loader import USUAL_TEMPLATE
 
 WATCH_SECONDS = 1.0
 
@@ -49,7 +50,7 @@ def _serve(console: Console, processes: Supervisor) -> None:
     console.print(f"The dashboard is at {url}", markup=False)
     _print_first_login(console)
     if not Study.objects.exists():
-        console.print("No studies yet: starting one from the template 'quick'.")
+        console.print(f"No studies yet: starting one from the template {USUAL_TEMPLATE!r}.")
         create_study(StudyRequest())
     while True:
         processes.check()

@@ -17,9 +17,8 @@ from tuning.catalogue.costs import MEANING, CostKind
 from tuning.errors import TuningError
 from tuning.studies.host_resources import logical_cpus
 from tuning.studies.request import MAX_MINUTES, MAX_WORKLOADS, StudyRequest
-from tuning.study_templates.loader import StudyTemplate
+from tuning.study_templates.loader import USUAL_TEMPLATE, StudyTemplate
 
-DEFAULT_TEMPLATE = "quick"
 SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
 YES_NO = [("", "As in the template"), ("yes", "Yes"), ("no", "No")]
@@ -89,7 +88,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
     def __init__(self, *args: Any, templates: list[StudyTemplate], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         set_choices(self, "template", [(one.name, one.title) for one in templates])
-        self.fields["template"].initial = DEFAULT_TEMPLATE
+        self.fields["template"].initial = USUAL_TEMPLATE
         # app.js updates them when another template is chosen.
         self.template_values = {one.name: _values_of(one) for one in templates}
         chosen = str(self["template"].value())

@@ -11,6 +11,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import losses
 from tuning.configs.gate.stages import Stage
+from tuning.configs.notes import Action
 from tuning.models import Candidate
 
 TITLES = {
@@ -35,7 +36,8 @@ class ShownStage:
 @dataclass(frozen=True)
 class CandidateDetails:
     """`differences` are [{name, requested, effective}] of the trial start; `log_tail` the log of a
-    server that refused it; `notes` omits those that `lines` already contain.
+    server that refused it; `notes` omits those that `lines` already contain and `reasons`, which
+    are those of a proposal, line by line.
     """
 
     candidate: Candidate
@@ -44,6 +46,7 @@ class CandidateDetails:
     lines_left: int
     differences: Sequence[Mapping[str, Any]]
     notes: Sequence[Mapping[str, str]]
+    reasons: Sequence[Mapping[str, str]]
     losses: list[tuple[str, str, str, str]]  # name, value, class, what is lost
     costs: list[KnobCost]
     duplicates: list[Candidate]
@@ -69,7 +72,12 @@ def _details(
         lines=candidate.lines[:MAX_LINES],
         lines_left=max(0, len(candidate.lines) - MAX_LINES),
         differences=[d for check in checks.values() for d in check["differences"]],
-        notes=[note for note in candidate.notes if (note["name"], note["detail"]) not in in_lines],
+        notes=[
+            note
+            for note in candidate.notes
+            if (note["name"], note["detail"]) not in in_lines and note["action"] != Action.PROPOSED
+        ],
+        reasons=[note for note in candidate.notes if note["action"] == Action.PROPOSED],
         losses=[(name, knobs[name], *lost) for name, lost in losses(knobs, target).items()],
         costs=costs_of(knobs, target),
         duplicates=[other for other in all_of_study if other.merged_into_id == candidate.pk],

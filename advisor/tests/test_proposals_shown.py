@@ -1,0 +1,61 @@
+"""Where each line of a proposal comes from is shown: page, terminal, API."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.test import Client
+from rich.console import Console
+
+from advisor.api.documents import study_document
+from advisor.terminal.report import print_ranking
+from advisor.tests import factories
+from tuning.models import Study
+from tuning.results.study_result import StudyResult
+
+REASON = "holds the 1.0 GiB of data 4.0 times, for its growth (Percona)"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    study = factories.measured_study(blocks=2)
+    candidate = study.candidates.get(name="whitepaper-a")
+    candidate.source = "Proposal of the advisor: rules of several schools."
+    candidate.notes = [
+        {"name": "innodb_buffer_pool_size", "action": "proposed", "detail": REASON},
+        {"name": "performance_schema", "action": "held", "detail": "OFF costs observability"},
+    ]
+    candidate.save()
+    return study
+
+
+def test_the_page_has_the_reason_of_each_line_apart_from_other_notes(
+    admin_client: Client, study: Study
+) -> None:
+    text = admin_client.get(f"/studies/{study.pk}/").content.decode()
+    _, _, after = text.partition("Why it is proposed, line by line")
+    reasons, _, notes = after.partition("Notes for")
+    assert "Holds the 1.0 GiB of data 4.0 times" in reasons
+    assert "OFF costs observability" in notes.partition("</table>")[0]
+    assert REASON not in notes.partition("</table>")[0]
+
+
+def test_the_terminal_lists_the_lines_with_their_reasons(study: Study) -> None:
+    text = io.StringIO()
+    print_ranking(StudyResult(study), Console(file=text, width=80))
+    shown = " ".join(text.getvalue().split())
+    assert "whitepaper-a, Proposal of the advisor: rules of several schools." in shown
+    assert f"innodb_buffer_pool_size = 128M: {REASON}" in shown
+
+
+def test_the_api_has_them_among_the_notes(study: Study) -> None:
+    document = study_document(StudyResult(study))
+    [candidate] = [one for one in document["candidates"] if one["name"] == "whitepaper-a"]
+    assert candidate["notes"][0] == {
+        "name": "innodb_buffer_pool_size",
+        "action": "proposed",
+        "detail": REASON,
+    }

@@ -1,0 +1,100 @@
+"""What a study hands to its proposals, and how a template's budget holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from advisor.tests import factories
+from advisor.tests.probes import identity
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.inventory.devices import DeviceRequest, FoundDevice
+from benchmarks.models import ProbeState
+from benchmarks.storage.kinds import DeviceKind
+from tuning.configs.notes import Action, Note
+from tuning.export.my_cnf import render_my_cnf
+from tuning.proposals.situation import DeviceFacts
+from tuning.studies.devices import facts_of
+from tuning.studies.request import StudyRequest, budget_of
+from tuning.study_templates.loader import load_template
+from tuning.tests.export_cases import facts, flat
+
+NVME = FoundDevice(identity(), None, None, None)
+HDD = FoundDevice(
+    identity(), None, EmulationProfile("hdd", "hdd", 200, 150, memory_bytes=700_000_000), None
+)
+
+
+@pytest.mark.django_db
+def test_a_device_is_known_by_its_newest_good_probe(settings: Any) -> None:
+    device = factories.found_device(identity())
+    settings.HOST_NAME = device.host.name
+    assert facts_of([NVME], free_bytes=7) == DeviceFacts(DeviceKind.NVME, False, free_bytes=7)
+    factories.probed(device, random_write_iops=1.0)
+    good = factories.probed(
+        device, random_write_iops=40_000.0, random_read_iops=90_000.0, commit_p50_us=55.0
+    )
+    factories.probed(device, state=ProbeState.FAILED, random_write_iops=3.0)
+    found = facts_of([NVME])
+    assert (found.write_iops, found.read_iops, found.commit_us) == (
+        good.random_write_iops,
+        good.random_read_iops,
+        good.commit_p50_us,
+    )
+    settings.HOST_NAME = "another"
+    assert facts_of([NVME]).write_iops is None
+
+
+@pytest.mark.django_db
+def test_an_emulated_device_is_what_its_limits_make_of_it(settings: Any) -> None:
+    device = factories.found_device(identity())
+    settings.HOST_NAME = device.host.name
+    factories.probed(device, random_write_iops=40_000.0)
+    found = facts_of([HDD])
+    assert (found.kind, found.write_iops, found.read_iops) == (DeviceKind.HDD, 150, 200)
+    assert found.is_disk
+    assert not found.is_ssd
+
+
+@pytest.mark.django_db
+def test_of_several_devices_holds_what_they_share(settings: Any) -> None:
+    device = factories.found_device(identity())
+    settings.HOST_NAME = device.host.name
+    assert facts_of([NVME, HDD]) == DeviceFacts(None, False)
+    factories.probed(device, random_write_iops=40_000.0, random_read_iops=100.0)
+    both = facts_of([NVME, HDD])
+    assert (both.kind, both.write_iops, both.read_iops) == (None, 150, 100.0)
+    sata = replace(NVME, data=identity(kind=DeviceKind.HDD, rotational=True))
+    assert facts_of([NVME, sata]).rotational is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "minutes"),
+    [
+        ({}, 9),
+        ({"devices": [DeviceRequest()]}, 9),
+        ({"budget_minutes": 30}, 30),
+        ({"blocks": 5}, None),
+        ({"measure_s": 60}, None),
+        ({"warehouses": 100}, None),
+        ({"connections": [8, 16]}, None),
+        ({"configs": [("mine", b"")]}, None),
+        ({"devices": [DeviceRequest(), DeviceRequest(emulate="hdd")]}, None),
+    ],
+)
+def test_a_templates_budget_is_for_the_study_as_it_is(
+    asked: dict[str, Any], minutes: int | None
+) -> None:
+    template = load_template("first-answer")
+    assert budget_of(StudyRequest(**asked), template) == minutes
+    assert budget_of(StudyRequest(**asked), load_template("quick")) == asked.get("budget_minutes")
+
+
+def test_the_exported_file_says_why_each_line_was_proposed() -> None:
+    reason = Note("innodb_io_capacity", Action.PROPOSED, "an eighth of the writes (Figure 11)")
+    held = Note("performance_schema", Action.HELD, "OFF costs observability")
+    text = flat(render_my_cnf(facts(notes=[reason, held])))
+    assert "An eighth of the writes (Figure 11)." in text
+    assert "not here: performance_schema (held): OFF costs observability" in text

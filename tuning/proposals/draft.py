@@ -1,0 +1,152 @@
+"""A proposal in the making: settings with their reasons, held to the server and to the costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tuning.catalogue.costs import CostKind
+from tuning.catalogue.knob import Kind
+from tuning.catalogue.loader import load_catalogue
+from tuning.catalogue.timeline import reached
+from tuning.configs.effective.by_itself import by_itself
+from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.memory import MAX_SHARE, memory_need
+from tuning.configs.effective.variables import CAPACITY, POOL
+from tuning.configs.notes import Action, Note
+from tuning.configs.presets.scale import MIN_POOL, unrounded_pool
+from tuning.configs.translation.redo import translate_redo
+from tuning.configs.values import BadValue, normalise, same
+from tuning.proposals.situation import Situation
+
+MIB = 1024**2
+GIB = 1024**3
+# A redo log takes at most this part of what is free on the device.
+_MAX_PART_OF_FREE = 4
+_MAX_REDO = 128 * GIB
+_SMALLEST_REDO = 8 * MIB
+_STEP = 0.97
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value with its reason, a plain sentence without its full stop, and who says so."""
+
+    name: str
+    value: str
+    reason: str
+    source: str
+
+    @property
+    def note(self) -> Note:
+        """The same as it is kept with a candidate and shown."""
+        return Note(self.name, Action.PROPOSED, f"{self.reason} ({self.source})")
+
+
+@dataclass
+class Draft:
+    """Settings so far, in their order, and what was left out for its cost."""
+
+    situation: Situation
+    settings: dict[str, Setting] = field(default_factory=dict)
+    left_out: list[Note] = field(default_factory=list)
+
+    @property
+    def knobs(self) -> dict[str, str]:
+        """Normalised values by name."""
+        return {name: one.value for name, one in self.settings.items()}
+
+    @property
+    def expected(self) -> Expected:
+        """What the server will have with the settings so far."""
+        return Expected(self.knobs, self.situation.target, self.situation.host)
+
+    @property
+    def pool_bytes(self) -> int:
+        """The buffer pool with the settings so far."""
+        return self.expected.pool() or 0
+
+    def number(self, name: str) -> float | None:
+        """The value of a variable with the settings so far, also where the server computes it."""
+        text = self.knobs.get(name) or by_itself(name, self.expected)
+        return None if text is None else float(text)
+
+    def set(self, name: str, value: float | str, reason: str, source: str) -> None:
+        """Set it where the server has it and its cost is allowed, held to the server's limits."""
+        knob, target = load_catalogue().knobs[name], self.situation.target
+        if not knob.exists_in(target) or reached(target.version, knob.facts(target).ignored):
+            return
+        limits = knob.limits(target)
+        if limits is not None and not isinstance(value, str):
+            value = min(max(value, limits.low), limits.high)
+        if knob.kind in (Kind.INT, Kind.BYTES) and not isinstance(value, str):
+            value = int(value)
+        try:
+            text = normalise(knob, f"{value}", target)
+        except BadValue:
+            return  # a word that this server does not have
+        costs = forbidden_costs({name: text}, target, self.situation.allowed, self.situation.host)
+        if costs:
+            kinds = ",".join(sorted({one.kind for one in costs}))
+            why = f"{text} costs {kinds}, which is not allowed (--allow {kinds}): {reason}"
+            self.left_out.append(Note(name, Action.HELD, f"{why} ({source})"))
+            return
+        self.settings[name] = Setting(name, text, reason, source)
+
+    def set_pool(self, wanted: float, reason: Callable[[int], str], source: str) -> None:
+        """Size the buffer pool to what fits into the memory and what the server does not round."""
+        most = self.largest_pool()
+        asked = min(wanted, most)
+        size = unrounded_pool(int(asked), self.expected)
+        while size > most and asked > MIB:
+            asked *= _STEP
+            size = unrounded_pool(int(asked), self.expected)
+        self.set(POOL, size, reason(size), source)
+
+    def largest_pool(self) -> float:
+        """Bytes that the gate leaves for a pool beside the connections and the log buffer."""
+        host, resources = self.situation.host, self.situation.resources
+        most = resources.memory_bytes * MAX_SHARE
+        need = memory_need(Expected({**self.knobs, POOL: f"{MIN_POOL}"}, self.situation.target))
+        if host.memory_budget_bytes is None or need is None:
+            return most
+        beside = need.total(host.connections or 0)
+        return min(most, host.memory_budget_bytes * MAX_SHARE - beside)
+
+    def set_redo(self, wanted: float, reason: str, source: str) -> None:
+        """Size the redo log, all its files together, under the names that the server has for it.
+
+        It stays within the free space and, unless a longer recovery is allowed, below its cost.
+        """
+        free, limit = self.situation.device.free_bytes, float(_MAX_REDO)
+        if free is not None:
+            limit = min(limit, free / _MAX_PART_OF_FREE)
+        if limit < wanted:
+            reason += f"; held to {_gib(limit)} for the free space"
+        if CostKind.RECOVERY_TIME not in self.situation.allowed and free_redo_bytes() < min(
+            wanted, limit
+        ):
+            limit = float(free_redo_bytes())
+            reason += f"; held to {_gib(limit)}, because more costs recovery-time"
+        unit = 2 * MIB if wanted < GIB else 256 * MIB
+        size = max(int(min(wanted, limit)) // unit * unit, _SMALLEST_REDO)
+        target = self.situation.target
+        moved = translate_redo({CAPACITY: f"{size}"}, target, target, int).get(CAPACITY)
+        for name, value in moved.became if moved else ((CAPACITY, f"{size}"),):
+            self.set(name, value, reason, source)
+
+    def worth_saying(self) -> list[Setting]:
+        """The settings that change something: not those that the server has by itself."""
+        found = []
+        for one in self.settings.values():
+            others = {name: value for name, value in self.knobs.items() if name != one.name}
+            host = self.situation.host
+            before = by_itself(one.name, Expected(others, self.situation.target, host))
+            if before is None or not same(before, one.value):
+                found.append(one)
+        return found
+
+
+def _gib(size: float) -> str:
+    return f"{size / GIB:.1f} GiB"

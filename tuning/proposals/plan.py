@@ -1,0 +1,50 @@
+"""From a school's rules to a candidate that has passed the gate's first stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tuning.configs.candidates import PlannedCandidate
+from tuning.configs.gate.check import check_knobs
+from tuning.configs.gate.stages import static_stages
+from tuning.errors import InvalidConfig
+from tuning.proposals.draft import Draft
+from tuning.proposals.schools import school
+from tuning.proposals.situation import Situation
+
+
+def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:
+    """What that school advises there, each line with its reason as a note.
+
+    Raises UnknownProposal. What the gate does not let through is a candidate with `left_out`.
+    """
+    found = school(name)
+    draft = Draft(situation)
+    for rule in found.rules:
+        rule(draft)
+    settings = draft.worth_saying()
+    source = f"{found.title}: {found.source}."
+    reasons = (*(one.note for one in settings), *draft.left_out)
+    try:
+        report = check_knobs(
+            {one.name: one.value for one in settings},
+            situation.target,
+            source=name,
+            host=situation.host,
+            raises_set=True,
+        )
+    except InvalidConfig as refused:
+        why = "; ".join(map(str, refused.problems))
+        return PlannedCandidate(name, {}, source, notes=reasons, left_out=why)
+    return PlannedCandidate(
+        name,
+        report.knobs,
+        source,
+        notes=(*reasons, *report.notes),
+        checks=static_stages(report),
+    )
+
+
+def plan_proposals(names: Iterable[str], situation: Situation) -> Mapping[str, PlannedCandidate]:
+    """The same for several, by name."""
+    return {name: plan_proposal(name, situation) for name in names}

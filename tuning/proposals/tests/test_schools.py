@@ -1,0 +1,273 @@
+"""What each school comes to on two hosts; no proposal is one that a server would refuse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from benchmarks.storage.kinds import DeviceKind
+from tuning.catalogue.costs import CostKind
+from tuning.catalogue.knob import Durability
+from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits, parse_traits
+from tuning.configs.candidates import PlannedCandidate
+from tuning.configs.effective.by_itself import by_itself
+from tuning.configs.effective.costs import costs_of
+from tuning.configs.effective.durability import durability_of
+from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.host import HostFacts
+from tuning.configs.notes import Action
+from tuning.configs.translation.origin import RELEASES
+from tuning.configs.values import same
+from tuning.knob_docs.wording import DOCUMENTED
+from tuning.proposals.plan import plan_proposal, plan_proposals
+from tuning.proposals.schools import SCHOOLS, UnknownProposal
+from tuning.proposals.situation import DeviceFacts, Situation
+from tuning.study_templates.loader import load_template, template_names
+
+GIB = 1024**3
+MYSQL = parse_traits("mysql 9.7")
+NVME = DeviceFacts(DeviceKind.NVME, False, write_iops=80_000, read_iops=200_000, commit_us=80)
+POOL, REDO = "innodb_buffer_pool_size", "innodb_redo_log_capacity"
+
+
+def host(
+    memory: int, cpus: int, data: int, *, connections: int = 8, target: ServerTraits = MYSQL
+) -> Situation:
+    facts = HostFacts(
+        memory_budget_bytes=memory,
+        connections=connections,
+        direct_io=True,
+        logical_cpus=cpus,
+        host_memory_bytes=memory,
+        open_files=1_000_000,
+    )
+    return Situation(target, HostResources(memory, cpus, data), facts)
+
+
+#: The two hosts of which it is known what each school advises there: docs/proposals.md.
+A = host(24 * GIB, 2, GIB)
+B = replace(host(64 * GIB, 16, 200 * GIB, connections=64), device=NVME)
+EVERYTHING = frozenset(CostKind)
+
+
+def plan(name: str, situation: Situation) -> PlannedCandidate:
+    return plan_proposal(name, situation)
+
+
+def knobs(name: str, situation: Situation) -> dict[str, str]:
+    """Values, sizes in GiB with one place."""
+    found = plan(name, situation).knobs
+    return {
+        name: f"{int(value) / GIB:.1f}G" if value.isdigit() and int(value) >= GIB // 4 else value
+        for name, value in found.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("school", "expected"),
+    [
+        ("advisor", {POOL: "4.0G", REDO: "4.0G"}),
+        ("manual", {POOL: "12.0G", REDO: "4.0G"}),
+        ("mysqltuner", {POOL: "2.0G", REDO: "1.0G", "innodb_buffer_pool_instances": "2"}),
+        (
+            "percona",
+            {
+                POOL: "18.0G",
+                "innodb_io_capacity": "200",
+                "innodb_io_capacity_max": "2000",
+                "innodb_max_dirty_pages_pct_lwm": "0",
+                "innodb_purge_threads": "4",
+            },
+        ),
+        (
+            "callaghan",
+            {
+                POOL: "17.2G",
+                REDO: "4.0G",
+                "innodb_max_dirty_pages_pct_lwm": "80",
+                "innodb_idle_flush_pct": "1",
+                "innodb_purge_threads": "4",
+            },
+        ),
+        (
+            "kravtchuk",
+            {
+                POOL: "16.1G",
+                REDO: "4.0G",
+                "innodb_io_capacity": "20000",
+                "innodb_read_io_threads": "16",
+                "innodb_purge_threads": "4",
+                "innodb_change_buffering": "none",
+                "table_open_cache": "8000",
+            },
+        ),
+        ("cloud", {POOL: "18.0G", REDO: "2.0G", "max_connections": "2048"}),
+    ],
+)
+def test_each_school_on_a_small_host_with_little_data(
+    school: str, expected: dict[str, str]
+) -> None:
+    assert knobs(school, A) == expected
+
+
+@pytest.mark.parametrize(
+    ("school", "expected"),
+    [
+        ("advisor", {POOL: "48.0G", REDO: "4.0G"}),
+        ("manual", {POOL: "32.0G", "innodb_io_capacity": "20000"}),
+        ("mysqltuner", {POOL: "54.0G", "innodb_buffer_pool_instances": "16", REDO: "1.0G"}),
+        ("percona", {POOL: "48.0G", "innodb_read_io_threads": "4", "innodb_purge_threads": "4"}),
+        ("callaghan", {POOL: "39.5G", "innodb_purge_threads": "4"}),
+        ("kravtchuk", {POOL: "43.0G", "innodb_buffer_pool_instances": "8"}),
+        ("cloud", {POOL: "48.0G", "max_connections": "5461"}),
+    ],
+)
+def test_each_school_on_a_large_host_with_more_data_than_memory(
+    school: str, expected: dict[str, str]
+) -> None:
+    assert expected.items() <= knobs(school, B).items()
+
+
+def test_costs_are_only_proposed_where_they_are_allowed() -> None:
+    held = {note.name for note in plan("advisor", A).notes if note.action is Action.HELD}
+    assert held == {"performance_schema", "binlog_row_image"}
+    allowed = replace(A, allowed=frozenset({CostKind.OBSERVABILITY, CostKind.RECOVERY_TIME}))
+    assert knobs("advisor", allowed)["performance_schema"] == "OFF"
+    assert "binlog_row_image" not in knobs("advisor", allowed)
+    assert knobs("callaghan", allowed)[REDO] == "21.5G"
+    delays = replace(A, allowed=frozenset({CostKind.STATEMENT_DELAY}))
+    assert {"innodb_max_purge_lag", "innodb_max_purge_lag_delay"} <= knobs(
+        "callaghan", delays
+    ).keys()
+    assert "innodb_max_purge_lag_delay" not in knobs("callaghan", A)
+
+
+def test_the_redo_log_is_what_an_hour_writes_where_that_was_measured() -> None:
+    measured = replace(A, redo_bytes_per_hour=2.6 * GIB)
+    assert knobs("advisor", measured)[REDO] == "2.5G"
+    assert knobs("percona", measured)[REDO] == "2.5G"
+    reasons = {note.name: note.detail for note in plan("advisor", measured).notes}
+    assert "2.6 GiB were measured here" in reasons[REDO]
+    busy = replace(A, redo_bytes_per_hour=60 * GIB)
+    assert knobs("advisor", busy)[REDO] == "4.0G"
+    assert knobs("advisor", replace(busy, allowed=EVERYTHING))[REDO] == "60.0G"
+
+
+def test_the_redo_log_fits_on_the_device() -> None:
+    full = replace(A, device=DeviceFacts(free_bytes=3 * GIB))
+    [reason] = [note.detail for note in plan("advisor", full).notes if note.name == REDO]
+    assert int(plan("advisor", full).knobs[REDO]) <= 3 * GIB // 4
+    assert "held to 0.8 GiB for the free space" in reason
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [
+        (DeviceFacts(), {}),
+        (
+            DeviceFacts(DeviceKind.HDD, True),
+            {"innodb_io_capacity": "200", "innodb_flush_neighbors": "1"},
+        ),
+        (DeviceFacts(DeviceKind.NVME, False), {}),
+        (DeviceFacts(DeviceKind.NVME, False, write_iops=40_000), {"innodb_io_capacity": "5000"}),
+        (DeviceFacts(write_iops=150), {"innodb_io_capacity": "100"}),
+    ],
+)
+def test_flushing_answers_to_the_device(device: DeviceFacts, expected: dict[str, str]) -> None:
+    found = knobs("advisor", replace(A, device=device))
+    flushing = {
+        name: value
+        for name, value in found.items()
+        if name in ("innodb_io_capacity", "innodb_flush_neighbors")
+    }
+    assert flushing == expected
+
+
+def test_older_servers_get_what_newer_ones_have_by_itself() -> None:
+    old = replace(A, target=parse_traits("mysql 8.0.28"), device=NVME)
+    found = knobs("advisor", old)
+    assert found["innodb_flush_method"] == "O_DIRECT"
+    assert found["innodb_log_writer_threads"] == "OFF"
+    assert found["innodb_doublewrite_pages"] == "128"
+    assert found["innodb_adaptive_hash_index"] == "OFF"
+    assert found["innodb_log_file_size"] == "2.0G"
+    large = replace(B, target=parse_traits("mysql 8.0.28"))
+    assert knobs("advisor", large)["innodb_page_cleaners"] == "8"
+    assert knobs("advisor", large)["innodb_read_io_threads"] == "8"
+    assert "innodb_flush_method" not in knobs("advisor", large)  # the pool does not hold the data
+    buffered = replace(old, host=replace(old.host, direct_io=False))
+    assert "innodb_flush_method" not in knobs("advisor", buffered)
+
+
+def test_a_wait_for_more_commits_needs_a_slow_device_many_connections_and_leave() -> None:
+    slow = replace(
+        host(24 * GIB, 2, GIB, connections=64),
+        device=DeviceFacts(DeviceKind.HDD, True, commit_us=12_000),
+        allowed=EVERYTHING,
+    )
+    name = "binlog_group_commit_sync_delay"
+    assert knobs("advisor", slow)[name] == "1200"
+    assert name not in knobs("advisor", replace(slow, allowed=frozenset()))
+    few = replace(slow, host=replace(slow.host, connections=8))
+    assert name not in knobs("advisor", few)
+
+
+SITUATIONS = [
+    replace(base, target=target, allowed=allowed, device=device)
+    for base, target, allowed, device in product(
+        [
+            host(400_000_000, 1, GIB // 10),
+            host(GIB, 1, 2 * GIB),
+            A,
+            host(24 * GIB, 2, GIB, connections=1000),
+            B,
+            host(2048 * GIB, 256, 10_000 * GIB, connections=2000),
+        ],
+        sorted({*RELEASES, *DOCUMENTED}, key=str),
+        [frozenset[CostKind](), EVERYTHING],
+        [DeviceFacts(DeviceKind.HDD, True, 150, 200, 9000, 5 * GIB), NVME],
+    )
+]
+
+
+@pytest.mark.parametrize("school", SCHOOLS)
+def test_every_proposal_passes_the_gate_on_every_server_and_host(school: str) -> None:
+    for situation in SITUATIONS:
+        planned, target = plan(school, situation), situation.target
+        where = f"{target}, {situation.resources}, {sorted(situation.allowed)}"
+        assert planned.left_out == "", where
+        assert all(stage.passed for stage in planned.checks), where
+        assert durability_of(planned.knobs, target) is Durability.D0, where
+        costs = {one.kind for one in costs_of(planned.knobs, target, situation.host)}
+        assert costs <= situation.allowed, where
+        reasons = {note.name for note in planned.notes if note.action is Action.PROPOSED}
+        added = planned.knobs.keys() - reasons
+        assert added <= {"max_connections", "max_prepared_stmt_count"}, where
+        for name in reasons:
+            others = {key: value for key, value in planned.knobs.items() if key != name}
+            had = by_itself(name, Expected(others, target, situation.host))
+            assert had is None or not same(had, planned.knobs[name]), f"{name}: {where}"
+
+
+def test_every_template_names_proposals_that_there_are() -> None:
+    named = {name for one in template_names() for name in load_template(one).proposals}
+    assert set(plan_proposals(named, A)) == named
+    assert named == set(SCHOOLS)
+
+
+def test_an_unknown_name_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UnknownProposal, match="there are: advisor, manual") as refused:
+        plan_proposal("oracle", A)
+    assert refused.value.code == "unknown_proposal"
+
+
+def test_what_the_gate_refuses_is_left_out_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tight = replace(A, host=replace(A.host, memory_budget_bytes=100_000_000))
+    planned = plan("cloud", replace(tight, resources=replace(A.resources, memory_bytes=10**8)))
+    assert "of memory that it may use here" in planned.left_out
+    assert planned.knobs == {}
