@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tuning.statistics.data import Metric
 from tuning.strategy.blocks import FixedBlocks
 from tuning.strategy.confirmation import Confirmation
 from tuning.strategy.protocol import Done, History, Proposal, StopReason, Strategy
 from tuning.strategy.racing import Race
+from tuning.strategy.search.plan import SearchPlan
+from tuning.strategy.search.search import Search
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,9 @@ class InTurn:
         return Done(reasons, dropped)
 
 
-def strategy_for(*, races: bool, confirms: bool) -> Strategy:
-    """What a user asks for with these two switches."""
-    blocks: Strategy = Race() if races else FixedBlocks()
-    return InTurn(blocks, Confirmation()) if confirms else blocks
+def strategy_for(*, races: bool, confirms: bool, search: SearchPlan | None = None) -> Strategy:
+    """What a user asks for with these switches; with a plan a search comes before the blocks."""
+    metric = Metric.TPMP if search is None else search.objective
+    blocks: Strategy = Race(metric) if races else FixedBlocks()
+    rest = InTurn(blocks, Confirmation(metric)) if confirms else blocks
+    return rest if search is None else Search(search, rest)

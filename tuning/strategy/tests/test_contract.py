@@ -27,6 +27,8 @@ from tuning.strategy.protocol import (
     Strategy,
 )
 from tuning.strategy.racing import Race
+from tuning.strategy.search.plan import SearchPlan
+from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.simulated import BASE, Place, to_the_end
 
 
@@ -81,6 +83,20 @@ STRATEGIES: dict[str, Strategy] = {
     "race, confirmed": strategy_for(races=True, confirms=True),
     "random search": RandomSearch(),
 }
+PLAN = SearchPlan(
+    Space(
+        (
+            Dimension("innodb_io_capacity", "number", 100, 20000, is_log=True, default="200"),
+            Dimension("innodb_flush_neighbors", "choice", choices=("0", "1"), default="1"),
+        )
+    ),
+    runs=25,
+)
+# Each fits models at every step, so fewer places have to do.
+SEARCHES: dict[str, Strategy] = {
+    "search, race, confirmed": strategy_for(races=True, confirms=True, search=PLAN),
+    "search, fixed blocks": strategy_for(races=False, confirms=False, search=PLAN),
+}
 ENDINGS = st.sampled_from(["ok"] * 6 + ["crashed", "no_start", "cut_short", "disturbed", "lost"])
 
 
@@ -97,7 +113,7 @@ def places(draw: st.DrawFn) -> Place:
     }
     refused = frozenset(draw(st.sets(st.sampled_from(names), max_size=len(names) - 1)))
     # Also of those that a search brings.
-    guesses = [f"guess-{n}" for n in range(2, 12)]
+    guesses = [f"{by}-{n}" for n in range(2, 12) for by in ("guess", "search")]
     refused |= draw(st.sets(st.sampled_from(guesses), max_size=4))
     same = draw(st.sets(st.sampled_from(guesses), max_size=2)) - refused
     groups = {"D0": tuple(names[risky:]), "D1": tuple(names[:risky])}
@@ -119,7 +135,17 @@ def places(draw: st.DrawFn) -> Place:
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(place=places())
 def test_every_strategy_keeps_the_contract(name: str, place: Place) -> None:
-    strategy = STRATEGIES[name]
+    _keeps_the_contract(STRATEGIES[name], place)
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(place=places())
+def test_a_search_keeps_the_contract(name: str, place: Place) -> None:
+    _keeps_the_contract(SEARCHES[name], place)
+
+
+def _keeps_the_contract(strategy: Strategy, place: Place) -> None:
     for _ in range(200):
         history = place.history()
         answer = strategy.propose(history)

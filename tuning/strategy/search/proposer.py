@@ -1,0 +1,143 @@
+"""Which configs to try next, given what is known: expected improvement near the best and afar."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from tuning.strategy.search.beliefs import Beliefs
+from tuning.strategy.search.grid import Grid, Points
+
+Floats = NDArray[np.float64]
+
+# Points looked at afar and near the best known ones, and rounds of moves from the most promising.
+_FAR = 500
+_NEAR = 500
+_ROUNDS = 3
+_KEPT = 15
+# How many knobs a move changes: mostly few, those that matter more often.
+_MOVED = (1, 1, 2, 2, 3, 4, 6)
+# A knob that does not seem to matter is still moved now and then.
+_FLOOR = 0.3
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A point to try: what is expected of it, how surely, and whether it is near the best."""
+
+    point: tuple[int, ...]
+    mean: float
+    sd: float
+    is_near: bool
+
+
+def improvement(mean: Floats, sd: Floats, best: float) -> Floats:
+    """Expected improvement over `best`."""
+    gap = (mean - best) / sd
+    density = np.exp(-0.5 * gap**2) / np.sqrt(2 * np.pi)
+    return np.asarray(sd * (gap * ndtr(gap) + density))
+
+
+def next_points(
+    grid: Grid,
+    beliefs: Beliefs,
+    centres: Points,
+    best: float,
+    known: Collection[tuple[int, ...]],
+    count: int,
+    random: np.random.Generator,
+) -> list[Pick]:
+    """Up to `count` points that are not `known`, each as if those before had been measured.
+
+    centres: (n, dimensions) the best known points, the best first. best: what the best is worth.
+    """
+    weight = _weight(grid, beliefs)
+    far = grid.spread(_FAR, random)
+    pool = np.concatenate([far, _moved(grid, centres, weight, _NEAR, random)])
+    is_near = np.arange(len(pool)) >= len(far)
+    pool, is_near, gain = _valued(grid, beliefs, pool, is_near, best, known)
+    for _ in range(_ROUNDS if len(pool) else 0):
+        top = np.argsort(-gain, kind="stable")[:_KEPT]
+        more = _moved(grid, pool[top], weight, _NEAR // 2, random)
+        pool, is_near, gain = _valued(
+            grid,
+            beliefs,
+            np.concatenate([pool[top], more]),
+            np.concatenate([is_near[top], np.zeros(len(more), bool)]),
+            best,
+            known,
+        )
+    return _in_turn(grid, beliefs, pool, gain, is_near, best, count) if len(pool) else []
+
+
+def _weight(grid: Grid, beliefs: Beliefs) -> Floats:
+    """(dimensions,) how often a move changes each."""
+    found = np.zeros(len(grid.sizes))
+    np.add.at(found, grid.owner, beliefs.objective.weight)
+    found = found + _FLOOR / len(found)
+    return np.asarray(found / found.sum())
+
+
+def _moved(
+    grid: Grid, centres: Points, weight: Floats, count: int, random: np.random.Generator
+) -> Points:
+    """Points that differ from one of the centres in a few dimensions."""
+    points = centres[random.integers(len(centres), size=count)].copy()
+    size = points.shape[1]
+    moved = np.minimum(random.choice(_MOVED, size=count), size)
+    # Weighted choice without repeats: the smallest of exponential waiting times.
+    order = (random.exponential(size=(count, size)) / weight).argsort(axis=1).argsort(axis=1)
+    drawn = (random.random((count, size)) * grid.sizes).astype(np.int64)
+    steps = np.rint(random.normal(0, 0.15, (count, size)) * grid.sizes).astype(np.int64)
+    stepped = np.clip(points + np.where(steps == 0, 1, steps), 0, grid.sizes - 1)
+    small = random.random((count, size)) < 0.5
+    return grid.kept(np.where(order < moved[:, None], np.where(small, stepped, drawn), points))
+
+
+def _valued(
+    grid: Grid,
+    beliefs: Beliefs,
+    pool: Points,
+    is_near: NDArray[np.bool_],
+    best: float,
+    known: Collection[tuple[int, ...]],
+) -> tuple[Points, NDArray[np.bool_], Floats]:
+    pool, first = np.unique(pool, axis=0, return_index=True)
+    is_new = np.array([tuple(point) not in known for point in pool.tolist()], dtype=bool)
+    pool, is_near = pool[is_new], is_near[first][is_new]
+    x = grid.features(pool)
+    mean, sd = beliefs.objective.predict(x)
+    return pool, is_near, improvement(mean, sd, best) * beliefs.chance(x)
+
+
+def _in_turn(
+    grid: Grid,
+    beliefs: Beliefs,
+    pool: Points,
+    gain: Floats,
+    is_near: NDArray[np.bool_],
+    best: float,
+    count: int,
+) -> list[Pick]:
+    """The best point, then the best given that the first turned out as expected, and so on."""
+    x = grid.features(pool)
+    mean, sd = beliefs.objective.predict(x)
+    chance, variance = beliefs.chance(x), sd**2
+    noise = beliefs.objective.noise**2
+    covariance = beliefs.objective.covariance(x, x)
+    picks: list[Pick] = []
+    for _ in range(min(count, len(pool))):
+        place = int(gain.argmax())
+        point = tuple(int(one) for one in pool[place])
+        picks.append(Pick(point, float(mean[place]), float(sd[place]), bool(is_near[place])))
+        column = covariance[:, place] / np.sqrt(variance[place] + noise)
+        covariance = covariance - np.outer(column, column)
+        variance = np.maximum(np.diag(covariance), 1e-12)
+        best = max(best, float(mean[place]))
+        gain = improvement(mean, np.sqrt(variance), best) * chance
+        gain[[tuple(one) in {pick.point for pick in picks} for one in pool.tolist()]] = -1.0
+    return picks

@@ -1,0 +1,202 @@
+"""Search: looks at configs once each where its model expects most, then lets the best few race.
+
+1. What the study was given is looked at. 2. Batches of the baseline and new configs follow, each
+chosen by what all runs before have shown. 3. The configs of which most may be expected, not those
+with the luckiest figures, race with the baseline, and the winner is measured afresh.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tuning.strategy.design import screening_order
+from tuning.strategy.protocol import Done, History, NewCandidate, Proposal, Strategy
+from tuning.strategy.search.grid import Grid, Points
+from tuning.strategy.search.knowledge import Knowledge, Standing, learn
+from tuning.strategy.search.plan import SearchPlan
+from tuning.strategy.search.proposer import Pick, next_points
+
+PREFIX = "search-"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How a search spends its runs; `make bench-search` chose the figures.
+
+    batch: new configs beside the baseline. design: configs spread over the space before the model
+    is asked, those that were given included. finalists: how many race. race_share: of all runs.
+    doubts: standard deviations that are taken off what is expected of a config before it is
+    picked. repeats: how often the best is looked at again at most.
+    """
+
+    batch: int = 5
+    design: int = 5
+    finalists: int = 3
+    race_share: float = 0.3
+    doubts: float = 1.0
+    repeats: int = 0
+
+
+# Runs of the shortest race that may drop somebody: three blocks, with the baseline twice in each.
+_RACE_BLOCKS = 3
+# Given configs that are looked at in one batch at most.
+_MAX_GIVEN = 8
+# New configs that were refused or equal to others, before the search gives up on the space.
+_MAX_WASTED = 60
+
+
+@dataclass(frozen=True)
+class Search:
+    """Screening by `plan`, then `then` (a race, its confirmation) among the best."""
+
+    plan: SearchPlan
+    then: Strategy
+    effort: Effort = Effort()
+    cuts_short: ClassVar[bool] = True
+
+    def propose(self, history: History) -> Proposal | Done:
+        if not history.finalists and not history.owed_blocks:
+            screening = self._screen(history)
+            if screening is not None:
+                return screening
+        return self.then.propose(history.among(history.finalists or self.finalists(history)))
+
+    def finalists(self, history: History) -> tuple[str, ...]:
+        """The best by what may be expected of them at least; none that looks worse than nothing.
+
+        All that was looked at has been forgotten by then but the model: the race decides afresh.
+        """
+        found = self.learn(history)
+        if found is None:
+            return ()
+        left = set(history.left)
+        return tuple(
+            one.name
+            for one in found.ranked(self.effort.doubts)
+            if one.name in left and one.chance >= 0.5 and one.mean + one.sd > found.baseline.mean
+        )[: self._finalists(history)]
+
+    def best(self, history: History) -> str:
+        """What the search would take now: by its belief, not by the highest figure."""
+        found = self.learn(history)
+        return (
+            found.ranked(self.effort.doubts)[0].name
+            if found and found.standings[1:]
+            else history.baseline
+        )
+
+    def learn(self, history: History) -> Knowledge | None:
+        """What the screening runs say; None as long as the baseline has no figure."""
+        return learn(self.plan, history)
+
+    def _screen(self, history: History) -> Proposal | None:
+        left = self._runs_left(history)
+        if left < 2:
+            return None
+        seen = {run.candidate for run in history.screened}
+        given = [name for name in history.left[1:] if name not in seen and not _is_ours(name)]
+        if given:
+            return _batch(history, given[: min(left - 1, _MAX_GIVEN)])
+        ours = [name for name in history.knobs if _is_ours(name)]
+        wasted = sum(name in history.refused or name in history.duplicates for name in ours)
+        if wasted >= _MAX_WASTED:
+            return None
+        found = self.learn(history)
+        count = min(self.effort.batch, left - 1)
+        random = np.random.default_rng([abs(history.seed), history.last_block, len(ours)])
+        grid = Grid(self.plan.space)
+        known = {tuple(grid.nearest(knobs).tolist()) for knobs in history.knobs.values()}
+        again = self._again(found, history) if count > 1 else []
+        if found is None or len(seen) - 1 < self.effort.design:
+            short = count if found is None else min(count, self.effort.design - len(seen) + 1)
+            drawn = [tuple(point.tolist()) for point in grid.spread(short, random)]
+            fresh = [
+                NewCandidate(
+                    f"{PREFIX}{len(ours) + 1 + place}",
+                    grid.knobs(np.array(point)),
+                    "spread over the space, before anything is known of it",
+                )
+                for place, point in enumerate(p for p in dict.fromkeys(drawn) if p not in known)
+            ]
+        else:
+            fresh = _fresh(found, self.effort, known, count - len(again), len(ours), random)
+        if not fresh:
+            return None
+        return _batch(history, [*(one.name for one in fresh), *again], tuple(fresh))
+
+    def _again(self, found: Knowledge | None, history: History) -> list[str]:
+        """The best, where it was looked at less often than the best should be."""
+        if found is None or not self.effort.repeats or not found.standings[1:]:
+            return []
+        best = found.ranked(0.0)[0]
+        return (
+            [best.name] if best.runs <= self.effort.repeats and best.name in history.left else []
+        )
+
+    def _total(self, history: History) -> int:
+        budget = history.budget
+        return self.plan.runs if budget.runs is None else budget.runs_spent + budget.runs
+
+    def _finalists(self, history: History) -> int:
+        """Fewer where the budget is short: two still are a race."""
+        fits = math.floor(self.effort.race_share * self._total(history) / _RACE_BLOCKS) - 2
+        return max(1, min(self.effort.finalists, fits))
+
+    def _runs_left(self, history: History) -> int:
+        """For looking: without what the race needs."""
+        total = self._total(history)
+        shortest = _RACE_BLOCKS * (self._finalists(history) + 2)
+        race = max(shortest, math.ceil(self.effort.race_share * total))
+        return total - race - history.budget.runs_spent
+
+
+def _fresh(
+    found: Knowledge,
+    effort: Effort,
+    known: set[tuple[int, ...]],
+    count: int,
+    named: int,
+    random: np.random.Generator,
+) -> list[NewCandidate]:
+    ranked = [one for one in found.ranked(0.0) if one.chance >= 0.5] or [found.baseline]
+    best = max(one.mean for one in (*ranked, found.baseline))
+    centres = np.array([found.points[one.name] for one in ranked[:4]])
+    picks = next_points(found.grid, found.beliefs, centres, best, known, count, random)
+    return [
+        NewCandidate(
+            f"{PREFIX}{named + 1 + place}",
+            found.grid.knobs(np.array(pick.point)),
+            _why(found, pick, ranked),
+        )
+        for place, pick in enumerate(picks)
+    ]
+
+
+def _why(found: Knowledge, pick: Pick, ranked: list[Standing]) -> str:
+    """One sentence for the user: where it comes from and what is expected of it."""
+    gaps = {one.name: _apart(found.points[one.name], pick.point) for one in ranked}
+    nearest = min(gaps, key=lambda name: (gaps[name], name))
+    low, high = (
+        100 * math.expm1(pick.mean + way * 2 * pick.sd - found.baseline.mean) for way in (-1, 1)
+    )
+    expected = f"expected {low:+.0f} to {high:+.0f} % against the baseline"
+    if pick.is_near and gaps[nearest] <= len(pick.point) // 2:
+        return f"{gaps[nearest]} settings differ from {nearest}; {expected}"
+    return f"little is known of this part of the space; {expected}"
+
+
+def _apart(point: Points, other: tuple[int, ...]) -> int:
+    return int((point != np.array(other)).sum())
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith(PREFIX)
+
+
+def _batch(history: History, names: list[str], new: tuple[NewCandidate, ...] = ()) -> Proposal:
+    block = history.last_block + 1
+    return Proposal(screening_order(names, history.baseline, block, history.seed), new=new)

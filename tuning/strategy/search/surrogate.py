@@ -1,0 +1,177 @@
+"""A Gaussian process over the space: what is expected of a config, and how sure that is.
+
+Matern 5/2 with a length per feature (long ones mean that a knob does not matter), a linear part,
+a shift per batch (the host drifts) and noise. The lengths and variances are the most probable ones
+under priors; numpy and scipy are enough for the few hundred runs that a study has.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.optimize import minimize
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_ROOT5 = math.sqrt(5.0)
+_JITTER = 1e-8
+_STEPS = 60
+# How far along its scale a knob's own effect bends, and how much the level may be off.
+_BEND = 0.8
+_LEVEL = 0.5
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Medians and log standard deviations of what is fitted; noise and shift in log figures."""
+
+    alone: float = 0.3
+    alone_sd: float = 1.0
+    length: float = 1.5
+    length_sd: float = 1.2
+    signal: float = 1.0
+    signal_sd: float = 0.7
+    noise: float = 0.035
+    noise_sd: float = 0.4
+    shift: float = 0.02
+    shift_sd: float = 0.5
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """A fitted process. `lengths` per feature; the others are in units of log figures."""
+
+    x: Floats
+    alone: Floats
+    lengths: Floats
+    signal: float
+    noise: float
+    shift: float
+    center: float
+    _factor: Floats
+    _weights: Floats
+
+    def predict(self, x: Floats) -> tuple[Floats, Floats]:
+        """(points,) mean and standard deviation of what a config is worth, without noise."""
+        cross = self._kernel(x, self.x)
+        mean = self.center + cross @ self._weights
+        part = solve_triangular(self._factor, cross.T, lower=True)
+        variance = self.prior_variance - (part**2).sum(axis=0)
+        return mean, np.sqrt(np.maximum(variance, 1e-12))
+
+    def covariance(self, x: Floats, other: Floats) -> Floats:
+        """(points, others) of what is still unknown of both."""
+        left = solve_triangular(self._factor, self._kernel(self.x, x), lower=True)
+        right = solve_triangular(self._factor, self._kernel(self.x, other), lower=True)
+        return np.asarray(self._kernel(x, other) - left.T @ right)
+
+    @property
+    def prior_variance(self) -> float:
+        return _LEVEL**2 + float((self.alone**2).sum()) + self.signal**2
+
+    @property
+    def weight(self) -> Floats:
+        """(features,) how much each matters: the share of the inverse squared lengths."""
+        inverse = self.lengths**-2.0
+        found = self.alone**2 + self.signal**2 * inverse / inverse.sum()
+        return np.asarray(found / found.sum())
+
+    def _kernel(self, one: Floats, other: Floats) -> Floats:
+        return _kernel(one, other, self.alone, self.lengths, self.signal)
+
+
+def _kernel(one: Floats, other: Floats, alone: Floats, lengths: Floats, signal: float) -> Floats:
+    found = _LEVEL**2 + signal**2 * _matern(_distance(one, other, lengths))
+    for place, size in enumerate(alone):
+        found += size**2 * _matern(np.abs(one[:, place, None] - other[None, :, place]) / _BEND)
+    return found
+
+
+def _distance(one: Floats, other: Floats, lengths: Floats) -> Floats:
+    a, b = one / lengths, other / lengths
+    squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None] - 2 * a @ b.T
+    return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+
+
+def _matern(distance: Floats) -> Floats:
+    scaled = _ROOT5 * distance
+    return np.asarray((1 + scaled + scaled**2 / 3) * np.exp(-scaled))
+
+
+def fit(
+    x: Floats,
+    y: Floats,
+    batch: Ints,
+    extra_noise: Floats | None = None,
+    priors: Priors | None = None,
+    center: float | None = None,
+) -> Surrogate:
+    """Fit to runs: `x` (runs, features), `y` logs that are better when larger, `batch` numbers.
+
+    center: what is expected where nothing is known; the median where it is None.
+    extra_noise: (runs,) standard deviations on top, for figures that are known less well.
+    Raises ValueError without runs.
+    """
+    if not len(y):
+        raise ValueError("nothing to learn from")
+    priors = priors or Priors()
+    center = float(np.median(y)) if center is None else center
+    scale = max(float(np.std(y)), 0.05)
+    features = x.shape[1]
+    gaps = (x[:, None, :] - x[None, :, :]) ** 2
+    same = (batch[:, None] == batch[None]).astype(float)
+    more = np.zeros(len(y)) if extra_noise is None else extra_noise**2
+    target = y - center
+    middle = np.log(
+        [priors.alone * scale] * features
+        + [priors.length] * features
+        + [priors.signal * scale, priors.noise, priors.shift]
+    )
+    spread = np.array(
+        [priors.alone_sd] * features
+        + [priors.length_sd] * features
+        + [priors.signal_sd, priors.noise_sd, priors.shift_sd]
+    )
+
+    parts = _matern(np.sqrt(gaps) / _BEND)
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        alone = np.exp(2 * theta[:features])
+        inverse = np.exp(-2 * theta[features : 2 * features])
+        signal, noise, shift = np.exp(2 * theta[2 * features :])
+        distance = np.sqrt(np.maximum(gaps @ inverse, 0.0))
+        decay = np.exp(-_ROOT5 * distance)
+        kernel = signal * (1 + _ROOT5 * distance + 5 / 3 * distance**2) * decay
+        whole = _LEVEL**2 + parts @ alone + kernel + shift * same
+        whole[np.diag_indices_from(whole)] += noise + more + _JITTER
+        try:
+            lower = cholesky(whole, lower=True)
+        except np.linalg.LinAlgError:
+            return 1e10, np.zeros_like(theta)
+        weights = cho_solve((lower, True), target)
+        inner = np.outer(weights, weights) - cho_solve((lower, True), np.eye(len(target)))
+        value = 0.5 * target @ weights + np.log(np.diag(lower)).sum()
+        slope = signal * (5 / 3) * (1 + _ROOT5 * distance) * decay * inner
+        gradient = np.empty_like(theta)
+        gradient[:features] = -np.tensordot(inner, parts, axes=2) * alone
+        gradient[features : 2 * features] = -0.5 * np.tensordot(slope, gaps, axes=2) * inverse
+        gradient[-3] = -(inner * kernel).sum()
+        gradient[-2] = -noise * np.trace(inner)
+        gradient[-1] = -shift * (inner * same).sum()
+        away = (theta - middle) / spread
+        return float(value + 0.5 * away @ away), gradient + away / spread
+
+    found = minimize(loss, middle, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+    theta = np.asarray(found.x)
+    alone, lengths = np.exp(theta[:features]), np.exp(theta[features : 2 * features])
+    signal, noise, shift = (float(one) for one in np.exp(theta[2 * features :]))
+    kernel = _kernel(x, x, alone, lengths, signal) + shift**2 * same
+    kernel[np.diag_indices_from(kernel)] += noise**2 + more + _JITTER
+    lower = cholesky(kernel, lower=True)
+    weights = cho_solve((lower, True), target)
+    return Surrogate(x, alone, lengths, signal, noise, shift, center, lower, weights)
