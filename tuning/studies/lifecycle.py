@@ -37,7 +37,6 @@ from tuning.proposals.situation import Situation
 from tuning.strategy.budget import plan
 from tuning.studies.devices import (
     check_none_retired,
-    facts_of,
     find_devices,
     least_memory,
     room_for_pool,
@@ -59,6 +58,7 @@ from tuning.studies.rows import (
     workload_row,
 )
 from tuning.studies.scheduler import advance_host
+from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 # Room for the golden copy, the clone of the run at hand, and what a run adds to it.
@@ -88,7 +88,12 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     host_facts = host_facts_here(paths, max(sizes.connections), limit)
     resources = resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour))
     situation = Situation(
-        target, resources, host_facts, facts_of(devices, free_bytes=room), allowed=request.allow
+        target,
+        resources,
+        host_facts,
+        facts_of(devices, free_bytes=room),
+        redo_bytes_per_hour(devices, target.flavour, sizes.warehouses),
+        request.allow,
     )
     planned = plan_candidates(
         template,
