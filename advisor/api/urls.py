@@ -41,6 +41,7 @@ urlpatterns = [
         recommendation_views.MyCnfView.as_view(),
         name="api-my-cnf",
     ),
+    path("search-space/", views.SearchSpaceView.as_view(), name="api-search-space"),
     path("templates/", template_views.TemplateListView.as_view(), name="api-templates"),
     path("devices/", device_views.DeviceListView.as_view(), name="api-device-list"),
     path("devices/<id:pk>/", device_views.DeviceDetailView.as_view(), name="api-device-detail"),

@@ -27,6 +27,7 @@ from advisor.api.serializers.requests import (
     StudyRequestSerializer,
 )
 from advisor.api.serializers.results import ResultsSerializer, RunSerializer, results_of
+from advisor.api.serializers.searches import SpaceSerializer
 from advisor.api.serializers.studies import (
     StudyPageSerializer,
     StudySerializer,
@@ -38,6 +39,7 @@ from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.searching import space_here
 
 UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
 NOT_FOUND = OpenApiResponse(ErrorSerializer, description="There is no such study.")
@@ -98,6 +100,26 @@ class StudyListView(APIView):
             raise refusal(error, names) from error
         location = request.build_absolute_uri(reverse("api-study-detail", args=[study.pk]))
         return Response(_state(study.pk), status=201, headers={"Location": location})
+
+
+class SearchSpaceView(APIView):
+    @extend_schema(
+        operation_id="show_search_space",
+        summary="What a search would change: nothing is stored or measured",
+        request=StudyRequestSerializer,
+        responses={
+            200: SpaceSerializer,
+            400: OpenApiResponse(ErrorSerializer, description="It would be refused."),
+            401: UNAUTHORISED,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        body = StudyRequestSerializer.of(request)
+        try:
+            space = space_here(body.study_request())
+        except (TuningError, BenchmarkError) as error:
+            raise refusal(error) from error
+        return Response(SpaceSerializer(space).data)
 
 
 class StudyDetailView(APIView):

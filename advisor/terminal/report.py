@@ -20,6 +20,7 @@ from tuning.configs.values import readable_value
 from tuning.export.lines import lines_of
 from tuning.models import DurabilityClass
 from tuning.results.boards import Board, Row
+from tuning.results.searched import SearchResult, search_result
 from tuning.results.study_result import StudyResult
 from tuning.statistics.ranking import Ranked
 
@@ -31,6 +32,8 @@ NOTE = (
     "runs: successful runs out of all, and their outcome."
 )
 
+# Of the configs that a search looked at; the page has them all.
+SHOWN_OF_SEARCH = 5
 # A bound above this is as good as unknown and is not printed.
 MAX_PCT = 900
 
@@ -53,6 +56,8 @@ def print_ranking(result: StudyResult, console: Console) -> None:
     for line in _unmeasured(result):
         console.print(line, markup=False)
     _print_reasons(result, console)
+    if searched := search_result(result):
+        _print_search(searched, console)
     _print_findings(result, console)
     console.print(NOTE, style="dim")
     devices = {board.device.pk for board in found}
@@ -102,6 +107,25 @@ def _print_findings(result: StudyResult, console: Console) -> None:
     console.print()
 
 
+def _print_search(searched: SearchResult, console: Console) -> None:
+    """What was looked at; which of it raced is in the ranking above."""
+    said = [
+        f"The search measured {len(searched.tried)} configs in {len(searched.looks)} short runs"
+    ]
+    if searched.refused:
+        said.append(f"{searched.refused} were refused")
+    if searched.duplicates:
+        said.append(f"{searched.duplicates} had the same effective values as others")
+    console.print(f"{'; '.join(said)}.", markup=False)
+    best = [one for one in searched.tried[:SHOWN_OF_SEARCH] if one.ratio is not None]
+    for one in best:
+        raced = ", raced" if one.is_finalist else ""
+        console.print(
+            _indented(f"{one.candidate.name}: {((one.ratio or 1) - 1) * 100:+.1f} %{raced}", 2)
+        )
+    console.print()
+
+
 def _indented(text: str, columns: int) -> Padding:
     """Indents wrapped lines too."""
     return Padding(Text(text), (0, 0, 0, columns))
@@ -110,6 +134,8 @@ def _indented(text: str, columns: int) -> Padding:
 def _unmeasured(result: StudyResult) -> Iterator[str]:
     """The candidates that have no runs of their own, and why."""
     for candidate in result.candidates.values():
+        if candidate.found_by_search:
+            continue
         if candidate.refusal:
             yield f"{candidate.name}: refused by the server, not measured: {candidate.refusal}"
         elif candidate.merged_into:

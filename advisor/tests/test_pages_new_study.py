@@ -99,7 +99,10 @@ def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(
     monkeypatch.setattr("advisor.pages.new_study.templates.logical_cpus", lambda: 4)
     html = admin_client.get("/studies/new/").content.decode()
     quick, knee = facts_of(html, "quick"), facts_of(html, "connections")
-    assert "hidden" not in facts_of(html, "first-answer")
+    assert " hidden>" in facts_of(html, "first-answer")
+    found = facts_of(html, "search")
+    assert "hidden" not in found
+    assert "8 connections; 4 s warm-up and 10 s measured per run. This takes about 45 min" in found
     assert " hidden>" in quick
     assert " hidden>" in knee
     assert "Figures 1 to 3 and 6, in a few minutes" in quick

@@ -38,13 +38,11 @@ class Evidence:
 class Measurement(Evidence):
     """A successful run.
 
-    `redo_mb_s` is what the server wrote of redo log, in 10^6 bytes per second.
     `trend_pct` is how much throughput changed over the measured interval, None where it is too
     short to tell; `still_warming` when that is more than chance and more than a few percent.
     """
 
     metrics: Metrics
-    redo_mb_s: float | None = None
     trend_pct: float | None = None
     still_warming: bool = False
 

@@ -24,6 +24,7 @@ from tuning.studies.forecast import Place, measurable, places
 from tuning.studies.history import history_of
 from tuning.studies.host_resources import host_facts_here
 from tuning.studies.rows import add_slots, candidate_row
+from tuning.studies.searching import plan_of
 
 # Proposals of which nothing can be measured, one after the other: then it is not going to change.
 MAX_FRUITLESS = 100
@@ -31,7 +32,8 @@ MAX_FRUITLESS = 100
 
 def strategy_of(study: Study) -> Strategy:
     """The strategy that the study was created with."""
-    return strategy_for(races=study.races, confirms=study.confirms)
+    search = None if study.search is None else plan_of(study.search)
+    return strategy_for(races=study.races, confirms=study.confirms, search=search)
 
 
 def continue_study(study: Study) -> bool:

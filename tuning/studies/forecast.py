@@ -169,8 +169,10 @@ class Forecast:
 
 def template_seconds(template: StudyTemplate, cpus: int) -> float:
     """What all blocks take on one device of a host with so many CPUs, without files of the user's
-    and with the dataset loaded; the confirmation of a winner comes on top.
+    and with the dataset loaded; the confirmation of a winner comes on top, but for a search.
     """
+    if template.searches and template.budget_minutes is not None:
+        return template.budget_minutes * 60.0
     # The baseline runs twice in each block.
     candidates = len(template.candidates) + template.copies_of_baseline + 1
     runs = len(template.connections_on(cpus)) * template.blocks * candidates

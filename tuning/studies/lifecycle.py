@@ -34,9 +34,11 @@ from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.proposals.plan import plan_proposals
 from tuning.proposals.situation import Situation
+from tuning.search_space.wish import Situation as SearchSituation
 from tuning.strategy.budget import plan
 from tuning.studies.devices import (
     check_none_retired,
+    facts_of,
     find_devices,
     least_memory,
     room_for_pool,
@@ -58,7 +60,7 @@ from tuning.studies.rows import (
     workload_row,
 )
 from tuning.studies.scheduler import advance_host
-from tuning.studies.situation import facts_of, redo_bytes_per_hour
+from tuning.studies.searching import plan_search
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 # Room for the golden copy, the clone of the run at hand, and what a run adds to it.
@@ -86,14 +88,10 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     target = ServerTraits.of(binary)
     paths = {device.data.path for device in devices}
     host_facts = host_facts_here(paths, max(sizes.connections), limit)
+    durability = max(request.durability, template.durability)
     resources = resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour))
     situation = Situation(
-        target,
-        resources,
-        host_facts,
-        facts_of(devices, free_bytes=room),
-        redo_bytes_per_hour(devices, target.flavour, sizes.warehouses),
-        request.allow,
+        target, resources, host_facts, facts_of(devices, free_bytes=room), allowed=request.allow
     )
     planned = plan_candidates(
         template,
@@ -106,9 +104,17 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         proposals=plan_proposals(template.proposals, situation),
     )
     measured = [plan for plan in planned if not plan.left_out]
-    _check_candidates(template.name, measured, planned)
-    places = len(devices) * len(sizes.connections)
-    _check_budget(request, sizes, candidates=len(measured) - 1, places=places)
+    search = plan_search(
+        request,
+        template,
+        sizes,
+        measured,
+        SearchSituation(target, resources, host_facts, durability, request.allow),
+    )
+    if search is None:
+        _check_candidates(template.name, measured, planned)
+        places = len(devices) * len(sizes.connections)
+        _check_budget(request, sizes, candidates=len(measured) - 1, places=places)
     _check_redo(measured, target, host_facts, free=room)
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
@@ -119,11 +125,12 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             server=server_row(host, binary),
             blocks=sizes.blocks,
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
-            durability=max(request.durability, template.durability),
+            durability=durability,
             keeps_duplicates=request.keeps_duplicates or template.copies_of_baseline > 0,
             races=template.races if request.races is None else request.races,
             confirms=template.confirms if request.confirms is None else request.confirms,
-            budget_minutes=budget_of(request, template),
+            budget_minutes=search.minutes if search else budget_of(request, template),
+            search=search.document if search else None,
             allowed_costs=sorted(request.allow),
             created_by=user,
         )

@@ -38,7 +38,8 @@ SERVERS = [
 ]
 # What has nothing to offer there at all.
 REFUSED = {("thread-concurrency", MARIADB)}
-WITH_SOURCE = sorted(set(template_names()) - {"compare", "first-answer", "noise-floor", "schools"})
+OUR_OWN = {"compare", "first-answer", "noise-floor", "schools", "search"}
+WITH_SOURCE = sorted(set(template_names()) - OUR_OWN)
 
 
 def plan(

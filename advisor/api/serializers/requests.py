@@ -27,16 +27,32 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import MAX_NAME
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.export.formats import ExportRequest
+from tuning.statistics.aim import Aim
+from tuning.statistics.data import Metric
 from tuning.studies.pausing import MAX_PAUSE_REASON
 from tuning.studies.request import (
     MAX_CONFIGS,
     MAX_DEVICES,
+    MAX_KNOBS,
     MAX_MINUTES,
     MAX_SIZES,
     MAX_WORKLOADS,
+    SearchRequest,
     StudyRequest,
 )
+from tuning.studies.search_texts import (
+    OBJECTIVES,
+    keep_bound,
+    read_bounds,
+    read_knobs,
+    read_objective,
+    read_pinned,
+)
 from tuning.study_templates.loader import USUAL_TEMPLATE
+
+# Of a value of a knob.
+MAX_VALUE = 200
+_LIMIT: dict[str, Any] = {**OPTIONAL, "min_value": 0}
 
 
 class ConfigTextSerializer(serializers.Serializer[Any]):
@@ -45,6 +61,73 @@ class ConfigTextSerializer(serializers.Serializer[Any]):
         max_length=MAX_CONFIG_BYTES,
         trim_whitespace=False,
         help_text="The contents of a my.cnf; only tuning variables of [mysqld] are accepted.",
+    )
+
+
+class BoundsField(serializers.ListField):
+    """The lowest and the highest value of a knob, as they are written in a my.cnf."""
+
+    child = serializers.CharField(max_length=MAX_VALUE)
+    min_length = max_length = 2
+
+
+class KeepSerializer(StrictSerializer):
+    """Limits that a recommendation never misses."""
+
+    tpmP = serializers.FloatField(**_LIMIT, help_text="At least.")
+    p95 = serializers.FloatField(**_LIMIT, help_text="At most, in ms.")
+    path_length = serializers.FloatField(
+        **_LIMIT, help_text="Of the server, at most, in millions of cycles per New-Order."
+    )
+
+
+class SearchRequestSerializer(StrictSerializer):
+    """What a search may change and what it is to find; left out: the catalogue's choice."""
+
+    knobs = serializers.IntegerField(
+        min_value=1, max_value=MAX_KNOBS, **OPTIONAL, help_text="How many."
+    )
+    names = serializers.ListField(
+        child=serializers.CharField(max_length=MAX_NAME),
+        min_length=1,
+        max_length=MAX_KNOBS,
+        **OPTIONAL,
+        help_text="Which, in place of how many.",
+    )
+    pinned = serializers.DictField(
+        child=serializers.CharField(max_length=MAX_VALUE),
+        required=False,
+        help_text="Knobs that every config of the search sets to that value.",
+    )
+    bounds = serializers.DictField(
+        child=BoundsField(), required=False, help_text="By knob: [lowest, highest]."
+    )
+    objective = serializers.ChoiceField(choices=list(OBJECTIVES), default="tpmP")
+    keep = KeepSerializer(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs.get("knobs") and attrs.get("names"):
+            raise serializers.ValidationError(
+                {"names": ["Says which, and `knobs` how many: give the one or the other."]}
+            )
+        return attrs
+
+
+def search_request(values: dict[str, Any]) -> SearchRequest:
+    """What was asked for. Raises BadRequest."""
+    texts = (f"{name}={value}" for name, value in values.get("pinned", {}).items())
+    bounds = (f"{name}={low}..{high}" for name, (low, high) in values.get("bounds", {}).items())
+    keep: dict[Metric, float] = {}
+    for name, bound in values.get("keep", {}).items():
+        if bound is not None:
+            metric = OBJECTIVES[name.replace("_", "-")]
+            keep[metric] = keep_bound(metric, str(bound), keep)
+    names = values.get("names")
+    return SearchRequest(
+        knobs=read_knobs(",".join(names)) if names else values.get("knobs"),
+        pinned=read_pinned(texts),
+        bounds=read_bounds(bounds),
+        aim=Aim(read_objective(values["objective"]), keep),
     )
 
 
@@ -107,6 +190,11 @@ class StudyRequestSerializer(StrictSerializer):
         **OPTIONAL,
         help_text="Limits the blocks by time instead of by number.",
     )
+    search = SearchRequestSerializer(
+        **OPTIONAL,
+        help_text="Goes on from the template's candidates to configs of the advisor's own. "
+        "Template `search` does so without it.",
+    )
 
     allow = serializers.ListField(
         child=serializers.ChoiceField(choices=COSTS),
@@ -137,7 +225,8 @@ class StudyRequestSerializer(StrictSerializer):
         values["configs"] = [
             (config["name"], config["text"].encode()) for config in values.get("configs") or []
         ]
-        return StudyRequest(**values)
+        search = values.pop("search", None)
+        return StudyRequest(**values, search=None if search is None else search_request(search))
 
 
 class ExtendRequestSerializer(StrictSerializer):

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from advisor.api.serializers.common import COSTS, TimeField, computed
 from advisor.api.serializers.configs import CandidateSerializer
 from advisor.api.serializers.devices import DeviceReferenceSerializer
+from advisor.api.serializers.searches import SearchedSerializer, SearchSerializer
 from tuning.models import Study, StudyState
 from tuning.studies.progress import StudyProgress, study_progress
 
@@ -62,6 +63,7 @@ class StudySerializer(serializers.Serializer[Any]):
         child=serializers.ChoiceField(choices=COSTS),
         help_text="Kinds of cost, other than durability, that its proposals may have.",
     )
+    search = SearchSerializer(allow_null=True, help_text="Null: it makes no configs of its own.")
     keeps_duplicates = serializers.BooleanField()
     conclusions = serializers.IntegerField(help_text="1 plus the number of extensions.")
     created_at = TimeField()
@@ -99,6 +101,7 @@ class ProgressSerializer(serializers.Serializer[Any]):
         help_text="Name of the device being measured; empty if none is, or if the study has a "
         "single device that is not emulated."
     )
+    searched = SearchedSerializer(allow_null=True, help_text="Null: it is no search.")
 
     def get_attribute(self, instance: Study) -> StudyProgress:
         return study_progress(instance)

@@ -65,4 +65,10 @@ class TemplateSerializer(serializers.Serializer[Any]):
     needs_log_device = serializers.BooleanField(
         help_text="Whether the device must have a separate redo log directory."
     )
+    searches = serializers.BooleanField(
+        help_text="Goes on from its candidates to configs of the advisor's own."
+    )
+    budget_minutes = serializers.IntegerField(
+        allow_null=True, help_text="How long it takes where nothing else is asked for."
+    )
     claims = ClaimSerializer(many=True)

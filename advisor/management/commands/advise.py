@@ -22,6 +22,7 @@ from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking
+from advisor.terminal.space import print_space
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
@@ -33,20 +34,36 @@ from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export.formats import FORMATS
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
+from tuning.search_space.wish import BadSpace
+from tuning.statistics.aim import Aim
 from tuning.studies.devices import MB
 from tuning.studies.lifecycle import cancel_study, create_study
-from tuning.studies.request import BadRequest, StudyRequest, origin_of
+from tuning.studies.request import BadRequest, SearchRequest, StudyRequest, origin_of
+from tuning.studies.search_texts import (
+    OBJECTIVES,
+    read_bounds,
+    read_keep,
+    read_knobs,
+    read_objective,
+    read_pinned,
+)
+from tuning.studies.searching import space_here
 from tuning.study_templates.loader import USUAL_TEMPLATE
 
 # Options whose name differs from that of the request's field.
 _OPTIONS = {
     "budget_minutes": "budget",
     "configs": "config",
+    "confirms": "no-confirm",
     "devices": "device",
+    "keeps_duplicates": "keep-duplicates",
     "kind": "device-kind",
     "measure_s": "measure",
     "memory_mb": "memory-limit",
     "path": "device",
+    "races": "no-race",
+    "pinned": "pin",
+    "bounds": "bound",
     "warmup_s": "warmup",
 }
 # Formats that need only the recommendation.
@@ -60,8 +77,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--template",
-            default=USUAL_TEMPLATE,
-            help=f"study template (default: {USUAL_TEMPLATE})",
+            help=f"study template (default: {USUAL_TEMPLATE}; with --search: search)",
         )
         parser.add_argument(
             "--device",
@@ -186,6 +202,7 @@ class Command(BaseCommand):
             metavar="my.cnf",
             help="where to write the recommended file",
         )
+        self._add_search(parser)
         parser.add_argument(
             "--export",
             type=_export,
@@ -200,14 +217,50 @@ class Command(BaseCommand):
             help="write one JSON document to stdout and progress to stderr",
         )
 
+    def _add_search(self, parser: CommandParser) -> None:
+        group = parser.add_argument_group("search", "find the best config for the device")
+        group.add_argument(
+            "--search",
+            action="store_true",
+            help="make configs of the advisor's own, from what is measured, for --budget minutes",
+        )
+        group.add_argument(
+            "--show-space",
+            action="store_true",
+            help="print what a search would change, and end: nothing is stored or measured",
+        )
+        group.add_argument(
+            "--knobs", metavar="N|NAME[,NAME...]", help="how many knobs to search, or which"
+        )
+        for name, metavar, text in (
+            ("--pin", "NAME=VALUE", "set this in every config of the search; may be repeated"),
+            ("--bound", "NAME=LOW..HIGH", "search this knob between two values; may be repeated"),
+            (
+                "--keep",
+                "LIMIT",
+                "recommend nothing that misses it: 'p95<=50' (ms), "
+                "'path-length<=3' (million cycles per New-Order), 'tpmP>=5000'; may be repeated",
+            ),
+        ):
+            group.add_argument(name, action="append", default=[], metavar=metavar, help=text)
+        group.add_argument(
+            "--objective",
+            choices=list(OBJECTIVES),
+            default="tpmP",
+            help="what is to be best (default: tpmP)",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         end_like_ctrl_c()
         console = Console(stderr=True)
         try:
+            if options["show_space"]:
+                print_space(space_here(_request(options)), Console())
+                return
             call_command("migrate", verbosity=0)
             study = _run(options, console)
         except (AdvisorError, BenchmarkError, TuningError) as error:
-            code = 2 if isinstance(error, BadRequest | UnknownTemplate) else 1
+            code = 2 if isinstance(error, BadRequest | BadSpace | UnknownTemplate) else 1
             self._fail(f"{error.code}: {_one_line(error)}", code)
         except KeyboardInterrupt:
             self._fail("interrupted: the study was cancelled")
@@ -238,9 +291,11 @@ class Command(BaseCommand):
             self._fail(f"{error.code}: {_one_line(error)}")
 
 
-def _run(options: dict[str, Any], console: Console) -> Study:
-    request = StudyRequest(
-        template=options["template"],
+def _request(options: dict[str, Any]) -> StudyRequest:
+    search = _search(options)
+    return StudyRequest(
+        template=options["template"] or ("search" if search else USUAL_TEMPLATE),
+        search=search,
         devices=_devices(options),
         server=options["server"],
         driver=options["driver"],
@@ -258,6 +313,27 @@ def _run(options: dict[str, Any], console: Console) -> Study:
         budget_minutes=options["budget"],
         allow=options["allow"],
     )
+
+
+def _search(options: dict[str, Any]) -> SearchRequest | None:
+    """What is asked of a search; None for a study without. Raises BadRequest."""
+    if not (options["search"] or options["show_space"]):
+        for name in ("knobs", "pin", "bound", "keep"):
+            if options[name]:
+                raise BadRequest(f"--{name} goes with --search")
+        if options["objective"] != "tpmP":
+            raise BadRequest("--objective goes with --search")
+        return None
+    return SearchRequest(
+        knobs=read_knobs(options["knobs"] or ""),
+        pinned=read_pinned(options["pin"]),
+        bounds=read_bounds(options["bound"]),
+        aim=Aim(read_objective(options["objective"]), read_keep(options["keep"])),
+    )
+
+
+def _run(options: dict[str, Any], console: Console) -> Study:
+    request = _request(options)
     study = create_study(request, wake=False)
     try:
         with Supervisor() as processes:
@@ -301,7 +377,10 @@ def _one_line(error: Exception) -> str:
         return "; ".join(map(str, error.problems))
     if not isinstance(error, BenchmarkError | TuningError) or not error.field:
         return str(error)
-    *_, name = re.findall(r"[a-z_]+", error.field)
+    # Below "search.pinned" and "search.bounds" stands the knob.
+    is_search = error.field.startswith("search.")
+    named = error.field.removeprefix("search.").split(".")[0] if is_search else error.field
+    *_, name = re.findall(r"[a-z_]+", named)
     return f"{error} (--{_OPTIONS.get(name, name).replace('_', '-')})"
 
 

@@ -11,20 +11,23 @@ from advisor.pages.configs.forms import ConfigFields
 from advisor.pages.configs.texts import ConfigText
 from advisor.pages.device.forms import set_choices
 from advisor.pages.new_study.devices import StudyDevicesForm
+from advisor.pages.new_study.search import SearchFields, field_of_search
 from advisor.pages.new_study.templates import template_view
 from benchmarks.errors import BenchmarkError
 from tuning.catalogue.costs import MEANING, CostKind
 from tuning.errors import TuningError
 from tuning.studies.host_resources import logical_cpus
 from tuning.studies.request import MAX_MINUTES, MAX_WORKLOADS, StudyRequest
-from tuning.study_templates.loader import USUAL_TEMPLATE, StudyTemplate
+from tuning.study_templates.loader import StudyTemplate
 
+# The first choice, and the one that is shown at first.
+DEFAULT_TEMPLATE = "search"
 SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
 YES_NO = [("", "As in the template"), ("yes", "Yes"), ("no", "No")]
 
 
-class NewStudyForm(StudyDevicesForm, ConfigFields):
+class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     """An empty field uses the template's or the host's value."""
 
     template = forms.ChoiceField()
@@ -87,8 +90,10 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
 
     def __init__(self, *args: Any, templates: list[StudyTemplate], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        templates = sorted(templates, key=lambda one: one.name != DEFAULT_TEMPLATE)
         set_choices(self, "template", [(one.name, one.title) for one in templates])
-        self.fields["template"].initial = USUAL_TEMPLATE
+        self._searching = {one.name for one in templates if one.searches}
+        self.fields["template"].initial = DEFAULT_TEMPLATE
         # app.js updates them when another template is chosen.
         self.template_values = {one.name: _values_of(one) for one in templates}
         chosen = str(self["template"].value())
@@ -96,7 +101,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
             template_view(one, is_chosen=one.name == chosen) for one in templates
         ]
         shown = self.template_values.get(chosen, {})
-        for name in SIZES:
+        for name in (*SIZES, "budget_minutes"):
             self.fields[name].widget.attrs["placeholder"] = shown.get(name, "")
 
     def clean_connections(self) -> list[int] | None:
@@ -124,6 +129,11 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
     def clean_allow(self) -> frozenset[CostKind]:
         return frozenset(map(CostKind, self.cleaned_data["allow"]))
 
+    @property
+    def searches(self) -> bool:
+        """Whether the chosen template does."""
+        return str(self["template"].value()) in self._searching
+
     def server_path(self) -> Path | None:
         """The server binary, if one was entered."""
         return Path(self.cleaned_data["server"]) if self.cleaned_data["server"] else None
@@ -150,6 +160,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
             confirms=data["confirms"],
             budget_minutes=data["budget_minutes"],
             allow=data["allow"],
+            search=self.search_request() if data["template"] in self._searching else None,
         )
 
     def most_connections(self, template: StudyTemplate) -> int:
@@ -159,7 +170,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields):
 
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
-        field = self.field_of_device(error.field) or error.field
+        field = self.field_of_device(error.field) or field_of_search(error.field) or error.field
         self.add_error(field if field in self.fields else None, str(error))
 
 
@@ -171,4 +182,5 @@ def _values_of(template: StudyTemplate) -> dict[str, str]:
     """The template's sizes by field, shown in empty fields."""
     values = {name: str(getattr(template, name)) for name in SIZES if name != "connections"}
     connections = ", ".join(map(str, template.connections_on(logical_cpus())))
-    return values | {"connections": connections}
+    minutes = "" if template.budget_minutes is None else str(template.budget_minutes)
+    return values | {"connections": connections, "budget_minutes": minutes}

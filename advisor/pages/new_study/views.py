@@ -18,16 +18,19 @@ from advisor.pages.configs.texts import (
 )
 from advisor.pages.new_study.devices import choosable
 from advisor.pages.new_study.forms import NewStudyForm
+from advisor.wording.spaces import space_lines
 from benchmarks.errors import BenchmarkError
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.errors import InvalidConfig, Problem, TuningError
+from tuning.strategy.search.space import Space
 from tuning.studies.check import check_text
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import MAX_CONFIGS, OLDER
+from tuning.studies.searching import space_here
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
 # Values of `action`; without one the study is started.
-CHECK, CHECK_TRANSLATED = "check", "check-translated"
+CHECK, CHECK_TRANSLATED, SPACE = "check", "check-translated", "space"
 
 
 @dataclass
@@ -40,6 +43,8 @@ class _Answer:
     checks: list[CheckView] = field(default_factory=list)
     only_checked: bool = False
     is_device_gone: bool = False
+    shows_space: bool = False
+    space: Space | None = None
 
 
 @require_http_methods(["GET", "POST"])
@@ -50,8 +55,14 @@ def study_new(request: HttpRequest) -> HttpResponse:
         return _empty_page(request, templates)
     action = request.POST.get("action", "")
     form = NewStudyForm(_posted(request, action), templates=templates)
-    answer = _Answer(only_checked=action in (CHECK, CHECK_TRANSLATED))
+    answer = _Answer(only_checked=action in (CHECK, CHECK_TRANSLATED), shows_space=action == SPACE)
     _read_configs(request, answer)
+    if answer.shows_space:
+        if form.is_valid():
+            _show_space(form, answer)
+        # An answer with an error is not swapped in.
+        is_fine = answer.space is not None or request.htmx  # type: ignore[attr-defined]
+        return _page(request, form, answer, status=200 if is_fine else 400)
     if form.is_valid() and not answer.config_errors:
         template = next(one for one in templates if one.name == form.cleaned_data["template"])
         if not answer.only_checked:
@@ -68,6 +79,13 @@ def study_new(request: HttpRequest) -> HttpResponse:
     # htmx takes the result out of the page, and ignores a response with an error status.
     is_fine = answer.only_checked and (form.is_valid() or request.htmx)  # type: ignore[attr-defined]
     return _page(request, form, answer, status=200 if is_fine else 400)
+
+
+def _show_space(form: NewStudyForm, answer: _Answer) -> None:
+    try:
+        answer.space = space_here(form.study_request(answer.configs))
+    except (TuningError, BenchmarkError) as error:
+        form.add_refusal(error)
 
 
 def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpResponse:
@@ -130,6 +148,7 @@ def _page(
         "form": form,
         "answer": answer,
         "configs": answer.configs or [ConfigText("")],
+        "space_lines": space_lines(answer.space) if answer.space else [],
         "lines_helped": sum(check.lines_helped for check in answer.checks),
         "default_device": settings.DEFAULT_DEVICE,
         "most_kib": MAX_CONFIG_BYTES // 1024,

@@ -14,10 +14,12 @@ from advisor.pages.study.boards import board_sections, verdict_of_study
 from advisor.pages.study.candidates import candidate_details
 from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.extend import ExtendForm
+from advisor.pages.study.search import search_view
 from advisor.wording.findings import source_findings
+from advisor.wording.searches import METRIC_NAMES
 from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
-from tuning.models import Slot, Study
+from tuning.models import Slot, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.results.history import read_log_tails
 from tuning.results.study_result import StudyResult
@@ -73,8 +75,13 @@ def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> 
     read_log_tails(slot.run for slot in failed)
     shown = candidate_details(list(result.candidates.values()), traits_of(study.server))
     views = board_sections(result, choice)
+    search = search_view(result)
+    if search is not None:  # until it races there is nothing to rank
+        views = [view for view in views if view.board.slots]
     return {
         "boards": views,
+        "search": search,
+        "search_metric": METRIC_NAMES[result.aim.objective],
         "findings": source_findings(result),
         "verdicts": verdict_of_study(study, views),
         "quality": result.data_quality,
@@ -108,7 +115,8 @@ def result_places(slots: Iterable[SlotState]) -> int:
     Only a full page has a section for each board: a swap fills the sections that exist. Devices
     are measured one after the other, so their boards appear one by one.
     """
-    return len({(*slot.place, slot.durability) for slot in slots})
+    ranked = (slot for slot in slots if slot.purpose != SlotPurpose.SEARCH)
+    return len({(*slot.place, slot.durability) for slot in ranked})
 
 
 def _took_s(study: Study) -> float | None:

@@ -15,6 +15,7 @@ from django_htmx.http import HttpResponseClientRefresh, trigger_client_event
 from advisor.charts.boards import board_figures
 from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.payload import charts_payload
+from advisor.charts.search import search_figures
 from advisor.pages.study.board_choice import board_choice
 from advisor.pages.study.boards import board_key
 from advisor.pages.study.context import (
@@ -28,7 +29,9 @@ from advisor.wording.words import names_beside_figures
 from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.errors import TuningError
 from tuning.models import Recommendation, Study
+from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
+from tuning.strategy.search.space import Space
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 
@@ -101,6 +104,8 @@ def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
         charts = board_figures(board, result.history, choice.metric, choice.p95_ms)
         for name, figure in charts.items():
             figures[f"{key}-{name}" if name else key] = figure
+    if search := search_result(result):
+        figures |= search_figures(search, Space.from_json((result.study.search or {})["space"]))
     if findings := findings_series(result):
         figures["findings"] = findings_figure(findings)
     return JsonResponse(charts_payload(figures))

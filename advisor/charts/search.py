@@ -1,0 +1,200 @@
+"""A search: the best so far over its looks, and what one knob's values came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+from django.urls import reverse
+
+from advisor.charts.palette import BAND, BLUE, GREY, ORANGE, RED
+from advisor.charts.text import plain, wrapped
+from advisor.wording.searches import METRIC_NAMES
+from advisor.wording.spaces import knob_text
+from benchmarks.models import RunState
+from tuning.results.searched import Look, SearchResult
+from tuning.strategy.search.space import Dimension, Space
+
+_HEIGHT = 360
+_LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0}
+
+
+def search_figures(found: SearchResult, space: Space) -> dict[str, go.Figure]:
+    """The charts that have data."""
+    if not any(look.ratio is not None for look in found.looks):
+        return {}
+    figures = {"search-best": _best_figure(found)}
+    slices = _slices(found, space)
+    if slices:
+        figures["search-slices"] = _slice_figure(found, slices)
+    return figures
+
+
+def _best_figure(found: SearchResult) -> go.Figure:
+    """Every look as a dot, the best so far as a line with the noise of a look around it."""
+    figure = go.Figure()
+    best = [(one.number, _percent(one.ratio)) for one in found.best]
+    if found.noise is not None:
+        shares = (1 + 2 * found.noise, 1 / (1 + 2 * found.noise))
+        upper, lower = ([_percent(one.ratio * share) for one in found.best] for share in shares)
+        numbers = [number for number, _ in best]
+        figure.add_scatter(
+            x=[*numbers, *reversed(numbers)],
+            y=[*upper, *reversed(lower)],
+            fill="toself",
+            fillcolor=BAND,
+            line={"width": 0},
+            hoverinfo="skip",
+            name="noise of a look (2 sd)",
+        )
+    figure.add_scatter(
+        x=[number for number, _ in best],
+        y=[ratio for _, ratio in best],
+        mode="lines",
+        line={"color": ORANGE, "shape": "hv", "width": 2},
+        name="best so far",
+        customdata=[plain(one.candidate.name) for one in found.best],
+        hovertemplate="best so far: %{customdata}, %{y:+.1f} %<extra></extra>",
+    )
+    for name, colour, is_given in (("given", GREY, True), ("made by the search", BLUE, False)):
+        looks = [
+            look
+            for look in found.looks
+            if look.ratio is not None and look.candidate.found_by_search is not is_given
+        ]
+        if looks:
+            figure.add_scatter(
+                x=[look.number for look in looks],
+                y=[_percent(look.ratio) for look in looks],
+                mode="markers",
+                marker={"color": colour, "size": 8},
+                name=name,
+                customdata=[_hover(look) for look in looks],
+                hovertemplate="%{customdata[0]}<br>%{y:+.1f} %<extra></extra>",
+            )
+    if lost := [look for look in found.looks if look.ratio is None]:
+        figure.add_scatter(
+            x=[look.number for look in lost],
+            y=[0.04] * len(lost),
+            yaxis="y2",
+            mode="markers",
+            marker={"color": RED, "size": 9, "symbol": "x"},
+            name="without a figure",
+            customdata=[_hover(look) for look in lost],
+            hovertemplate="%{customdata[0]}<extra></extra>",
+        )
+    figure.add_hline(y=0, line={"color": GREY, "dash": "dot", "width": 1})
+    figure.update_xaxes(title_text="configs looked at", zeroline=False, rangemode="tozero")
+    figure.update_yaxes(title_text=f"{METRIC_NAMES[found.metric]} against the baseline, %")
+    figure.update_layout(
+        yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
+        showlegend=True,
+        legend=_LEGEND,
+        margin={"l": 8, "r": 8, "t": 30, "b": 8},
+        height=_HEIGHT,
+    )
+    return figure
+
+
+def _hover(look: Look) -> list[str]:
+    state = "" if look.run.state == RunState.OK else f": {RunState(look.run.state).label}"
+    head = plain(f"{look.candidate.name}{state}, round {look.round}")
+    return [f"{head}<br>{wrapped(look.candidate.source, 60)}", _url(look.run.pk)]
+
+
+_Points = list[tuple[float | str, str, Look]]
+
+
+def _slices(found: SearchResult, space: Space) -> list[tuple[Dimension, _Points]]:
+    """By knob (value, as it is read, look), of looks with a figure whose value is known."""
+    slices = []
+    for one in space.dimensions:
+        points: _Points = []
+        for look in found.looks:
+            value = _value(look.candidate.config.knobs, one)
+            if look.ratio is not None and value is not None:
+                points.append((value, knob_text(one.name, str(value)), look))
+        if points:
+            slices.append((one, points))
+    return slices
+
+
+def _value(knobs: Mapping[str, str], one: Dimension) -> float | str | None:
+    text = knobs.get(one.name) or one.default
+    if not text:
+        return None
+    if not one.is_number:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _slice_figure(found: SearchResult, slices: list[tuple[Dimension, _Points]]) -> go.Figure:
+    """One knob at a time, chosen from a list; the others have whatever values they had."""
+    figure = go.Figure()
+    buttons = []
+    for place, (one, points) in enumerate(slices):
+        figure.add_scatter(
+            x=[value for value, _, _ in points],
+            y=[_percent(look.ratio) for _, _, look in points],
+            mode="markers",
+            marker={"color": BLUE, "size": 8},
+            visible=place == 0,
+            name=one.name,
+            customdata=[
+                [plain(f"{look.candidate.name}: {one.name} = {text}"), _url(look.run.pk)]
+                for _, text, look in points
+            ],
+            hovertemplate="%{customdata[0]}<br>%{y:+.1f} %<extra></extra>",
+        )
+        shown = [number == place for number in range(len(slices))]
+        axes = _axis(one, points)
+        buttons.append({"label": one.name, "method": "update", "args": [{"visible": shown}, axes]})
+    first = _axis(*slices[0])
+    figure.update_layout(
+        xaxis={key.removeprefix("xaxis."): value for key, value in first.items()},
+        updatemenus=[{"buttons": buttons, "x": 0, "xanchor": "left", "y": 1.16, "yanchor": "top"}],
+        showlegend=False,
+        margin={"l": 8, "r": 8, "t": 50, "b": 8},
+        height=_HEIGHT,
+    )
+    figure.add_hline(y=0, line={"color": GREY, "dash": "dot", "width": 1})
+    figure.update_yaxes(title_text=f"{METRIC_NAMES[found.metric]} against the baseline, %")
+    return figure
+
+
+def _axis(one: Dimension, points: _Points) -> dict[str, object]:
+    """The axis of a knob; on a log scale 0 has no place, so such a knob has words for ticks."""
+    is_log = one.is_log and all(isinstance(value, float) and value > 0 for value, _, _ in points)
+    kind = "log" if is_log else "linear" if one.is_number else "category"
+    axis: dict[str, object] = {
+        "xaxis.title": {"text": one.name},
+        "xaxis.type": kind,
+        "xaxis.autorange": True,
+        "xaxis.tickvals": None,
+        "xaxis.ticktext": None,
+    }
+    if one.is_number:
+        ends = {text: value for value, text, _ in points}
+        chosen = _spread(sorted(ends.items(), key=lambda item: float(item[1])))
+        axis["xaxis.tickvals"] = [value for _, value in chosen]
+        axis["xaxis.ticktext"] = [text for text, _ in chosen]
+    return axis
+
+
+def _spread(there: list[tuple[str, float | str]]) -> list[tuple[str, float | str]]:
+    """A few of them, the ends included."""
+    if len(there) <= 5:
+        return there
+    places = sorted({round(number * (len(there) - 1) / 4) for number in range(5)})
+    return [there[place] for place in places]
+
+
+def _percent(ratio: float | None) -> float:
+    return ((ratio or 1.0) - 1) * 100
+
+
+def _url(pk: int) -> str:
+    return reverse("run-detail", args=[pk])

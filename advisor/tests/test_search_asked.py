@@ -1,0 +1,270 @@
+"""How a search is asked for: in the terminal, the form and the API, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from advisor.management.commands import advise
+from tuning.errors import TuningError
+from tuning.models import Study
+from tuning.search_space.wish import BadSpace
+from tuning.statistics.aim import Aim
+from tuning.statistics.data import Metric
+from tuning.strategy.search.search import Search
+from tuning.strategy.search.space import Space
+from tuning.studies import searching
+from tuning.studies.continuation import strategy_of
+from tuning.studies.lifecycle import create_study
+from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
+from tuning.studies.search_texts import read_bounds, read_keep, read_knobs, read_pinned
+from tuning.tests.test_study_lifecycle import BINARY, MINE, host_of_fakes, sent
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+POOL, CAPACITY, METHOD = (
+    "innodb_buffer_pool_size",
+    "innodb_io_capacity",
+    "innodb_flush_method",
+)
+
+
+@pytest.fixture
+def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "find_server", lambda *_: BINARY)
+
+
+def search(**values: Any) -> SearchRequest:
+    return SearchRequest(**values)
+
+
+@pytest.mark.usefixtures("host")
+def test_a_search_is_stored_with_its_space_and_found_again() -> None:
+    wanted = search(
+        knobs=(POOL, CAPACITY),
+        pinned={METHOD: "O_DIRECT"},
+        bounds={CAPACITY: ("200", "4000")},
+        aim=Aim(Metric.P95, {Metric.TPMP: 5000.0}),
+    )
+    request = StudyRequest(template="search", search=wanted, configs=[MINE], seed=7)
+    study = Study.objects.get(pk=create_study(request).pk)
+    assert study.search is not None
+    assert study.budget_minutes == 45
+    space = Space.from_json(study.search["space"])
+    assert space.names == (POOL, CAPACITY)
+    assert space.pinned[METHOD] == "O_DIRECT"
+    (capacity,) = [one for one in space.dimensions if one.name == CAPACITY]
+    assert (capacity.low, capacity.high) == (200, 4000)
+    strategy = strategy_of(study)
+    assert isinstance(strategy, Search)
+    assert strategy.plan.space == space
+    assert strategy.plan.objective is Metric.P95
+    assert [(one.metric, one.bound) for one in strategy.plan.keep] == [(Metric.TPMP, 5000.0)]
+    assert [one.name for one in study.candidates.all()][:1] == ["server-default"]
+    assert "mine" in study.candidates.values_list("name", flat=True)
+
+
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"connections": [4, 8]}, "connections"),
+        ({"blocks": 4}, "blocks"),
+        ({"races": False}, "races"),
+        ({"confirms": False}, "confirms"),
+        ({"keeps_duplicates": True}, "keeps_duplicates"),
+        ({"budget_minutes": 5}, "budget_minutes"),
+        ({"configs": [("search-1", MINE[1])]}, "configs"),
+        ({"search": search(knobs=("no_such_knob",))}, "search.knobs"),
+        ({"search": search(pinned={"no_such_knob": "1"})}, "search.pinned.no_such_knob"),
+        (
+            {"search": search(pinned={"innodb_flush_log_at_trx_commit": "2"})},
+            "search.pinned.innodb_flush_log_at_trx_commit",
+        ),
+        ({"search": search(bounds={CAPACITY: ("9000", "100")})}, f"search.bounds.{CAPACITY}"),
+        (
+            {"search": search(pinned={CAPACITY: "1"}, bounds={CAPACITY: ("1", "9")})},
+            f"search.pinned.{CAPACITY}",
+        ),
+    ],
+)
+def test_what_no_search_can_be_made_of_is_refused_before_anything_is_stored(
+    values: dict[str, Any], field: str
+) -> None:
+    with pytest.raises((BadRequest, BadSpace)) as refused:
+        create_study(StudyRequest(template="search", **values))
+    assert refused.value.field == field
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("read", "texts", "field"),
+    [
+        (read_pinned, ["a"], "search.pinned"),
+        (read_pinned, ["a=1", "A=2"], "search.pinned"),
+        (read_bounds, ["a=1"], "search.bounds"),
+        (read_bounds, ["a=1..2", "a=1..3"], "search.bounds"),
+        (read_keep, ["p95=5"], "search.keep"),
+        (read_keep, ["p95>=5"], "search.keep"),
+        (read_keep, ["tpmP<=5"], "search.keep"),
+        (read_keep, ["p95<=5", "p95<=6"], "search.keep"),
+        (read_keep, ["p95<=0"], "search.keep"),
+        (read_keep, ["p95<=1e"], "search.keep"),
+        (read_keep, ["latency<=5"], "search.keep"),
+    ],
+)
+def test_a_text_that_says_nothing_is_refused(read: Any, texts: list[str], field: str) -> None:
+    with pytest.raises(BadRequest) as refused:
+        read(texts)
+    assert refused.value.field == field
+
+
+def test_texts_become_values() -> None:
+    assert read_knobs(" 12 ") == 12
+    assert read_knobs("a, B-c,a") == ("a", "b_c")
+    assert read_knobs("") is None
+    assert read_pinned(["innodb-flush-method = O_DIRECT"]) == {METHOD: "O_DIRECT"}
+    assert read_bounds([f"{POOL}=1G .. 4G"]) == {POOL: ("1G", "4G")}
+    assert read_keep(["p95 <= 50", "path-length<=2.5"]) == {
+        Metric.P95: 50.0,
+        Metric.SERVER_PATH_LENGTH: 2.5e6,
+    }
+
+
+def advised(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> StudyRequest:
+    """The request that `advise` makes of its arguments."""
+    asked: list[StudyRequest] = []
+
+    def create(request: StudyRequest, **_: Any) -> Study:
+        asked.append(request)
+        raise TuningError("enough", "the request is all that was wanted")
+
+    monkeypatch.setattr(advise, "create_study", create)
+    with pytest.raises(SystemExit):
+        call_command("advise", *arguments)
+    return asked[0]
+
+
+def test_advise_asks_for_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = advised(
+        monkeypatch,
+        *("--search", "--knobs", "8", "--pin", f"{METHOD}=O_DIRECT"),
+        *("--bound", f"{POOL}=1G..2G", "--objective", "p95"),
+        *("--keep", "tpmP>=4000", "--budget", "30"),
+    )
+    assert (request.template, request.budget_minutes) == ("search", 30)
+    assert request.search == SearchRequest(
+        knobs=8,
+        pinned={METHOD: "O_DIRECT"},
+        bounds={POOL: ("1G", "2G")},
+        aim=Aim(Metric.P95, {Metric.TPMP: 4000.0}),
+    )
+    other = advised(monkeypatch, "--search", "--template", "whitepaper-configs")
+    assert other.template == "whitepaper-configs"
+    assert other.search == SearchRequest()
+    assert advised(monkeypatch).search is None
+
+
+def test_options_of_a_search_are_refused_without_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for option, value in (("--knobs", "3"), ("--pin", "a=1"), ("--objective", "p95")):
+        with pytest.raises(SystemExit) as ended:
+            call_command("advise", option, value)
+        assert ended.value.code == 2
+        assert f"{option} goes with --search" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("host")
+def test_advise_prints_the_space_and_stores_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arguments = ["--show-space", "--device", str(tmp_path)]
+    call_command("advise", *arguments, "--knobs", f"{POOL},{METHOD}")
+    shown = capsys.readouterr().out
+    assert "A search changes 2 knobs:" in shown
+    assert POOL in shown
+    assert "128M to " in shown
+    with pytest.raises(SystemExit) as ended:
+        call_command("advise", *arguments, "--bound", f"{POOL}=2G..1G")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.strip().endswith("leaves nothing to try (--bound)")
+    assert not Study.objects.exists()
+
+
+@pytest.mark.usefixtures("host")
+def test_the_form_offers_a_search_first_and_shows_its_space(
+    admin_client: Client, tmp_path: Path
+) -> None:
+    page = admin_client.get("/studies/new/").content.decode()
+    assert page.index('value="search" selected') < page.index('value="quick"')
+    blank = {"template": "search", "driver": "auto", "durability": "D0", "path": str(tmp_path)}
+    asked = blank | {"action": "space", "search_knobs": "3", "search_bounds": f"{POOL}=1G..2G"}
+    answer = admin_client.post("/studies/new/", asked)
+    assert answer.status_code == 200, answer.context["form"].errors
+    assert "3 knobs are searched" in answer.content.decode()
+    assert "1G to 2G" in answer.content.decode()
+    assert not Study.objects.exists()
+    for name, value, said in (
+        ("search_bounds", f"{POOL}=2G..1G", "leaves nothing to try"),
+        ("search_keep", "p95=3", "is no limit such as"),
+        ("search_pinned", "nonsense", "is not name=value"),
+        ("budget_minutes", "3", "too little to find anything"),
+    ):
+        answer = admin_client.post("/studies/new/", blank | {name: value})
+        assert answer.status_code == 400
+        assert said in " ".join(answer.context["form"].errors[name]), name
+    answer = admin_client.post("/studies/new/", blank | {"search_keep": "p95<=50, tpmP>=10"})
+    assert answer.status_code == 302
+    stored = Study.objects.get().search
+    assert stored is not None
+    assert stored["keep"] == {"p95_ms": 50.0, "tpmP": 10.0}
+
+
+def post(client: Client, path: str, body: Mapping[str, object]) -> Any:
+    return client.post(f"/api/v1/{path}", body, content_type="application/json")
+
+
+@pytest.mark.usefixtures("host")
+def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
+    wanted = {
+        "names": [POOL, CAPACITY],
+        "bounds": {CAPACITY: ["200", "4000"]},
+        "pinned": {METHOD: "O_DIRECT"},
+        "objective": "p95",
+        "keep": {"tpmP": 4000, "path_length": 2.5},
+    }
+    space = post(admin_client, "search-space/", {"template": "search", "search": wanted})
+    assert space.status_code == 200, space.content
+    assert [one["name"] for one in space.json()["dimensions"]] == [POOL, CAPACITY]
+    assert not Study.objects.exists()
+    answer = post(admin_client, "studies/", {"template": "search", "search": wanted})
+    assert answer.status_code == 201, answer.content
+    found = answer.json()["search"]
+    assert found["objective"] == "p95"
+    assert found["keep"] == {"tpmP": 4000.0, "server_path_length": 2.5e6}
+    assert found["space"] == space.json()
+    assert answer.json()["progress"]["searched"] == {
+        "tried": 0,
+        "rounds": 0,
+        "best": "",
+        "ratio": None,
+    }
+    for bad, where in (
+        ({"bounds": {CAPACITY: ["9", "1"]}}, ["bounds", CAPACITY]),
+        ({"keep": {"p95": 0}}, ["keep"]),
+        ({"names": ["nothing"]}, ["knobs"]),
+        ({"knobs": 3, "names": [POOL]}, ["names"]),
+    ):
+        answer = post(admin_client, "studies/", {"template": "search", "search": bad})
+        assert answer.status_code == 400
+        details = answer.json()["error"]["details"]["search"]
+        for name in where:
+            details = details[name]
+        assert details, bad

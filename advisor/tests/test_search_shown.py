@@ -1,0 +1,161 @@
+"""What a search shows of itself while it runs and at its end: page, charts, terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from rich.console import Console
+
+from advisor.terminal.follow import searched_text
+from advisor.terminal.report import print_ranking
+from benchmarks.models import Run, RunState
+from tuning.models import SlotPurpose, Study, StudyState
+from tuning.results.searched import search_result
+from tuning.results.study_result import StudyResult
+from tuning.statistics.aim import Aim
+from tuning.statistics.data import Metric
+from tuning.strategy.search.space import Dimension, Space
+from tuning.strategy.tests.test_contract import RandomSearch
+from tuning.studies import trials
+from tuning.studies.progress import study_progress
+from tuning.tests.test_search_rows import CAPACITY, refusing, search, step, to_the_end
+from tuning.tests.test_study_lifecycle import host_of_fakes, sent
+from tuning.tests.test_study_race import noisy
+
+__all__ = ["host_of_fakes", "search", "sent"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("host_of_fakes", "sent"),
+]
+SPACE = Space(
+    (
+        Dimension(CAPACITY, "number", 200, 20_000, is_log=True, default="10000", source="a book"),
+        Dimension("innodb_flush_method", "choice", choices=("fsync", "O_DIRECT"), source="a talk"),
+    ),
+    {"innodb_page_cleaners": "4"},
+)
+
+
+@pytest.fixture
+def begun(search: Callable[..., Study]) -> Study:
+    """A search that has just been asked for, with a limit."""
+    study = search(RandomSearch(), seed=3, blocks=4)
+    stored = Aim(keep={Metric.P95: 500.0}).as_json() | {"space": SPACE.as_json()}
+    Study.objects.filter(pk=study.pk).update(search=stored)
+    study.refresh_from_db()
+    return study
+
+
+def page(client: Client, study: Study) -> str:
+    return " ".join(client.get(f"/studies/{study.pk}/").content.decode().split())
+
+
+def charts(client: Client, study: Study) -> dict[str, Any]:
+    found: dict[str, Any] = client.get(f"/studies/{study.pk}/charts.json").json()["charts"]
+    return found
+
+
+def test_a_search_that_has_measured_nothing_shows_its_space(
+    begun: Study, admin_client: Client
+) -> None:
+    html = page(admin_client, begun)
+    assert "Nothing was measured yet." in html
+    assert "The space: 2 knobs" in html
+    assert "innodb_page_cleaners = 4" in html
+    assert "a book" in html
+    assert charts(admin_client, begun) == {}
+
+
+def test_the_page_says_what_is_tried_now_and_why(begun: Study, admin_client: Client) -> None:
+    measure = noisy({"5000": 1.3})
+    while not begun.slots.filter(purpose=SlotPurpose.SEARCH).exists():
+        step(begun, measure)
+    phases = {}
+    for _ in range(60):
+        html = page(admin_client, begun)
+        _, mark, now = html.partition('<p id="search-now">')
+        if mark:
+            phases[now.partition(">")[2].partition("<")[0]] = now.partition("</p>")[0]
+        if not step(begun, measure):
+            break
+    assert sorted(phases) == ["Baseline", "Confirm", "Explore", "Given", "Race"]
+    assert "Drawn by chance, seed 3." in phases["Explore"]
+    assert "search-now" not in page(admin_client, begun)
+
+
+def test_the_page_shows_what_was_tried_and_what_raced(
+    begun: Study, admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = to_the_end(begun, noisy({"5000": 1.3}))
+    assert study.state == StudyState.FINISHED
+    html = page(admin_client, study)
+    assert "5 configs measured" in html
+    assert "Best so far: <strong>given</strong>" in html
+    assert "Limits: p95 &lt;= 500 ms." in html
+    table = html.partition('id="search-tried"')[2].partition("</table>")[0]
+    assert table.index(">given</a>") < table.index(">guess-2</a>")
+    assert table.count("raced") == 2
+    assert "drawn by chance, seed 3" in table
+    found = charts(admin_client, study)
+    best = {trace["name"]: trace for trace in found["search-best"]["data"]}
+    assert set(best) == {
+        "noise of a look (2 sd)",
+        "best so far",
+        "given",
+        "made by the search",
+    }
+    assert len(best["made by the search"]["x"]) == 4
+    assert found["search-best"]["layout"]["xaxis"]["title"]["text"] == "configs looked at"
+    assert "tpmP against the baseline, %" in str(found["search-best"]["layout"]["yaxis"])
+    slices = found["search-slices"]
+    # Without a default the value of the flush method is not known of any.
+    assert [trace["name"] for trace in slices["data"]] == [CAPACITY]
+    assert len(slices["data"][0]["x"]) == 5
+    assert slices["layout"]["xaxis"]["type"] == "log"
+
+
+def test_a_look_without_a_figure_is_a_cross_and_no_number(
+    begun: Study, admin_client: Client
+) -> None:
+    study = to_the_end(begun, noisy({"5000": 1.3}))
+    slot = study.slots.get(candidate__name="guess-3", purpose=SlotPurpose.SEARCH)
+    Run.objects.filter(pk=slot.run_id).update(state=RunState.CRASHED, tpmP=None)
+    found = search_result(StudyResult(study))
+    assert found is not None
+    assert found.tried[-1].candidate.name == "guess-3"
+    assert found.tried[-1].ratio is None
+    names = [trace["name"] for trace in charts(admin_client, study)["search-best"]["data"]]
+    assert "without a figure" in names
+
+
+def test_a_lucky_look_is_taken_back_by_the_next(begun: Study) -> None:
+    study = to_the_end(begun, noisy({"5000": 1.3}))
+    rounds = study.slots.filter(purpose=SlotPurpose.SEARCH)
+    run = rounds.get(candidate__name="guess-2").run
+    Run.objects.filter(pk=run.pk).update(tpmP=12_000.0)
+    again = rounds.get(candidate__name="guess-4")
+    again.candidate = study.candidates.get(name="guess-2")
+    again.save()
+    Run.objects.filter(pk=again.run_id).update(tpmP=6_000.0)
+    found = search_result(StudyResult(study))
+    assert found is not None
+    best = [(one.candidate.name, round(one.ratio, 1)) for one in found.best]
+    assert best[1] == ("guess-2", 2.0)
+    assert best[-1] == ("guess-2", 1.4)
+
+
+def test_the_terminal_tells_of_a_search(begun: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "try_config", refusing())
+    assert searched_text(study_progress(begun)) == ""
+    study = to_the_end(begun, noisy({"5000": 1.3}))
+    assert searched_text(study_progress(study)).startswith("5 configs tried, best so far given (+")
+    stream = io.StringIO()
+    print_ranking(StudyResult(study), Console(file=stream, width=100))
+    text = stream.getvalue()
+    assert "The search measured 5 configs in 5 short runs." in text
+    assert "given: +" in text
+    assert "tpmP" in text

@@ -1,0 +1,151 @@
+"""A search before its start: what of it can be meant, the space that it gets, how it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil
+from typing import Any
+
+from django.conf import settings
+
+from benchmarks.errors import about
+from benchmarks.servers.discovery import find_server
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.candidates import PlannedCandidate, plan_preset
+from tuning.search_space.build import build_space
+from tuning.search_space.wish import Situation, Wish
+from tuning.statistics.aim import Aim
+from tuning.statistics.confirmation import MIN_PAIRS
+from tuning.strategy.search.plan import Keep, SearchPlan
+from tuning.strategy.search.search import PREFIX
+from tuning.strategy.search.space import Space
+from tuning.studies.devices import find_devices, least_memory, room_for_pool
+from tuning.studies.forecast import ASSUMED_OVERHEAD_S
+from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
+from tuning.studies.request import BadRequest, SearchRequest, Sizes, StudyRequest, sizes_of
+from tuning.study_templates.loader import StudyTemplate, load_template
+
+TEMPLATE = "search"
+# A search with less has looked at nothing: one round of new configs, and three blocks of a race
+# between the baseline, which runs twice, and one config.
+_NEW_RUNS = 6
+_RACE_RUNS = 9
+_USUAL_MINUTES = 45
+
+
+@dataclass(frozen=True)
+class PlannedSearch:
+    """A search that can be begun: for so many minutes, and as it is stored with its study."""
+
+    minutes: int
+    document: dict[str, Any]
+
+
+def plan_search(
+    request: StudyRequest,
+    template: StudyTemplate,
+    sizes: Sizes,
+    measured: Sequence[PlannedCandidate],
+    situation: Situation,
+) -> PlannedSearch | None:
+    """The search of a study that begins with the candidates `measured`, the baseline first.
+
+    None for a study that does not search. Raises BadRequest or BadSpace.
+    """
+    search = _search_of(request, template)
+    if search is None:
+        return None
+    _check_request(request, sizes)
+    minutes = request.budget_minutes or template.budget_minutes or _USUAL_MINUTES
+    _check_minutes(minutes, sizes, len(measured))
+    space = _space_for(search, situation, measured[0])
+    asked = asdict(search)
+    del asked["aim"]
+    document = {**search.aim.as_json(), "asked": asked, "space": space.as_json()}
+    return PlannedSearch(minutes, document)
+
+
+def space_here(request: StudyRequest) -> Space:
+    """The space that a search on this host would get; nothing is stored and nothing measured.
+
+    Raises TuningError or BenchmarkError as creating the study would.
+    """
+    template = load_template(request.template)
+    sizes = sizes_of(request, template, logical_cpus())
+    _check_request(request, sizes)
+    with about("server"):
+        binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
+    devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
+    limit, target = least_memory(devices), ServerTraits.of(binary)
+    situation = Situation(
+        target,
+        resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour)),
+        host_facts_here({one.data.path for one in devices}, max(sizes.connections), limit),
+        max(request.durability, template.durability),
+        request.allow,
+    )
+    baseline = plan_preset(
+        template.baseline,
+        target,
+        resources=situation.resources,
+        durability=situation.durability,
+        host=situation.host,
+    )
+    return _space_for(_search_of(request, template) or SearchRequest(), situation, baseline)
+
+
+def plan_of(stored: Mapping[str, Any]) -> SearchPlan:
+    """What the strategy goes by, of a search as it is stored."""
+    aim = Aim.from_json(stored)
+    keep = tuple(Keep(metric, bound) for metric, bound in aim.keep.items())
+    return SearchPlan(Space.from_json(stored["space"]), aim.objective, keep)
+
+
+def _search_of(request: StudyRequest, template: StudyTemplate) -> SearchRequest | None:
+    return request.search or (SearchRequest() if template.searches else None)
+
+
+def _check_request(request: StudyRequest, sizes: Sizes) -> None:
+    """Refuse what does not go with a search; raises BadRequest."""
+    if len(request.devices) > 1:
+        raise BadRequest("a search is for one device", field="devices")
+    if len(sizes.connections) > 1:
+        raise BadRequest("a search is for one number of connections", field="connections")
+    if request.blocks is not None:
+        raise BadRequest("a search ends by its minutes, not by blocks", field="blocks")
+    for name in ("races", "confirms"):
+        if getattr(request, name) is False:
+            reason = "what a search found looks better than it is: it races and is confirmed"
+            raise BadRequest(reason, field=name)
+    if request.keeps_duplicates:
+        raise BadRequest("the same config twice tells a search nothing", field="keeps_duplicates")
+    if taken := [name for name, _ in request.configs if name.startswith(PREFIX)]:
+        raise BadRequest(
+            f"{taken[0]}: names with {PREFIX!r} are those of the search itself", field="configs"
+        )
+
+
+def _check_minutes(minutes: int, sizes: Sizes, candidates: int) -> None:
+    """Refuse minutes in which nothing can be found; `candidates` are given, with the baseline."""
+    run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
+    needed = (candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS) * run_s
+    if minutes * 60 < needed:
+        raise BadRequest(
+            f"budget_minutes of {minutes} is too little to find anything with runs of this "
+            f"length: a search needs at least {ceil(needed / 60)} minutes",
+            field="budget_minutes",
+        )
+
+
+def _space_for(search: SearchRequest, situation: Situation, baseline: PlannedCandidate) -> Space:
+    """The space of a search that begins at the baseline; raises BadSpace."""
+    knobs = search.knobs
+    wish = Wish(
+        count=knobs if isinstance(knobs, int) else None,
+        names=knobs if isinstance(knobs, tuple) else (),
+        pinned=search.pinned,
+        bounds=search.bounds,
+        base=baseline.knobs,
+    )
+    return build_space(wish, situation)
