@@ -121,11 +121,11 @@ def test_a_crippled_config_is_told_from_a_sound_one(
 
 
 def test_what_disturbs_a_hopeless_run_voids_it(plan: Plan) -> None:
-    """It may have been hopeless because of that: no bound is taken from it."""
+    """It may have been too_slow because of that: no bound is taken from it."""
     limits = replace(NOTHING, foreign_cpu_pct=0.0001)
-    hopeless = replace(plan, limits=limits, cut_rule=under_half_of(1_000_000.0))
+    too_slow = replace(plan, limits=limits, cut_rule=under_half_of(1_000_000.0))
     with pytest.raises(Disturbed):
-        run(hopeless)
+        run(too_slow)
 
 
 def test_a_run_that_is_cancelled_is_not_cut_short(plan: Plan) -> None:
@@ -138,7 +138,7 @@ def test_a_run_that_is_cancelled_is_not_cut_short(plan: Plan) -> None:
     def cancelled() -> bool:
         return bool(begun) and time.monotonic() > begun[0] + 2
 
-    hopeless = replace(plan, cut_rule=under_half_of(1_000_000.0))
+    too_slow = replace(plan, cut_rule=under_half_of(1_000_000.0))
     with pytest.raises(RunFailed) as ended:
-        measure(hopeless, report=report, should_stop=cancelled)
+        measure(too_slow, report=report, should_stop=cancelled)
     assert ended.value.outcome is Outcome.CANCELLED

@@ -18,7 +18,7 @@ from tuning.statistics.fit import Fit, fit
 class Interval:
     """Bounds between which the ratio lies with the given confidence (0 to 1).
 
-    Simultaneous: with that confidence all intervals of a ranking hold at once.
+    Simultaneous: the confidence is that of all intervals of a ranking holding at once.
     """
 
     low: float
@@ -28,15 +28,16 @@ class Interval:
 
 @dataclass(frozen=True)
 class Standing:
-    """What the study says of one candidate by one metric.
+    """One candidate's result by one metric.
 
-    ratio: the metric over the baseline's, so for times and path lengths less is better; None
-        where there is nothing to compare or only a bound. interval: of the ratio, None when the
-        noise is not known (a single block).
-    rank: shared by all that cannot be told apart from the best of their group; None without ratio.
-    better, worse: measurably so than the baseline; better also exceeds the noise floor.
-    at_most: for a candidate that was cut short, what its tpmP ratio does not exceed.
-    blocks: how many it shares with the baseline.
+    ratio: the metric divided by the baseline's, so for times and path lengths less is better;
+        None if there is nothing to compare or only a bound. interval: of the ratio; None if the
+        noise is unknown (a single block).
+    rank: shared by all that are tied with the best of their group; None without a ratio.
+    better, worse: measurably better or worse than the baseline; better also exceeds the noise
+        floor.
+    at_most: upper bound of the tpmP ratio of a candidate that was cut short.
+    blocks: number of blocks that it shares with the baseline.
     """
 
     name: str
@@ -51,10 +52,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Difference:
-    """One candidate against another: the metric's ratio and its bounds.
+    """One candidate compared with another: the ratio of the metric and its interval.
 
-    interval: holds together with those of all other pairs of the ranking; None when the noise is
-        not known (a single block).
+    interval: simultaneous over all pairs of the ranking; None if the noise is unknown (a single
+        block).
     """
 
     ratio: float
@@ -65,12 +66,12 @@ class Difference:
 class Analysis:
     """A ranking by one metric.
 
-    standings: best first, then those with a bound only, then those without figures.
-    floor: noise floor as a share (0.04 is 4 %); None when unknown.
-    run_noise: standard deviation of one run, as a share of its figure.
+    standings: best first, then those with only a bound, then those without figures.
+    floor: noise floor as a fraction (0.04 is 4 %); None if unknown.
+    run_noise: standard deviation of one run, as a fraction of its figure.
     same: ratio of the second baseline to the first over all blocks; None without a second one.
     winner: the best of those measurably better than the baseline; rivals: those of them that
-        cannot be told apart from the winner.
+        are tied with the winner.
     differences: of every ordered pair of candidates with figures; see `between`.
     """
 
@@ -88,11 +89,11 @@ class Analysis:
     )
 
     def between(self, name: str, other: str) -> Difference | None:
-        """The metric of `name` over that of `other`; None where one of them has no figures."""
+        """The metric of `name` divided by that of `other`; None if either has no figures."""
         return self.differences.get((name, other))
 
     def standing(self, name: str) -> Standing:
-        """The candidate's; raises KeyError for a name that is not in the study."""
+        """The standing of one candidate. Raises KeyError for a name that is not in the study."""
         for found in self.standings:
             if found.name == name:
                 return found
@@ -108,15 +109,15 @@ def analyse(
 ) -> Analysis:
     """Judge the runs of one board (one device, one workload, comparable runs only).
 
-    `candidates` names all that the study began with: they are corrected for, and their order
-    breaks ties. `alpha` is the chance that any of the intervals misses.
+    `candidates` names all that the study began with: the correction for multiple comparisons
+    counts them, and their order breaks ties. `alpha` is the chance that any interval misses.
     """
     data = table(observations, baseline, candidates, metric)
     return analyse_table(data, metric, alpha)
 
 
 def analyse_table(data: Table, metric: Metric, alpha: float = ALPHA) -> Analysis:
-    """As `analyse`, for runs that are arrays already."""
+    """Like `analyse`, for runs that are already arrays."""
     if not data.blocks:
         nothing = tuple(Standing(name) for name in data.names)
         return Analysis(metric, data.names[0], nothing, None, None, None, 0, None, ())
@@ -142,7 +143,7 @@ def analyse_table(data: Table, metric: Metric, alpha: float = ALPHA) -> Analysis
 def _differences(
     data: Table, found: Comparison, metric: Metric, confidence: float
 ) -> dict[tuple[str, str], Difference]:
-    """Of every ordered pair with figures, in the metric's own direction."""
+    """The difference of every ordered pair with figures, in the metric's own direction."""
     known = np.flatnonzero(np.isfinite(found.effects[0]))
     sign = 1.0 if metric.more_is_better else -1.0
     pairs = {}
@@ -160,7 +161,7 @@ def _differences(
 def _standings(
     data: Table, fitted: Fit, found: Comparison, metric: Metric, confidence: float
 ) -> list[Standing]:
-    """Those with an effect, best first, ranked in groups."""
+    """The candidates with an effect, best first, ranked in groups."""
     known = [i for i in range(len(data.names)) if np.isfinite(fitted.effects[0, i])]
     met = np.isfinite(data.y[0, :2]).any(axis=0)
     lines = {}
@@ -193,7 +194,7 @@ def _standings(
 
 
 def _with_bounds(data: Table, fitted: Fit, ranked: list[Standing], alpha: float) -> list[Standing]:
-    """The ranked ones, then who was cut short, then who has no figure."""
+    """The ranked candidates, then those cut short, then those without figures."""
     rest = [
         _bounded(name, data, fitted, alpha)
         for name in data.names
@@ -205,10 +206,10 @@ def _with_bounds(data: Table, fitted: Fit, ranked: list[Standing], alpha: float)
 
 
 def _bounded(name: str, data: Table, fitted: Fit, alpha: float) -> Standing:
-    """A candidate whose runs were cut short: how good it can be at best.
+    """The upper bound of a candidate whose runs were cut short.
 
-    Every bound is taken for the figure, the most that can be said for it; the interval is open
-    below.
+    Each bound is used as if it were the figure, the most favourable reading; the interval has
+    no lower end.
     """
     logs = data.at_most.get(name, {})
     gaps = [
@@ -240,5 +241,5 @@ def _share(log: float) -> float | None:
 
 
 def _exp(log: float) -> float:
-    """Of a bound, which at the fewest degrees of freedom can lie beyond what a float holds."""
+    """exp of a bound, which can overflow a float when there are few degrees of freedom."""
     return exp(log) if log < 700 else inf

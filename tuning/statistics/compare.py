@@ -1,4 +1,4 @@
-"""From a fit to what can be said: intervals, the noise floor, and who beats the baseline.
+"""From a fit to conclusions: intervals, the noise floor, and what beats the baseline.
 
 Arrays as in `tuning.statistics.fit`: first axis studies, T treatments with the baseline first,
 differences in log units, oriented so that more is better.
@@ -22,9 +22,9 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Comparison:
-    """Simultaneous statements about every study; NaN where nothing can be said.
+    """Simultaneous comparisons of every study; NaN where the figures are missing.
 
-    effects, half: (studies, T): effect against the baseline and half its interval's width.
+    effects, half: (studies, T): effect against the baseline and half the width of its interval.
     pair_half: (studies, T, T): half width of the interval of the difference of two effects.
     floor: (studies,): the noise floor.
     """
@@ -45,15 +45,15 @@ class Comparison:
         return self.effects < -self.half
 
     def winner(self) -> NDArray[np.int64]:
-        """(studies,): the largest effect among the better ones; 0, the baseline, without any."""
+        """(studies,): the largest effect among the better ones; 0 (the baseline) if none."""
         found = np.where(self.better, self.effects, -np.inf)
-        found[:, 0] = -1e300  # loses to any, wins against none
+        found[:, 0] = -1e300  # chosen only if nothing else is better
         return np.asarray(found.argmax(axis=1))
 
     def tied(self, place: NDArray[np.int64]) -> Flags:
-        """(studies, T): what cannot be told apart from the treatment at `place`, itself included.
+        """(studies, T): what does not measurably differ from the treatment at `place`.
 
-        NaN differences cannot be told apart from anything and are not tied: False.
+        The treatment itself is included. A NaN difference is not tied: False.
         """
         index = place[:, None]
         mine = np.take_along_axis(self.effects, index, axis=1)
@@ -63,10 +63,10 @@ class Comparison:
 
 
 def compare(fit: Fit, alpha: float = ALPHA, candidates: int | None = None) -> Comparison:
-    """What the fit says at the simultaneous error rate `alpha`.
+    """The comparisons of a fit at the simultaneous error rate `alpha`.
 
-    `candidates` (default: those of the fit) is how many the study began with: all of them are
-    corrected for, also those that left it.
+    `candidates` (default: those of the fit) is how many the study began with: the correction
+    counts all of them, including those that left.
     """
     count = candidates or fit.effects.shape[1] - 1
     known = (fit.df >= 1)[:, None, None] & np.isfinite(fit.effects)[:, :, None]
@@ -77,19 +77,20 @@ def compare(fit: Fit, alpha: float = ALPHA, candidates: int | None = None) -> Co
         critical.against_baseline(max(count, 1), alpha, df[:, :, 0], fit.correlation()[:, None])
         * error[:, :, 0]
     )
-    # One difference to the baseline has one interval, in the ranking as in the verdict.
+    # A difference to the baseline has the same interval in the ranking and in the verdict.
     pair_half[:, :, 0] = half
     pair_half[:, 0, :] = half
     return Comparison(fit.effects, half, pair_half, noise_floor(fit))
 
 
 def noise_floor(fit: Fit) -> Floats:
-    """(studies,): how far apart this study puts two names of one config.
+    """(studies,): the difference that a config can show when compared with itself.
 
-    The larger of what the two baselines really differed by, over all blocks, and of what such a
-    comparison exceeds in 5 % of studies, by the noise of the baseline's own runs. That noise
-    leans on all candidates' (see `fit.VARIANCE_PRIOR_SHARE`): three pairs alone say next to
-    nothing. Studies with one baseline per block have the second part only.
+    The larger of two figures: the measured difference between the two baselines over all blocks,
+    and the difference that such a comparison exceeds in 5 % of studies, given the noise of the
+    baseline's own runs. That noise is moderated by all candidates' (see
+    `fit.VARIANCE_PRIOR_SHARE`), because three pairs alone say little. Studies with one baseline
+    per block have only the second figure.
     """
     runs = np.isfinite(fit.cleaned[:, fit.baseline_rows])
     pairs = np.maximum(runs.any(axis=1).sum(axis=1), 1)
@@ -99,7 +100,7 @@ def noise_floor(fit: Fit) -> Floats:
 
 
 def same_config(fit: Fit) -> Floats:
-    """(studies,): mean difference of the second baseline to the first; 0 without a second."""
+    """(studies,): mean difference of the second baseline from the first; 0 without a second."""
     rows = fit.baseline_rows
     if len(rows) < 2:
         return np.zeros(len(fit.effects))

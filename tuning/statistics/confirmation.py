@@ -1,7 +1,7 @@
-"""The winner once more: fresh pairs with the baseline, whose effect is the one recommended.
+"""Confirmation: fresh pairs of winner and baseline, whose effect is the one recommended.
 
-A winner was picked because it looked good, so its effect in the study is too high on average
-(winner's curse); the pairs know nothing of that choice.
+A winner was chosen because it looked good, so its effect in the study is too high on average
+(winner's curse). The fresh pairs played no part in that choice.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tuning.statistics.verdict import interval_text
 
 MIN_PAIRS = 5
 MAX_PAIRS = 20
-# How many degrees of freedom the noise seen in the study counts for beside the pairs' own.
+# Weight, in degrees of freedom, of the study's noise beside the noise of the pairs.
 NOISE_PRIOR = 4.0
-# Standard errors for 95 % confidence at few pairs, and for a chance of 80 % to get there.
+# Standard errors for 95 % confidence with few pairs, plus those for a power of 80 %.
 _REACH = 2.3 + 0.84
 
 # What a change is one of, where it is not throughput.
@@ -43,7 +43,7 @@ class ConfirmationState(StrEnum):
 
 @dataclass(frozen=True)
 class Confirmation:
-    """`ratio` and `interval`: of the metric over the baseline's, from the fresh pairs alone."""
+    """`ratio` and `interval`: the metric divided by the baseline's, from the fresh pairs alone."""
 
     state: ConfirmationState
     pairs: int
@@ -53,9 +53,10 @@ class Confirmation:
 
 
 def pairs_needed(analysis: Analysis) -> int:
-    """Pairs that likely confirm an effect midway between the winner's and its interval's end.
+    """The number of pairs that is likely to confirm the winner.
 
-    Between `MIN_PAIRS` and `MAX_PAIRS`; without a winner the least.
+    Planned for an effect midway between the winner's and the near end of its interval. Between
+    `MIN_PAIRS` and `MAX_PAIRS`; `MIN_PAIRS` without a winner.
     """
     best = analysis.standing(analysis.winner) if analysis.winner else None
     if best is None or best.ratio is None or best.interval is None or not analysis.run_noise:
@@ -74,15 +75,15 @@ def confirm(
     run_noise: float | None = None,
     metric: Metric = Metric.TPMP,
 ) -> Confirmation:
-    """Judge fresh pairs of (winner's, baseline's) figures; None is a run without one.
+    """Judge fresh pairs of (winner's, baseline's) figures; None is a run without a figure.
 
-    `run_noise` is `Analysis.run_noise` of the study. Confirmed when the 95 % interval of the
-    paired log ratios lies wholly on the better side. Look only once all pairs are there:
-    the number of pairs is fixed before the first.
+    `run_noise` is `Analysis.run_noise` of the study. Confirmed if the whole 95 % interval of the
+    paired log ratios is better than the baseline. Call it only when all pairs are measured: their
+    number is fixed before the first one.
     """
     whole = [(ours, theirs) for ours, theirs in pairs if ours and theirs]
     if len(whole) < MIN_PAIRS:
-        text = f"{len(whole)} of at least {MIN_PAIRS} pairs with {baseline} are measured."
+        text = f"{len(whole)} of at least {MIN_PAIRS} pairs with {baseline} have been measured."
         return Confirmation(ConfirmationState.UNFINISHED, len(whole), None, None, text)
     sign = 1.0 if metric.more_is_better else -1.0
     y = sign * np.log(np.array(whole, dtype=float).T[::-1])[None]

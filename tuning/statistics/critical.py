@@ -1,14 +1,14 @@
-"""How many standard errors a difference must exceed when several are looked at together.
+"""How many standard errors a difference must exceed when several are tested together.
 
-Two families, both for Student's t with `df` degrees of freedom:
+Two kinds, both for Student's t with `df` degrees of freedom:
 
 - against the baseline: |t| of `count` candidates that share a baseline (Dunnett 1955);
 - among all: |t| of every pair of `count` means (Tukey's studentized range over the root of 2).
 
-scipy has both, as `scipy.stats.dunnett` and `scipy.stats.studentized_range`, but neither takes
-many degrees of freedom at once, the first takes no quantile, and the second needs up to a second
-per value. So the two integrals are computed here on grids of nodes, kept in small tables
-and interpolated; the tests hold them against scipy's.
+scipy has both, as `scipy.stats.dunnett` and `scipy.stats.studentized_range`, but neither accepts
+many degrees of freedom at once, the first has no quantile function, and the second needs up to a
+second per value. So the two integrals are computed here on grids of nodes, kept in small tables
+and interpolated; the tests compare them with scipy's.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ Floats = NDArray[np.float64]
 # Interpolated in 1/df, in which the quantiles are nearly straight.
 _DFS = np.array([1.0, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 12, 20, 40, 1e4])
 _CORRELATIONS = np.array([0.0, 0.2, 1 / 3, 0.5, 0.8])
-# Nodes and weights of what the differences share, a standard normal.
+# Nodes and weights of the part that the differences share, a standard normal.
 _SHARED, _SHARED_WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 _SHARED_WEIGHTS /= _SHARED_WEIGHTS.sum()
-# Beyond this many degrees of freedom the variance counts as known.
+# With more degrees of freedom than this the variance counts as known.
 _NEARLY_NORMAL = 500.0
 
 
 def against_baseline(count: int, alpha: float, df: Floats, correlation: Floats) -> Floats:
     """Two-sided critical values for `count` differences to one baseline; error rate `alpha`.
 
-    `correlation` is the mean one of the differences, 0 to 0.8 (1/3 for two baselines a block).
+    `correlation` is the mean correlation of the differences, 0 to 0.8 (1/3 with two baselines per
+    block).
     Shapes of `df` and `correlation` are broadcast.
     """
     table = np.log(_baseline_table(count, round(alpha, 10)))
@@ -84,7 +85,7 @@ def _pairs_table(count: int, alpha: float) -> Floats:
 
 
 def _inside(count: int, df: float, correlation: float, critical: float) -> float:
-    """P(|t_i| <= critical for all i); independent, given the scale and what they share."""
+    """P(|t_i| <= critical for all i); independent given the scale and the shared part."""
     scale, scale_weight = _scales(df)
     limit = (critical * scale)[:, None]
     pulled, own = np.sqrt(correlation) * _SHARED, np.sqrt(1 - correlation)
@@ -107,7 +108,7 @@ def _scales(df: float) -> tuple[Floats, Floats]:
     """Nodes and weights of the root of chi-squared / df."""
     if df >= _NEARLY_NORMAL:
         return np.ones(1), np.ones(1)
-    # Even steps of the logarithm: what is smooth and dies out at both ends is summed exactly.
+    # Even steps in the logarithm: exact for a smooth function that vanishes at both ends.
     low, high = special.gammaincinv(df / 2, 1e-10), special.gammainccinv(df / 2, 1e-12)
     log = np.linspace(np.log(low), np.log(high), 100)
     weights = np.exp(df / 2 * log - np.exp(log) - special.gammaln(df / 2))
@@ -115,8 +116,8 @@ def _scales(df: float) -> tuple[Floats, Floats]:
 
 
 def _solve(probability: Callable[[float], float], alpha: float, df: float, looks: int) -> float:
-    """Where the probability is 1 - alpha: between one difference's value and Bonferroni's."""
-    from scipy import optimize  # late: a tenth of the start of every command
+    """Where the probability is 1 - alpha: between the value for one test and Bonferroni's."""
+    from scipy import optimize  # late import: it is a tenth of the start-up time of every command
 
     low, high = (float(special.stdtrit(df, 1 - alpha / 2 / count)) for count in (1, looks))
     if looks == 1:

@@ -1,4 +1,4 @@
-"""Finished runs as the statistics read them, and the arrays made of them."""
+"""Finished runs as input for the statistics, and the arrays made from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 class Metric(StrEnum):
-    """What candidates are ranked by; the values are fields of `Observation`."""
+    """What candidates can be ranked by; the values are fields of `Observation`."""
 
     TPMP = "tpmP"
     P95 = "p95_ms"
@@ -30,10 +30,10 @@ class Metric(StrEnum):
 class Observation:
     """One finished run. Times in ms, path lengths in cycles per New-Order; None is "no figure".
 
-    `outcome` is a word of `benchmarks.outcomes.Outcome`; only "ok" runs have figures that count.
+    `outcome` is a value of `benchmarks.outcomes.Outcome`; only figures of "ok" runs count.
     replicate: 0, or 1 for the second run of the baseline in a block (A/A); others are refused.
-    tpmP_at_most: the bound of a run that was cut short; it has no other figure.
-    started_at: seconds of any clock that all runs share; needed to see the host drift.
+    tpmP_at_most: the upper bound of a run that was cut short; it has no other figure.
+    started_at: seconds of any clock that all runs share; needed to detect drift.
     """
 
     candidate: str
@@ -56,11 +56,11 @@ class Observation:
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether the run was ended early as hopeless: a bound, never a number."""
+        """Whether the run was stopped early: it has an upper bound and no figure."""
         return self.tpmP_at_most is not None and self.tpmP_at_most > 0 and not self.counts
 
     def figure(self, metric: Metric) -> float | None:
-        """The metric's value where the run counts and has one above zero."""
+        """The metric's value if the run counts and the value is above zero."""
         value: float | None = getattr(self, metric.value)
         return value if self.counts and value is not None and value > 0 else None
 
@@ -69,12 +69,12 @@ class Observation:
 class Table:
     """One metric of one study as an array, oriented so that more is better.
 
-    names: the candidates, the baseline first. blocks: the blocks' numbers.
+    names: the candidates, the baseline first. blocks: the numbers of the blocks.
     y: (1, rows, blocks), logs; rows 0 and 1 are the baseline's two runs, row 2 the first other
         candidate. NaN is "no figure", also for every run of a candidate that was cut short.
-    treatment: (rows,), each row's place in `names`.
-    at_most: by name of a candidate that was cut short: the logs, by place of the block, that its
-        runs did not exceed.
+    treatment: (rows,), the index of each row in `names`.
+    at_most: for each candidate that was cut short, the log of the upper bound by index of the
+        block.
     """
 
     names: tuple[str, ...]
@@ -90,7 +90,7 @@ def table(
     candidates: Sequence[str] = (),
     metric: Metric = Metric.TPMP,
 ) -> Table:
-    """The runs of one board as arrays. Repeats of a run are averaged in the log.
+    """The runs of one board as arrays. Repeated runs are averaged as logs.
 
     Raises ValueError for a replicate other than 0 or 1.
     """

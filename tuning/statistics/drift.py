@@ -1,4 +1,4 @@
-"""Does the host change while it measures? Seen on the baseline, which runs all along."""
+"""Drift of the host during a study, seen in the baseline, which runs in every block."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import median
 
 from tuning.statistics.data import Observation
 
-# Named when so unlikely in a steady host, and at least so large over the study.
+# A drift is named if it is this unlikely on a steady host and at least this large.
 NAMED_P = 0.01
 NAMED_CHANGE = 0.05
 
@@ -19,8 +19,8 @@ NAMED_CHANGE = 0.05
 class Drift:
     """Trend of the baseline's tpmP over wall time.
 
-    change: over the whole study, as a share (-0.14: it lost 14 %). minutes: its length.
-    p: chance of so clear a trend on a steady host (Kendall 1938, normal approximation).
+    change: over the whole study, as a fraction (-0.14: it lost 14 %). minutes: its length.
+    p: chance of a trend this clear on a steady host (Kendall 1938, normal approximation).
     """
 
     change: float
@@ -33,18 +33,18 @@ class Drift:
         return self.p < NAMED_P and abs(self.change) >= NAMED_CHANGE
 
     def sentence(self, baseline: str) -> str:
-        """What the verdict says of it."""
+        """The sentence for the verdict."""
         did = "lost" if self.change < 0 else "gained"
         return (
             f"The host drifted: {baseline} {did} {abs(self.change) * 100:.0f} % over the "
-            f"{self.minutes:.0f} minutes of the study; within the blocks this cancels out."
+            f"{self.minutes:.0f} minutes of the study. Comparisons within a block cancel this out."
         )
 
 
 def find_drift(observations: Iterable[Observation], baseline: str) -> Drift | None:
-    """The baseline's trend; None below 4 runs with a time.
+    """The baseline's trend; None with fewer than 4 runs that have a start time.
 
-    Slope by Theil and Sen: the median over all pairs of runs, which stalled runs do not bend.
+    Theil-Sen slope: the median over all pairs of runs, robust against stalled runs.
     """
     points = sorted(
         (run.started_at, log(run.tpmP))

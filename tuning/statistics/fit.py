@@ -1,12 +1,12 @@
 """The robust fit behind every interval: log figure = candidate + block + noise.
 
-All functions take many studies at once, so that the proof simulates the very code that judges
-real ones: `y` has the shape (studies, rows, blocks), NaN where there is no figure. `treatment`
-names each row's candidate, 0 for the baseline, which has one row per baseline run in a block.
+All functions take many studies at once, so that the simulations run the same code that judges
+real studies: `y` has the shape (studies, rows, blocks), NaN where there is no figure. `treatment`
+is each row's candidate, 0 for the baseline, which has one row per baseline run in a block.
 
-With complete blocks a candidate's effect is the mean of its log ratios to the baselines of the
-same block, their two runs averaged; only that far-out runs are pulled in (Huber 1981, chapter 7).
-Where runs are missing the fit uses what the blocks have.
+With complete blocks a candidate's effect is the mean of its log ratios to the mean of the two
+baselines of the same block, with outliers pulled in (Huber 1981, chapter 7). If runs are missing,
+the fit uses the rest of the block.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from scipy import special
 Floats = NDArray[np.float64]
 
 # Chosen by simulation: see docs/statistics.md and `make bench-statistics`.
-# A run further out than this many standard deviations weighs as if it lay there.
+# A run further from the fit than this many standard deviations counts as if it lay there.
 CLIP = 1.75
-# How many degrees of freedom the common noise counts for beside a candidate's own, when saying
-# what is far out for it.
+# Weight, in degrees of freedom, of the common noise beside a candidate's own when outliers are
+# detected.
 CLIP_PRIOR = 16.0
-# The same when saying how noisy it is: this share of the square of what one row has, within the
-# bounds; with fewer configs than the last figure proportionally less, and never below 1. At 3
-# blocks a shaky candidate must be able to show, at 20 its own runs outweigh the others'.
+# The same weight when a candidate's variance is estimated: this share of the square of one row's
+# degrees of freedom, within the bounds; proportionally less with fewer configs than the last
+# figure, and never below 1. With 3 blocks a noisy candidate must still stand out; with 20 its own
+# runs outweigh the others'.
 VARIANCE_PRIOR_SHARE = 0.2
 VARIANCE_PRIOR_BOUNDS = (3.0, 8.0)
 VARIANCE_PRIOR_MANY = 6
@@ -44,9 +45,9 @@ class Fit:
     variances: (studies, T), of one run of that candidate; variance_df: their degrees of freedom.
     parts: (studies, T, T, T); parts[s, i, j, t] says how much the noise of t contributes to the
         covariance of the effects i and j.
-    df: (studies,), residual degrees of freedom; below 1 nothing is known of the noise.
+    df: (studies,), residual degrees of freedom; below 1 the noise is unknown.
     pooled: (studies,), variance of a run, over all candidates.
-    cleaned: (studies, rows, B), the figures with far-out runs pulled in.
+    cleaned: (studies, rows, B), the figures with outliers pulled in.
     baseline_rows: which rows are the baseline's.
     """
 
@@ -86,7 +87,7 @@ class Fit:
 
 
 def fit(y: Floats, treatment: NDArray[np.int64], clip: float = CLIP) -> Fit:
-    """Fit every study; see the module's text for the shapes."""
+    """Fit every study; the module's docstring gives the shapes."""
     design = _Design(y, treatment)
     there, n, df = design.there, design.n, design.df
     share = np.maximum(df, 0.5) / np.maximum(n, 1)
@@ -157,7 +158,7 @@ def _conclude(
 
 
 class _Design:
-    """Which run there is, and what follows from that alone."""
+    """Which runs exist, and what follows from that alone."""
 
     def __init__(self, y: Floats, treatment: NDArray[np.int64]) -> None:
         self.treatment = treatment
@@ -165,19 +166,19 @@ class _Design:
         self.member = (treatment[:, None] == np.arange(self.count)).astype(float)
         there = np.isfinite(y)
         in_block = np.einsum("srb,rt->stb", there, self.member) > 0
-        # Only what met the baseline in a block can be compared with it.
+        # Only what ran in a block with the baseline can be compared with it.
         self.estimable = (in_block & in_block[:, :1]).any(axis=2)
         self.there = there & self.estimable[:, treatment, None]
         self.n = self.there.sum(axis=(1, 2)).astype(float)
         parameters = self.estimable.sum(axis=1) - 1 + self.there.any(axis=1).sum(axis=1)
         compared = (self.there.sum(axis=1) > 1).sum(axis=1)
-        # One block shows what its two baselines differ by, not how a config varies.
+        # One block shows the difference of its two baselines, not the noise of a config.
         self.df = np.where(compared > 1, self.n - parameters, 0.0)
         self.runs = self.per_treatment(self.there.astype(float))
 
     def mixing(self) -> tuple[Floats, Floats]:
-        """(studies, T) each: how much of a candidate's squared residuals is its own noise, how
-        much that of all others, which reaches it through the blocks' means. Exact when complete.
+        """(studies, T) each: how much of a candidate's squared residuals is its own noise, and how
+        much is that of all others through the means of the blocks. Exact for complete blocks.
         """
         there = self.there.astype(float)
         in_block = np.einsum("srb,rt->stb", there, self.member)
@@ -218,7 +219,7 @@ class _Design:
         there = self.there.astype(float)
         in_block = np.einsum("srb,rt->stb", there, self.member)
         size = np.maximum(there.sum(axis=1), 1.0)
-        # What is left of a run's row in the normal equations once the block is taken out.
+        # A run's row in the normal equations after the block effect has been removed.
         reduced = np.einsum("srb,rt->strb", there, self.member)
         reduced -= np.einsum("stb,srb->strb", in_block / size[:, None, :], there)
         info = np.einsum("strb,ru->stu", reduced, self.member)[:, 1:, 1:]
@@ -237,7 +238,7 @@ class _Design:
 
 
 def median_of(values: Floats, there: NDArray[np.bool_], axis: int) -> Floats:
-    """Median of the values that are there; 0 where none is."""
+    """Median of the values that exist; 0 if there are none."""
     ordered = np.sort(np.where(there, values, np.inf), axis=axis)
     count = there.sum(axis=axis, keepdims=True)
     low, high = (
@@ -254,7 +255,7 @@ def _mean(values: Floats, weight: Floats, axis: int) -> Floats:
 
 
 def _expected_square(clip: float) -> float:
-    """Mean of a standard normal's square once it is clipped."""
+    """Mean square of a clipped standard normal."""
     inside = 1 - 2 * float(special.ndtr(-clip))
     density = float(np.exp(-(clip**2) / 2) / np.sqrt(2 * np.pi))
     return inside - 2 * clip * density + clip**2 * (1 - inside)

@@ -1,4 +1,4 @@
-"""Three rankings at once: who is not beaten in all of them."""
+"""Three rankings at once: the candidates that no other beats in all of them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tuning.statistics.analysis import Analysis
 def pareto_front(analyses: Sequence[Analysis]) -> tuple[str, ...]:
     """The candidates that no other dominates, in the order of the first ranking.
 
-    One dominates another when its rank is no worse in any of the rankings and better in one. As
-    ranks are shared by what cannot be told apart, noise pushes nobody off the front. Only
-    candidates with a rank in every ranking take part.
+    One dominates another if its rank is no worse in any of the rankings and better in one. As
+    tied candidates share a rank, noise pushes no candidate off the front. Only candidates with a
+    rank in every ranking take part.
     """
     found = {
         line.name: [analysis.standing(line.name).rank for analysis in analyses]

@@ -19,15 +19,15 @@ __all__ = ["Interval", "Judgement", "Metric", "Observation", "Ranked", "judge"]
 
 @dataclass(frozen=True)
 class Ranked:
-    """A candidate's line of the ranking.
+    """A candidate's line in the ranking.
 
     Figures are medians over its OK runs. `ratio_to_baseline` is the metric's estimated ratio to
-    the baseline within the blocks, `interval` its bounds, which hold for all lines at once; None
-    where there is nothing to compare, and from a single block. `blocks` counts those shared with
-    the baseline. `rank` is shared by candidates that cannot be told apart from the best of their
-    group (`tied_with`); None without a ratio. `better` and `worse`: measurably so than the
-    baseline. `at_most`: a candidate that was cut short has this bound and no ratio.
-    `outcome` is "ok" when any run was, else how most runs ended, "" while none has.
+    the baseline within the blocks, `interval` its bounds, simultaneous over all lines; None if
+    there is nothing to compare, and with a single block. `blocks` counts those shared with the
+    baseline. `rank` is shared by candidates that are tied with the best of their group
+    (`tied_with`); None without a ratio. `better` and `worse`: measurably better or worse than the
+    baseline. `at_most`: a candidate that was cut short has this upper bound and no ratio.
+    `outcome` is "ok" if any run was, else the most frequent outcome, "" while no run has ended.
     """
 
     rank: int | None
@@ -53,7 +53,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Everything that is said of one board by one metric."""
+    """All conclusions about one board by one metric."""
 
     ranked: list[Ranked]
     analysis: Analysis
@@ -71,7 +71,7 @@ def judge(
     """Rank the candidates, best first, then those without a ratio, then those that failed.
 
     `candidates` names every candidate in the order that breaks ties (default: the order in which
-    they were observed). Runs that failed enter no figure; `failures` counts them. `alpha`:
+    they were observed). Failed runs are in no figure; `failures` counts them. `alpha`:
     `racing.conclusion_alpha`.
     """
     seen = list(observations)
@@ -79,7 +79,7 @@ def judge(
     names = list(dict.fromkeys([*(candidates or ()), *(run.candidate for run in seen)]))
     standings = [s for s in analysis.standings if s.name in names]
     without = [s for s in standings if s.rank is None]
-    # Those that failed come after those that have not run yet or met no baseline.
+    # Failed candidates come after those that have not run yet or share no block with the baseline.
     without.sort(key=lambda s: (not _good(seen, s.name), not _waits(seen, s.name)))
     ranked = [_line(s, seen, standings) for s in standings if s.rank is not None]
     ranked += [_line(s, seen, standings) for s in without]

@@ -1,4 +1,4 @@
-"""The answer of a study in one plain sentence."""
+"""The verdict of a study in one plain sentence."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tuning.statistics.drift import Drift
 
 
 class VerdictKind(StrEnum):
-    """What a study can end in."""
+    """The possible verdicts of a study."""
 
     WINNER = "winner"
-    TIE = "tie"  # several are measurably better and cannot be told apart
+    TIE = "tie"  # several are measurably better than the baseline and tied
     NO_DIFFERENCE = "no_difference"
     BASELINE_BEST = "baseline_best"
     NOTHING_TO_COMPARE = "nothing_to_compare"
@@ -24,7 +24,7 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """`candidate` is the config to use: the winner, the best of those tied, or the baseline."""
+    """`candidate` is the config to use: the winner, the best of a tie, or the baseline."""
 
     kind: VerdictKind
     candidate: str
@@ -71,7 +71,7 @@ def _tie(analysis: Analysis) -> str:
     names = ", ".join(analysis.rivals)
     return (
         f"{best.name} {_effect(best, analysis)} ({_evidence(best, analysis)}), "
-        f"and cannot be told apart from {names}."
+        f"but is tied with {names}."
     )
 
 
@@ -81,11 +81,14 @@ def _no_difference(analysis: Analysis) -> str:
         for s in _others(analysis)
         if s.interval is not None and s.ratio is not None and s.interval.low > 0
     ]
-    seen = f"{_blocks(analysis.blocks)} show differences from about {percent(median(reach))} on, "
-    return (
-        f"No measurable difference: keep {analysis.baseline} "
-        f"({seen if reach else ''}the noise floor is {percent(analysis.floor or 0.0)})."
+    floor = f"noise floor {percent(analysis.floor or 0.0)}"
+    detects = (
+        f"{_blocks(analysis.blocks)} can detect differences of about {percent(median(reach))} "
+        f"or more; {floor}"
+        if reach
+        else floor
     )
+    return f"No measurable difference: keep {analysis.baseline} ({detects})."
 
 
 def _baseline_best(analysis: Analysis) -> str:
@@ -99,11 +102,11 @@ def _nothing(analysis: Analysis) -> str:
     if not _others(analysis):
         return (
             f"Nothing could be compared with {analysis.baseline}: "
-            "no other candidate has a figure in a block of its."
+            "no other candidate has a figure in a block with it."
         )
     return (
-        f"{_blocks(analysis.blocks)} cannot tell noise from a difference: "
-        f"keep {analysis.baseline}, or add blocks."
+        f"{_blocks(analysis.blocks)} cannot separate a difference from noise: "
+        f"keep {analysis.baseline} or add blocks."
     )
 
 
@@ -123,7 +126,7 @@ def _evidence(standing: Standing, analysis: Analysis) -> str:
 
 
 def interval_text(interval: Interval) -> str:
-    """As `95 % interval +12 to +35 %`."""
+    """Formatted as `95 % interval +12 to +35 %`."""
     low, high = ((bound - 1) * 100 for bound in (interval.low, interval.high))
     return f"{interval.confidence * 100:.3g} % interval {low:+.1f} to {high:+.1f} %"
 

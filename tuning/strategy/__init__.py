@@ -1,1 +1,1 @@
-"""Given the history, what to measure next. No Django here."""
+"""Decides what to measure next, given the history. No Django here."""

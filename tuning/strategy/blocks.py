@@ -1,7 +1,7 @@
-"""Fixed blocks: every candidate in each of as many blocks as were planned.
+"""Fixed blocks: every candidate runs in each of the planned blocks.
 
 A parameter sweep (`races: false` in a study template) is exactly this, with a candidate per
-value: its claims are also about the values that are behind, so all are measured to the end.
+value: its claims are also about the slower values, so all are measured to the end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tuning.strategy.protocol import Budget, Done, History, PlannedRun, Proposal
 
 @dataclass(frozen=True)
 class FixedBlocks:
-    """Blocks of all candidates until as many are done as were planned, or the budget is spent."""
+    """Blocks of all candidates until the planned number is done or the budget is spent."""
 
     cuts_short: ClassVar[bool] = False
 
@@ -31,11 +31,11 @@ class FixedBlocks:
 
 
 def next_block_of(history: History, names: Collection[str]) -> tuple[PlannedRun, ...]:
-    """The runs of the next block, of those of the history's candidates that are in `names`."""
+    """The runs of the next block, for the candidates of the history that are in `names`."""
     there = [name for name in history.candidates if name in names]
     return block_order(there, history.baseline, history.last_block + 1, history.seed)
 
 
 def blocks_budget(history: History) -> Budget:
-    """What the next block may take: what an extension asks for is measured whatever it takes."""
+    """The budget of the next block; blocks of an extension are measured whatever they cost."""
     return Budget() if history.owed_blocks else history.budget

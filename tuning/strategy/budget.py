@@ -13,9 +13,9 @@ _SECONDS_PER_MINUTE = 60.0
 
 @dataclass(frozen=True)
 class BudgetPlan:
-    """What fits into a budget. `blocks` may be below `least_blocks`: say so before starting.
+    """What fits into a budget. If `blocks` is below `least_blocks`, warn before starting.
 
-    pairs_s: seconds kept for confirming the winner; without a winner they stay unspent.
+    pairs_s: seconds reserved for confirming the winner; not used if there is none.
     """
 
     blocks: int
@@ -30,9 +30,10 @@ class BudgetPlan:
 
 
 def plan(minutes: float, candidates: int, run_s: float, setup_s: float = 0.0) -> BudgetPlan:
-    """Blocks that fit into `minutes`; `candidates` without the baseline, which runs twice.
+    """Blocks that fit into `minutes`; `candidates` excludes the baseline, which runs twice.
 
-    `run_s`: seconds of one run with start, warm-up and cleaning up; `setup_s`: once, for loading.
+    `run_s`: seconds of one run including start, warm-up and clean-up; `setup_s`: once, for
+    loading.
     Raises ValueError for a run that takes no time or a study without candidates.
     """
     if run_s <= 0 or candidates < 1:

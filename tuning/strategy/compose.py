@@ -1,4 +1,4 @@
-"""Strategies made of others, and the one that a study has."""
+"""Strategies composed of others, and the strategy of a study."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tuning.strategy.search.search import Search
 
 @dataclass(frozen=True)
 class InTurn:
-    """The second has its say where the first is done."""
+    """Follows the first strategy until it is done, then the second."""
 
     first: Strategy
     then: Strategy
@@ -37,7 +37,7 @@ class InTurn:
 
 
 def strategy_for(*, races: bool, confirms: bool, search: SearchPlan | None = None) -> Strategy:
-    """What a user asks for with these switches; with a plan a search comes before the blocks."""
+    """The strategy for these options; with a plan, a search comes before the blocks."""
     metric = Metric.TPMP if search is None else search.objective
     blocks: Strategy = Race(metric) if races else FixedBlocks()
     rest = InTurn(blocks, Confirmation(metric)) if confirms else blocks

@@ -1,4 +1,4 @@
-"""Measures a winner afresh, in pairs with the baseline."""
+"""Measures a winner again, in fresh pairs with the baseline."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tuning.strategy.protocol import Done, Group, History, PlannedRun, Proposal,
 class Confirmation:
     """The pairs of every group's winner, one group after the other; then done.
 
-    The winner is the one that the study would recommend: the judgement of all its blocks, among
-    those that never failed. To confirm must not cost more than to find. `metric` is what it is
-    about.
+    The winner is the candidate that the study would recommend: judged by all its blocks, among
+    those that never failed. Confirming must not cost more than the search for the winner.
+    `metric` is the one that decides.
     """
 
     metric: Metric = Metric.TPMP
@@ -32,7 +32,7 @@ class Confirmation:
 
 
 def _pairs(history: History, group: Group, metric: Metric) -> tuple[PlannedRun, ...]:
-    """None where there is no winner or it has its pairs."""
+    """The winner's pairs; empty if there is no winner or it has its pairs already."""
     names = [name for name in group.candidates if name not in group.failed]
     seen = [run for run in group.observations if run.candidate not in group.failed]
     analysis = analyse(seen, history.baseline, names, metric, history.alpha)

@@ -13,11 +13,12 @@ def block_order(
 ) -> tuple[PlannedRun, ...]:
     """The runs of one block in random order, the baseline twice (A/A).
 
-    Each candidate runs once per block, so what changes slowly on the host (heat, a filling
-    device, neighbours) meets all of them alike and cancels out within the block.
+    Each candidate runs once per block, so slow changes on the host (heat, a device filling up,
+    neighbours) affect all of them alike and cancel out within the block.
 
-    Depends on the seed, the block's number and its candidates, not on the blocks before: a study
-    that races or is extended draws its next block when it is known which candidates are left.
+    The order depends on the seed, the number of the block and its candidates, not on earlier
+    blocks: a study that races or is extended orders its next block once it is known which
+    candidates remain.
     """
     if baseline not in candidates or len(candidates) < 2 or len(set(candidates)) < len(candidates):
         raise ValueError("a block needs the baseline and another candidate, each named once")
@@ -43,9 +44,9 @@ def screening_order(
 def confirmation_pairs(
     candidate: str, baseline: str, pairs: int, first_block: int, seed: int
 ) -> tuple[PlannedRun, ...]:
-    """Pairs of fresh runs, each in the reverse order of the one before; chance starts one.
+    """Pairs of fresh runs, each in the reverse order of the one before; the first is random.
 
-    Every pair is a block of its own, the first one number `first_block`.
+    Every pair is a block of its own; the first one has the number `first_block`.
     """
     if pairs < 1 or candidate == baseline:
         raise ValueError("a confirmation needs a pair of two candidates")

@@ -1,8 +1,8 @@
-"""Racing: after each block, which candidates run on and whether the study may end.
+"""Racing: decides after each block which candidates stay and whether the study may end.
 
-Sound under repeated looks: all looks together may drop the best candidate in `DROP_ALPHA` of
-studies, and end a study too early in `DECIDE_ALPHA`; look number n (from 1) takes the share
-1 / (n (n + 1)) of either. The conclusion has its own 5 %, and the confirmation comes on top.
+Valid under repeated testing: all tests together drop the best candidate in at most `DROP_ALPHA` of
+studies, and end a study too early in at most `DECIDE_ALPHA`; test number n (from 1) uses the share
+1 / (n (n + 1)) of either. The conclusion has its own 5 %, and so has the confirmation.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ Flags = NDArray[np.bool_]
 
 DROP_ALPHA = 0.05
 DECIDE_ALPHA = 0.01
-# Fewer blocks show neither noise nor outliers. Dropping is cheap to be wrong about; that the
-# study is over is not, and the two blocks between cost three runs each once the others are gone.
+# Fewer blocks show neither noise nor outliers. Dropping a candidate by mistake costs little.
+# Ending the study by mistake costs more, and the two blocks in between are only three runs each
+# when one candidate is left.
 FIRST_LOOK = 3
 FIRST_DECISION = 5
-# Cut short in so many blocks, a candidate is out; once may have been the host.
+# A candidate that is cut short in more blocks than this is dropped; once may be due to the host.
 CUTS_ALLOWED = 1
 
-# No advice that failed once (as the recommendation has it): running it on is a waste.
+# A candidate that failed once is never recommended, so measuring it further is a waste.
 FAULTS = frozenset(
     {
         Outcome.INVALID_CONFIG,
@@ -49,10 +50,10 @@ FAULTS = frozenset(
 
 @dataclass(frozen=True)
 class Step:
-    """What one group of candidates does next: run a block with `run`, or stop.
+    """The next step of one group of candidates: run a block with `run`, or stop.
 
     run: candidates of the next block, the baseline first; it runs twice.
-    dropped: which leave now, and why in words; store it and hand it back as `out`.
+    dropped: candidates that leave now, with the reason in words; store it and pass it as `out`.
     """
 
     run: tuple[str, ...] = ()
@@ -62,10 +63,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Race:
-    """Blocks of those that are still in the race of their group.
+    """Blocks of the candidates that are still in the race of their group.
 
-    The groups share the blocks. What an extension asks for is measured by those that are left,
-    also where the race is decided. `metric` is what it is about.
+    The groups share the blocks. Blocks of an extension are measured with the remaining candidates
+    even if the race is decided. `metric` is the one that decides.
     """
 
     metric: Metric = Metric.TPMP
@@ -94,13 +95,13 @@ class Race:
 
 
 def drop_alpha(blocks: int) -> float:
-    """The error rate of dropping candidates after so many blocks."""
+    """The error rate of dropping candidates after this many blocks."""
     look = blocks - FIRST_LOOK + 1
     return DROP_ALPHA / (look * (look + 1))
 
 
 def decide_alpha(blocks: int) -> float:
-    """The error rate of ending a study after so many blocks."""
+    """The error rate of ending a study after this many blocks."""
     look = blocks - FIRST_DECISION + 1
     return DECIDE_ALPHA / (look * (look + 1))
 
@@ -108,7 +109,7 @@ def decide_alpha(blocks: int) -> float:
 def conclusion_alpha(conclusion: int) -> float:
     """The error rate of a study's conclusion: 5 % for the first, less after each extension.
 
-    All together stay within 8.2 %, so false winners, which err to one side only, within 5 %.
+    All together stay below 8.2 %, so false winners, which err to one side only, stay below 5 %.
     """
     return ALPHA / conclusion**2
 
@@ -123,7 +124,7 @@ def keep(found: Comparison, live: Flags) -> Flags:
 
 
 def decided(fitted: Fit, live: Flags, blocks: int) -> Flags:
-    """(studies,): the one candidate that is left is measurably better than the baseline."""
+    """(studies,): whether only one candidate is left and measurably better than the baseline."""
     if blocks < FIRST_DECISION:
         return np.zeros(len(live), dtype=bool)
     found = compare(fitted, decide_alpha(blocks))
@@ -141,11 +142,11 @@ def next_block(
     may_end: bool = True,
     metric: Metric = Metric.TPMP,
 ) -> Step:
-    """What follows the blocks in `observations`, which are all complete (voided runs repeated).
+    """The step after the blocks in `observations`, all complete (void runs measured again).
 
-    `candidates`: all that the study began with. `out`: which left earlier (name to reason); failed
-    ones leave by themselves. Call it after every block, also before the first one. Without
-    `may_end` a decided race goes on.
+    `candidates`: all that the study began with. `out`: those that left earlier (name to reason);
+    failed ones are dropped here. Call it before the first block and after every block. Without
+    `may_end` a decided race continues.
     """
     seen = list(observations)
     left = [name for name in candidates if name != baseline and name not in out]
@@ -201,6 +202,6 @@ def _look(
         data.names[i]: f"measurably below {leader} after {blocks} blocks"
         for i in np.flatnonzero(live[0] & ~kept[0])
     }
-    # A candidate without a figure yet, cut short once, is still in the race.
+    # A candidate without a figure so far, because it was cut short once, is still in the race.
     waiting = [name for name, here in zip(data.names, racing & ~measured, strict=True) if here]
     return dropped, bool(decided(fitted, kept, blocks)[0]) and not waiting

@@ -99,16 +99,16 @@ def test_less_is_better_for_times_and_path_lengths(metric: Metric, words: str) -
 
 
 def test_a_run_cut_short_is_a_bound_and_no_number() -> None:
-    runs = study({"a": 0.1, "hopeless": 0.0}, blocks=3)
-    kept = [run for run in runs if run.candidate != "hopeless"]
-    kept += [cut("hopeless", block, 400.0) for block in (1, 2, 3)]
+    runs = study({"a": 0.1, "too_slow": 0.0}, blocks=3)
+    kept = [run for run in runs if run.candidate != "too_slow"]
+    kept += [cut("too_slow", block, 400.0) for block in (1, 2, 3)]
     found = analyse(kept, BASE)
     last = found.standings[-1]
-    assert (last.name, last.ratio, last.worse) == ("hopeless", None, True)
+    assert (last.name, last.ratio, last.worse) == ("too_slow", None, True)
     assert last.at_most == pytest.approx(0.4, rel=0.2)
     assert last.interval is not None
     assert (last.interval.low, last.interval.high < 0.7) == (0.0, True)
-    alone = analyse([run for run in runs if run.candidate != "hopeless"], BASE, ["hopeless"])
+    alone = analyse([run for run in runs if run.candidate != "too_slow"], BASE, ["too_slow"])
     assert found.standing("a").ratio == alone.standing("a").ratio
 
 

@@ -90,12 +90,12 @@ def test_who_failed_leaves_at_once() -> None:
 
 def test_cut_short_once_may_be_the_host_twice_is_the_config() -> None:
     runs = study({"a": 0.0}, blocks=1)
-    runs.append(cut("hopeless", 1, 400))
-    assert step(runs, "a", "hopeless").run == (BASE, "a", "hopeless")
-    runs += [*study({"a": 0.0}, blocks=1, first_block=2), cut("hopeless", 2, 400)]
-    found = step(runs, "a", "hopeless")
+    runs.append(cut("too_slow", 1, 400))
+    assert step(runs, "a", "too_slow").run == (BASE, "a", "too_slow")
+    runs += [*study({"a": 0.0}, blocks=1, first_block=2), cut("too_slow", 2, 400)]
+    found = step(runs, "a", "too_slow")
     assert found.run == (BASE, "a")
-    assert found.dropped == {"hopeless": "cut short in 2 blocks"}
+    assert found.dropped == {"too_slow": "cut short in 2 blocks"}
 
 
 def test_a_study_without_baseline_figures_goes_on() -> None:

@@ -34,7 +34,7 @@ _GRADED = (0.06, 0.03, 0.0, -0.03, -0.06, -0.12)
 
 @dataclass
 class Table:
-    """One promise: lines of cells under a head; `missed` says in words what is not kept."""
+    """One promise as a table; `missed` describes what is not kept."""
 
     title: str
     note: str
@@ -51,8 +51,8 @@ def false_winners(studies: int, blocks: tuple[int, ...] = (3, 5, 10, 20)) -> Tab
     """A/A: identical candidates, so every winner is a false one."""
     table = Table(
         "False winners",
-        f"Studies that name a winner among {CANDIDATES} candidates which are the baseline under "
-        f"other names; promised: at most {_percent(MAX_FALSE_WINNERS)}.",
+        f"Studies that name a winner among {CANDIDATES} candidates that are all copies of the "
+        f"baseline; promised: at most {_percent(MAX_FALSE_WINNERS)}.",
         ["noise", *(f"{count} blocks" for count in blocks)],
     )
     for scenario in scenarios():
@@ -72,8 +72,8 @@ def power(studies: int) -> Table:
     """A true gain of the first candidate is found: it is the winner."""
     table = Table(
         "Power",
-        f"Studies that name the one of {CANDIDATES} candidates that is truly better; the others "
-        "are the baseline under other names.",
+        f"Studies that name the only one of {CANDIDATES} candidates that is truly better; the "
+        "others are copies of the baseline.",
         ["noise", "true gain", "blocks", "found", "promised"],
     )
     goals = [("5 %", 0.10, 10, 0.95), ("20 %", 0.30, 10, 0.70), ("20 %", 0.30, 20, 0.95)]
@@ -95,7 +95,7 @@ def intervals(studies: int, blocks: tuple[int, ...] = (3, 5, 10, 20)) -> Table:
     table = Table(
         "Intervals",
         "Studies in which all intervals hold, in %, and their mean width in log units. Promised "
-        f"of the chosen method: at least {_percent(MIN_COVERAGE)}, and at most {MAX_WIDTH} "
+        f"for the chosen method: at least {_percent(MIN_COVERAGE)}, and at most {MAX_WIDTH} "
         "times as wide (last column) as the narrowest method that holds as often on this line.",
         ["noise", "blocks", *METHODS, "width ratio"],
     )
@@ -122,14 +122,14 @@ def _compare_methods(table: Table, scenario: Scenario, studies: int, blocks: int
 
 
 def racing(studies: int, candidates: int = 8, blocks: int = 10) -> Table:
-    """One candidate clearly best: racing says what the full design says, with fewer runs."""
+    """One candidate clearly best: racing gives the verdict of the full design with fewer runs."""
     table = Table(
         "Racing",
-        f"Against the full design of {blocks} blocks with {candidates} candidates, one of them "
-        f"better by {_CLEARLY_BEST:.0f} standard deviations of a run, or by half of that. "
-        f"Promised of the former: the same verdict in at least {_percent(MIN_SAME_VERDICT)} "
+        f"Compared with the full design of {blocks} blocks and {candidates} candidates, one of "
+        f"them better by {_CLEARLY_BEST:.0f} standard deviations of a run, or by half of that. "
+        f"Promised for the former: the same verdict in at least {_percent(MIN_SAME_VERDICT)} "
         f"of studies with at most {_percent(MAX_RUNS)} of the runs.",
-        ["noise", "true gain", "same verdict", "runs used", "false winners in A/A", "held to it"],
+        ["noise", "true gain", "same verdict", "runs used", "false winners in A/A", "promised"],
     )
     for scenario in scenarios():
         gain = float(np.expm1(_CLEARLY_BEST * scenario.typical))
@@ -160,13 +160,13 @@ def racing(studies: int, candidates: int = 8, blocks: int = 10) -> Table:
 
 
 def confirmation(studies: int, blocks: int = 10, most: int = 400) -> Table:
-    """Winners measured afresh: the effect they won with, and the one that is recommended."""
+    """Winners measured again: the effect found in the study, and the one that is recommended."""
     table = Table(
         "Confirmation",
         f"Winners of studies of {blocks} blocks, whose {CANDIDATES} candidates are all truly "
-        f"better by the same gain, measured afresh in {MIN_PAIRS} pairs or as many as their "
-        "effect asks for. Where the true gain is 0, the candidate that looks best stands in for "
-        "the winner that is rarely named; promised: it is confirmed in at most "
+        f"better by the same gain, measured again in {MIN_PAIRS} or more pairs, depending on "
+        "their effect. With a true gain of 0 a winner is rarely named, so the candidate that "
+        "looks best is used instead; promised: it is confirmed in at most "
         f"{_percent(MAX_FALSE_WINNERS)} of studies.",
         ["noise", "true gain", "mean effect in the study", "mean effect in the pairs",
          "mean pairs", "confirmed"],
@@ -195,15 +195,15 @@ def confirmation(studies: int, blocks: int = 10, most: int = 400) -> Table:
 
 
 def peers(studies: int, blocks: int = 10) -> Table:
-    """What peers do, on the same data; shown, held to nothing."""
+    """What peers do, on the same data; for information, without a promise."""
     table = Table(
         "Peers",
         "On the same data: false winners among identical candidates; then, with true gains of "
         f"{', '.join(_gain(g) for g in _GRADED)}, how often a config that is truly worse than "
-        "the baseline is picked, and the mean throughput given away against the best (regret).",
+        "the baseline is picked, and the mean throughput lost against the best (regret).",
         [
             "noise",
-            *(f"{who}: {what}" for who in ("ours, 10 blocks", "ours, 3 blocks", "best mean of 3",
+            *(f"{rule}: {what}" for rule in ("ours, 10 blocks", "ours, 3 blocks", "best mean of 3",
               "2.5 % threshold") for what in ("A/A", "worse", "regret")),
         ],
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The ways to make intervals that were tried, the chosen one among them."""
+"""The methods that were tried for the intervals, including the chosen one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _pooled(y: Floats) -> tuple[Floats, Floats]:
 
 
 def _moderated(y: Floats, prior: float) -> tuple[Floats, Floats]:
-    """Variances of the differences, leaning on their mean (Smyth 2004); no robustness."""
+    """Variances of the differences, moderated by their mean (Smyth 2004); no robustness."""
     d = _differences(y)
     studies, candidates, blocks = d.shape
     own = d.var(axis=2, ddof=1)
@@ -92,7 +92,7 @@ def _trimmed(y: Floats) -> tuple[Floats, Floats]:
 
 
 def _bootstrap(y: Floats, resamples: int = 199) -> tuple[Floats, Floats]:
-    """Blocks drawn anew; half the width of the largest deviation's 95 % quantile."""
+    """Blocks resampled; half the width of the largest deviation's 95 % quantile."""
     rng = np.random.default_rng(1)
     d = _differences(y)
     blocks = d.shape[2]

@@ -49,7 +49,7 @@ def _lognormal(
 
 
 def _heavy(rng: np.random.Generator, studies: int, rows: int, blocks: int) -> Floats:
-    """Student's t with 3 degrees of freedom: now and then a run is far out, to either side."""
+    """Student's t with 3 degrees of freedom: occasional outliers on either side."""
     noise = _TYPICAL * rng.standard_t(3, (studies, rows, blocks))
     return np.asarray(noise + _blocks(rng, studies, blocks))
 
@@ -96,7 +96,7 @@ def _one_row(
 
 
 def _recorded(rng: np.random.Generator, studies: int, rows: int, blocks: int) -> Floats:
-    """What is left of recorded runs once their block and config are taken out, drawn anew."""
+    """Residuals of recorded runs, after block and config have been removed, resampled."""
     return rng.choice(residuals(), (studies, rows, blocks)) + _blocks(rng, studies, blocks)
 
 
@@ -125,7 +125,7 @@ def _study_residuals(runs: list[dict[str, Any]]) -> Floats:
 
 
 def scenarios() -> tuple[Scenario, ...]:
-    """All of them; those that are not held to the criteria go beyond what was asked."""
+    """All scenarios; those that are not held to the criteria are harder than what is promised."""
     return (
         Scenario("2 %", "lognormal, 2 %", partial(_lognormal, 0.02), 0.02),
         Scenario("5 %", "lognormal, 5 %", partial(_lognormal, 0.05)),
@@ -134,7 +134,7 @@ def scenarios() -> tuple[Scenario, ...]:
         Scenario("drifting", "5 %, host drifting by -30 %", _drifting),
         Scenario("stalled", "5 %, one run in twenty stalled", _stalled),
         Scenario("unequal", "unequal, 3 % to 9 % by candidate", _unequal),
-        Scenario("recorded", "recorded runs, drawn anew", _recorded, float(residuals().std())),
+        Scenario("recorded", "recorded runs, resampled", _recorded, float(residuals().std())),
         Scenario(
             "shaky", "5 %, one candidate 15 %", partial(_one_row, 3.0, slice(2, 3)), held=False
         ),

@@ -38,7 +38,7 @@ def draw(scenario: Scenario, studies: int, effects: Sequence[float], blocks: int
 
 
 def winners(y: Floats) -> Places:
-    """(studies,): whom the production code names; 0 is the baseline, 1 the first candidate."""
+    """(studies,): what the production code names; 0 is the baseline, 1 the first candidate."""
     treatment = rows_treatment(y.shape[1])
     parts = [
         compare(fit(y[start : start + _CHUNK], treatment)).winner()
@@ -102,7 +102,7 @@ def race(y: Floats) -> Race:
 @dataclass(frozen=True)
 class Confirmed:
     """in_study, in_pairs: mean effects of the winners as shares; pairs: mean count of pairs;
-    share: of the winners that are confirmed; winners: how many were looked at.
+    share: of the winners that are confirmed; winners: how many were judged.
     """
 
     in_study: float
@@ -115,12 +115,12 @@ class Confirmed:
 def confirmed(
     scenario: Scenario, studies: int, effects: Sequence[float], blocks: int, most: int
 ) -> Confirmed:
-    """Measure up to `most` winners afresh; the best candidate where a study names none."""
+    """Measure up to `most` winners again; the best candidate if a study names none."""
     y = draw(scenario, studies, effects, blocks)[:most]
     rng = np.random.default_rng(blocks)
     logs, fresh, counts, states = [], [], [], []
     named = winners(y) > 0
-    # Among equals winners are few: the best candidate of every study stands in for them.
+    # Among equals a winner is rare: the best candidate of every study is used instead.
     for study in y[named] if any(effects) else y:
         analysis = analyse_table(_as_table(study), Metric.TPMP)
         best = next(s for s in analysis.standings if s.name != analysis.baseline)
@@ -155,9 +155,9 @@ def _as_table(study: Floats) -> Table:
 
 
 def best_of_means(y: Floats) -> Places:
-    """What most peers do: the highest mean of 3 repeats wins, whatever the distance.
+    """What most peers do: the highest mean of 3 repeats wins, whatever the margin.
 
-    Baseline and candidates alike; the second baseline is not looked at.
+    Baseline and candidates alike; the second baseline is not used.
     """
     mean = np.exp(y[:, 1:, :PEERS_REPEATS]).mean(axis=2)
     return np.asarray(mean.argmax(axis=1))
@@ -174,7 +174,7 @@ def fixed_threshold(y: Floats) -> Places:
 @dataclass(frozen=True)
 class Outcome:
     """wrong: share of studies that name a winner no better than the baseline. harm: a truly
-    worse one. regret: mean throughput given away against the truly best config, as a share.
+    worse one. regret: mean throughput lost against the truly best config, as a share.
     """
 
     wrong: float
