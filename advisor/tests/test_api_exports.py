@@ -219,7 +219,7 @@ def test_what_comes_out_of_a_check_below_d0_says_what_it_may_lose(api: Client) -
     ("values", "with_data", "said"),
     [
         ({"log_dir": "/srv/logs"}, False, "it was in /srv/logs"),
-        ({"log_dir": "/srv/logs"}, True, "it was beside the data, although there is one"),
+        ({"log_dir": "/srv/logs"}, True, "it was on the data device in this study"),
         (
             {"emulation": {"name": "hdd", "kind": "hdd", "read_iops": 200}, "kind": "hdd"},
             False,

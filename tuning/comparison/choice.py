@@ -1,4 +1,4 @@
-"""Which config stands for a device in a comparison: one by name, or the best so far."""
+"""The config that represents a device in a comparison: a chosen one, or the best so far."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Place = tuple[int, int]  # device's id, connections
 
 
 class ConfigKey(NamedTuple):
-    """What was measured: a config, and whether it left the redo log with the data."""
+    """What was measured: a config, and whether its redo log was on the data device."""
 
     config_id: int
     logs_with_data: bool
@@ -30,7 +30,7 @@ class ConfigKey(NamedTuple):
 
 @dataclass(frozen=True)
 class ConfigChoice:
-    """A config that could stand for the devices; `token` is its name in addresses."""
+    """A config that can be compared across devices; `token` is its name in URLs."""
 
     config_key: ConfigKey
     token: str
@@ -40,17 +40,17 @@ class ConfigChoice:
 
 
 def place_of(row: Row) -> Place:
-    """Where a run was measured."""
+    """The device and the number of connections of a run."""
     return row["device_id"], row["workload__connections"]
 
 
 def config_key_of(row: Row) -> ConfigKey:
-    """What a run measured."""
+    """The config that a run measured."""
     return ConfigKey(row["config_id"], row["logs_with_data"])
 
 
 def config_choices(rows: Sequence[Row]) -> list[ConfigChoice]:
-    """The configs that were measured, those on the most devices first."""
+    """The measured configs, those on the most devices first."""
     names = config_names(rows)
     newest = {config_key_of(row): row for row in rows}
     devices = Counter(key for key, _ in {(config_key_of(row), row["device_id"]) for row in rows})
@@ -71,7 +71,7 @@ def config_choices(rows: Sequence[Row]) -> list[ConfigChoice]:
 
 
 def config_names(rows: Iterable[Row]) -> dict[ConfigKey, str]:
-    """One config may have had several names: the one with the most runs, of these the shortest."""
+    """A name per config: the one with the most runs, in a tie the shortest."""
     names: dict[ConfigKey, Counter[str]] = defaultdict(Counter)
     for row in rows:
         names[config_key_of(row)][row["slot__candidate__name"]] += 1
@@ -82,7 +82,7 @@ def config_names(rows: Iterable[Row]) -> dict[ConfigKey, str]:
 
 
 def recommended_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
-    """The D0 configs that finished studies recommend by runs of the run_set."""
+    """The D0 configs that finished studies recommend on the basis of runs of the run_set."""
     found: dict[Place, set[ConfigKey]] = defaultdict(set)
     there = run_set.ok_runs().filter(
         slot__study=OuterRef("study"),
@@ -107,7 +107,7 @@ def recommended_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
 
 
 def failed_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
-    """Configs with a run that they may have broken: no advice to give, however fast others are."""
+    """Configs with a failed run that may be their fault: never the best, however fast."""
     found: dict[Place, set[ConfigKey]] = defaultdict(set)
     for device, connections, config, with_data in (
         Run.objects.filter(
@@ -130,7 +130,7 @@ def best_configs(
     recommended: Mapping[Place, set[ConfigKey]],
     failed: Mapping[Place, set[ConfigKey]],
 ) -> dict[Place, ConfigKey]:
-    """The best so far, as `comparison.compare` says; places that have none are left out."""
+    """The best so far, as `comparison.compare` defines it; places without one are left out."""
     best = {
         place: _best(there, recommended.get(place, set()), failed.get(place, set()))
         for place, there in measured.items()
@@ -141,7 +141,7 @@ def best_configs(
 def _best(
     there: Mapping[ConfigKey, list[Row]], recommended: set[ConfigKey], failed: set[ConfigKey]
 ) -> ConfigKey | None:
-    """None where nothing of D0 ran without failing."""
+    """The best of one place; None if no D0 config ran without failure."""
     fit = {
         key: rows
         for key, rows in there.items()
@@ -149,7 +149,7 @@ def _best(
     }
     among = (
         [key for key in fit if key in recommended]
-        # One run may have been lucky: of many such the best one is.
+        # A single run may be lucky, and the best of many single runs probably is.
         or [key for key, rows in fit.items() if len(rows) > 1]
         or list(fit)
     )

@@ -1,8 +1,8 @@
-"""Which finished runs may stand side by side although they ran on different devices.
+"""Finished runs that are comparable although they ran on different devices.
 
-`Run.comparability_key` keeps apart what differs in anything, the device included. A run_set is
-what remains when only the device may differ: same host as it was set up, server, driver, dataset,
-binary log and times.
+`Run.comparability_key` separates runs that differ in anything, including the device. In a run_set
+only the device may differ: the host and its configuration, server, driver, dataset, binary log and
+times are the same.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from django.db.models.fields.json import KT
 from benchmarks.measurement.fingerprint import comparable_facts
 from benchmarks.models import Host, Run, RunState, Server
 
-# What a run's fingerprint says of its devices and their limits.
+# Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
 OF_THE_DEVICE = ("data_", "log_", "emulation")
 
-# What all runs of a run_set share, as fields of Run.
+# Fields of Run that are the same in all runs of a run_set.
 _SHARED = (
     "host_id",
     "server__digest",
@@ -34,16 +34,16 @@ _SHARED = (
     "driver_version",
 )
 
-# Of the server's variables, some 20 KB a run, by name; as text, whatever JSON would make of it.
+# Selected from the server's variables, some 20 KB per run; as text, whatever their JSON type.
 _OF_THE_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "innodb_page_size")}
 
 
 @dataclass(frozen=True)
 class RunSet:
-    """Runs that compare across devices.
+    """Runs that are comparable across devices.
 
-    key: its name in addresses. facts: the host's fingerprint, the binary log and the page size.
-    shared: fields of Run and their values; with one of `comparability_keys` they are its runs.
+    key: its name in URLs. facts: the host's fingerprint, the binary log and the page size.
+    shared: fields of Run and their values; they and `comparability_keys` select its runs.
     """
 
     key: str
@@ -61,7 +61,7 @@ class RunSet:
     newest_run: int
 
     def ok_runs(self) -> QuerySet[Run]:
-        """Its runs: those that ended well, and are no older try of a place in a study."""
+        """Its successful runs, without those that were replaced by a newer run."""
         return Run.objects.filter(
             **self.shared,
             state=RunState.OK,
@@ -72,7 +72,7 @@ class RunSet:
 
 
 def run_sets() -> list[RunSet]:
-    """All there are, newest first."""
+    """All run sets, newest first."""
     groups = list(
         Run.objects.filter(state=RunState.OK, tpmP__gt=0, slot__isnull=False)
         .values(*_SHARED, "device_id", "comparability_key")
@@ -95,16 +95,16 @@ def run_sets() -> list[RunSet]:
 
 
 def chosen_run_set(found: Sequence[RunSet], key: str) -> RunSet | None:
-    """That of the key; else the newest that has a comparison to show, else the newest."""
+    """The one with that key; else the newest with at least two devices, else the newest."""
     by_key = {run_set.key: run_set for run_set in found}
     with_two = (run_set for run_set in found if len(run_set.device_ids) > 1)
     return by_key.get(key) or next(with_two, found[0] if found else None)
 
 
 def labels(found: Sequence[RunSet]) -> dict[str, str]:
-    """By key, each run_set in words; those that would read alike say what differs."""
+    """A label for each run_set by key; those that would look the same name what differs."""
     texts = {run_set.key: _text(run_set) for run_set in found}
-    told = {}
+    found_labels = {}
     for run_set in found:
         alike = [other for other in found if texts[other.key] == texts[run_set.key]]
         differing = [
@@ -112,8 +112,8 @@ def labels(found: Sequence[RunSet]) -> dict[str, str]:
             for name, value in run_set.facts.items()
             if any(other.facts.get(name) != value for other in alike)
         ]
-        told[run_set.key] = ", ".join([texts[run_set.key], *differing])
-    return told
+        found_labels[run_set.key] = ", ".join([texts[run_set.key], *differing])
+    return found_labels
 
 
 def _text(run_set: RunSet) -> str:
@@ -153,7 +153,7 @@ def _run_set(
 
 
 def _facts_by_key(groups: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """By comparability key what runs of that key share beside their device; one run tells."""
+    """By comparability key what its runs share besides the device, taken from one of them."""
     examples = {group["comparability_key"]: group["newest"] for group in groups}
     return {
         key: _facts(fingerprint, variables)
@@ -169,5 +169,5 @@ def _facts(fingerprint: Mapping[str, str], variables: Iterable[str | None]) -> d
         for name, value in comparable_facts(fingerprint).items()
         if not name.startswith(OF_THE_DEVICE)
     }
-    told = zip(_OF_THE_VARIABLES, variables, strict=True)
-    return of_the_host | {name: "unknown" if value is None else value for name, value in told}
+    pairs = zip(_OF_THE_VARIABLES, variables, strict=True)
+    return of_the_host | {name: "unknown" if value is None else value for name, value in pairs}

@@ -1,7 +1,7 @@
-"""The user's own devices side by side, as the whitepaper's Tables 1 to 3 show theirs.
+"""The user's own devices side by side, like Tables 1 to 3 of the whitepaper.
 
 Only runs of one run_set (`tuning.comparison.comparable_runs`) are compared, and of each device
-only those of one set-up. Published figures have no place here: see `tuning.published`.
+only those with one configuration of the device. Published figures are in `tuning.published`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _KINDS = ("hdd", "sata-ssd", "sas-ssd", "nvme", "tmpfs")
 
 @dataclass(frozen=True)
 class Cell:
-    """One device with so many connections, over the runs of one config.
+    """One device with one number of connections, over the runs of one config.
 
-    Times in ms, path lengths in cycles per New-Order, shares in % of all CPUs, IOPS of the data
-    device and of a separate log device together. middle_run: the run nearest to the median tpmP.
-    is_recommended: whether a study recommends that config there.
+    Times in ms, path lengths in cycles per New-Order, shares in % of all CPUs, IOPS as the sum of
+    the data device and a separate log device. middle_run: the run nearest to the median tpmP.
+    is_recommended: whether a study recommends that config for that device and workload.
     """
 
     config_key: ConfigKey
@@ -58,11 +58,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Devices, slowest first, and what was measured on them by number of connections.
+    """Devices, slowest first, and their results by number of connections.
 
-    names: by device's id, short and different. left_out: runs of another set-up of a device (its
-    scheduler, file system or mount options were changed), which count nowhere. measured: the runs
-    that count, oldest first.
+    names: short and unique, by id of the device. left_out: number of runs that do not count
+    because the device was configured differently (scheduler, file system or mount options).
+    measured: the runs that count, oldest first.
     """
 
     run_set: RunSet
@@ -84,7 +84,7 @@ class Comparison:
         return self.cells.get((device.pk, connections))
 
     def ratios(self, connections: int) -> list[Ratio | None]:
-        """Of tpmP, one for each of the pairs."""
+        """The ratios of tpmP, one for each of the pairs."""
         return [
             ratio(
                 *(
@@ -97,7 +97,7 @@ class Comparison:
 
     @property
     def usual_connections(self) -> int | None:
-        """The middle one of those that most devices were measured with."""
+        """The middle one of the connection counts that most devices were measured with."""
         devices = Counter(connections for _, connections in self.cells)
         most = max(devices.values(), default=0)
         shared = sorted(number for number, count in devices.items() if count == most)
@@ -105,11 +105,11 @@ class Comparison:
 
 
 def compare(run_set: RunSet, token: str = BEST) -> Comparison:
-    """The run_set's devices by their best configs, or by the config that the token names.
+    """The run_set's devices with their best configs, or with the config that the token names.
 
-    "Best" is, on each device with each number of connections, of the recommended configs the one
-    with the highest median tpmP; where no study recommends one, of those with at least two runs,
-    else of all; durability D0 only, and none that ever failed there.
+    "Best" is, for each device and number of connections, the config with the highest median tpmP
+    among those that a study recommends; if there are none, among those with at least two runs;
+    else among all. Only configs of durability D0 that never failed there.
     """
     found = list(run_set.ok_runs().order_by("pk").values(*_FIELDS))
     rows = _of_one_setup(found)
@@ -174,7 +174,7 @@ _FIELDS = (
 
 
 def _of_one_setup(rows: Iterable[Row]) -> list[Row]:
-    """Of each device the runs of the set-up that most have; of equals the newest's."""
+    """For each device the runs with its most frequent configuration; in a tie the newest one."""
     by_device: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
         by_device[row["device_id"]].append(row)
@@ -190,7 +190,7 @@ def _of_one_setup(rows: Iterable[Row]) -> list[Row]:
 def _cell(rows: Sequence[Row], name: str, is_recommended: bool) -> Cell:
     tpmp = spread(row["tpmP"] for row in rows)
     if tpmp is None:
-        raise ValueError("runs that ended well have a tpmP")
+        raise ValueError("a successful run has a tpmP")
     newest = rows[-1]
     return Cell(
         config_key=config_key_of(newest),
@@ -210,7 +210,7 @@ def _cell(rows: Sequence[Row], name: str, is_recommended: bool) -> Cell:
 
 
 def _spread(rows: Sequence[Row], *names: str, optional: str = "") -> Spread | None:
-    """Of the sum of columns, where a run has them all but the optional one."""
+    """The spread of a sum of columns, over the runs that have all of them but the optional one."""
     sums = []
     for row in rows:
         parts = [row[name] for name in names]
@@ -222,7 +222,7 @@ def _spread(rows: Sequence[Row], *names: str, optional: str = "") -> Spread | No
 def _slowest_first(
     devices: list[Device], connections: Sequence[int], cells: Mapping[Place, Cell]
 ) -> list[Device]:
-    """By tpmP with the fewest connections that all were measured with, else by kind."""
+    """By tpmP with the fewest connections that all devices were measured with, else by kind."""
     for number in connections:
         there = {device.pk: cells.get((device.pk, number)) for device in devices}
         medians = {pk: cell.tpmP.median for pk, cell in there.items() if cell}
@@ -242,7 +242,7 @@ def _what(device: Device) -> str:
 
 
 def device_names(devices: Iterable[Device]) -> dict[int, str]:
-    """Short names; devices that would be called alike are told apart by their directories."""
+    """Short names; devices that would have the same name get their directories as well."""
     devices = list(devices)
     short = {device.pk: _what(device) for device in devices}
     long = {device.pk: str(device) for device in devices}

@@ -1,4 +1,4 @@
-"""Throughput by innodb_io_capacity on each device, as the whitepaper's Figure 11 shows it."""
+"""Throughput by innodb_io_capacity on each device, like Figure 11 of the whitepaper."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tuning.comparison.choice import ConfigKey, Place, Row
 from tuning.statistics.ratios import Spread, spread
 
 KNOB = "innodb_io_capacity"
-# The limit of its bursts goes up with it; everything else must be the same.
+# Its maximum rises with it; everything else must be the same.
 SWEPT = (KNOB, "innodb_io_capacity_max")
 
 
 @dataclass(frozen=True)
 class IoCapacitySweep:
-    """tpmP by device's id and innodb_io_capacity, all else equal, with so many connections."""
+    """tpmP by device id and innodb_io_capacity, all else equal, with that many connections."""
 
     connections: int
     tpmP: Mapping[int, Mapping[int, Spread]]
@@ -26,9 +26,9 @@ class IoCapacitySweep:
 def io_capacity_sweep(
     measured: Mapping[Place, Mapping[ConfigKey, list[Row]]], connections: int | None
 ) -> IoCapacitySweep | None:
-    """The sweep with the most figures, with `connections` where one was measured with them.
+    """The sweep with the most figures, preferably with `connections`.
 
-    None where no configs that differ in nothing but innodb_io_capacity ran on a device.
+    None if no device has runs of configs that differ only in innodb_io_capacity.
     """
     values, rest = _configs(measured)
     found: dict[tuple[int, object], dict[int, dict[int, list[Row]]]] = defaultdict(
@@ -39,7 +39,7 @@ def io_capacity_sweep(
             if key.config_id in values:
                 line = found[number, (rest[key.config_id], key.logs_with_data)][device]
                 value = values[key.config_id]
-                # Of two that differ in the limit of bursts only, what was measured more often.
+                # Of two that differ only in the maximum, the one that was measured more often.
                 line[value] = max(line.get(value, []), rows, key=len)
     sweeps = {
         key: {device: line for device, line in lines.items() if len(line) > 1}
@@ -57,7 +57,7 @@ def io_capacity_sweep(
 def _configs(
     measured: Mapping[Place, Mapping[ConfigKey, list[Row]]],
 ) -> tuple[dict[int, int], dict[int, frozenset[tuple[str, str]]]]:
-    """By config that sets it: innodb_io_capacity, and all its other knobs."""
+    """For each config that sets it: innodb_io_capacity, and all other knobs."""
     ids = {key.config_id for by_config in measured.values() for key in by_config}
     values, rest = {}, {}
     for pk, knobs in Config.objects.filter(pk__in=ids).values_list("pk", "knobs"):

@@ -1,1 +1,1 @@
-"""What a study's rows say now: boards, ranking, recommendation, findings, data quality."""
+"""The current result of a study: boards, ranking, recommendation, findings, data quality."""

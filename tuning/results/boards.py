@@ -1,7 +1,7 @@
 """A study's slots as judged boards: one per device, workload and durability class.
 
-What is not comparable is never mixed: a config that may lose commits is not "faster" than one
-that may not.
+Results that are not comparable are never mixed: a config that may lose commits is not "faster"
+than one that may not.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Row:
 class Board:
     """The ranking of one durability class on one device with one workload.
 
-    The baseline is on every board: what the others are compared with, whatever its own class.
-    `slots` are those of the blocks, `pair_slots` those of fresh pairs. `excluded_runs` counts
-    OK and cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
-    `screening` are the slots of a search: what failed there is no advice; else they are not used.
+    The baseline is on every board, whatever its own class, because all are compared with it.
+    `slots` are those of the blocks, `pair_slots` those of fresh pairs. `excluded_runs` counts OK
+    and cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
+    `screening` are the slots of a search: only their failures count here.
     """
 
     device: Device
@@ -58,7 +58,7 @@ class Board:
 
     @cached_property
     def judgement(self) -> Judgement:
-        """By tpmP, the metric that a study decides by."""
+        """By tpmP, the metric that decides a study."""
         return self.judged_by(Metric.TPMP)
 
     @cached_property
@@ -76,9 +76,9 @@ class Board:
 
     @cached_property
     def for_advice(self) -> Judgement:
-        """By the study's objective among those that can be recommended.
+        """By the study's objective among the candidates that can be recommended.
 
-        A candidate whose server or workload failed even once is no advice to give, however fast
+        A candidate whose server or workload failed even once is never recommended, however fast
         its other runs were; nor is one that misses a limit.
         """
         return self._among_the_fit(self.aim.objective)
@@ -112,7 +112,7 @@ class Board:
 
     @property
     def place(self) -> tuple[Device, Workload, str]:
-        """What tells the boards of a study apart."""
+        """What identifies a board of a study."""
         return self.device, self.workload, str(self.durability)
 
     @cached_property
@@ -138,7 +138,7 @@ class Board:
         ]
 
     def judged_by(self, metric: Metric, without: Iterable[str] = ()) -> Judgement:
-        """The ranking by a metric, as if some candidates had not taken part."""
+        """The ranking by a metric, optionally without some candidates."""
         names = [name for name in self.candidates if name not in without]
         return judge(
             [run for run in self.observations if run.candidate in names],
@@ -150,9 +150,9 @@ class Board:
 
     @cached_property
     def fresh_pairs(self) -> list[FreshPairs]:
-        """The fresh pairs of every candidate that was the winner once, in their order.
+        """The fresh pairs of every candidate that was a winner, in order.
 
-        An extended study may have several; the recommendation goes by the winner's of today.
+        An extended study may have several; the recommendation uses those of the current winner.
         """
         slots = sorted(self.pair_slots, key=lambda slot: slot.order)
         names = dict.fromkeys(s.candidate.name for s in slots if not s.candidate.is_baseline)
@@ -165,17 +165,17 @@ class Board:
         return found
 
     def pairs_of(self, winner: Candidate) -> list[Pair]:
-        """The fresh pairs of that candidate and the baseline, in their order; figures are tpmP."""
+        """The fresh pairs of that candidate and the baseline, in order; figures are tpmP."""
         return pairs_of(self.pair_slots, winner, self.baseline)
 
     def confirmation_of(self, winner: Candidate) -> Confirmation:
-        """What the fresh pairs of that candidate say, by the noise of the blocks."""
+        """The result of that candidate's fresh pairs, given the noise of the blocks."""
         noise, metric = self.for_advice.analysis.run_noise, self.aim.objective
         pairs = pairs_of(self.pair_slots, winner, self.baseline, metric)
         return judge_pairs(pairs, winner, self.baseline, noise, metric)
 
     def throughput_of(self, winner: Candidate) -> Confirmation:
-        """What its fresh pairs say of tpmP, whatever the objective."""
+        """The result of its fresh pairs for tpmP, whatever the objective."""
         noise = self.throughput.analysis.run_noise
         return judge_pairs(self.pairs_of(winner), winner, self.baseline, noise)
 
@@ -187,10 +187,10 @@ def boards_of(
     refused: Sequence[Candidate] = (),
     aim: Aim = NO_LIMITS,
 ) -> list[Board]:
-    """One per device, workload and durability class of the slots; `alpha` as `judge` has it.
+    """One board per device, workload and durability class; `alpha` as in `judge`.
 
-    Candidates that the gate `refused` have no slot and still a line on the boards of their class.
-    What a search only looked at is on none; where nothing has raced yet the baseline stands alone.
+    Candidates that the gate `refused` have no slot but a line on the boards of their class. Those
+    that a search only screened are on none; before a race has begun there is only the baseline.
     """
     left = {(one.device_id, one.workload_id, one.candidate_id): one for one in eliminations}
     found: dict[tuple[int, int], list[Slot]] = {}
@@ -218,7 +218,7 @@ def _without_screening(slots: Sequence[Slot]) -> list[Slot]:
 
 
 def _classes(slots: Iterable[Slot]) -> list[DurabilityClass]:
-    """The classes of the candidates, safest first; that of the baseline where it is alone."""
+    """The classes of the candidates, safest first; that of the baseline if there is no other."""
     candidates = {slot.candidate for slot in slots}
     found = {c.durability for c in candidates if not c.is_baseline}
     found = found or {c.durability for c in candidates}
@@ -273,10 +273,10 @@ def screened_runs(slots: Iterable[Slot]) -> list[Observation]:
 
 
 def _comparable_key(slots: Sequence[Slot]) -> str:
-    """The comparability key by which most runs can be ranked; of equals that of the newest run.
+    """The comparability key by which most runs can be ranked; in a tie that of the newest run.
 
-    A run can be ranked where the baseline of its block has the same key: what most runs share is
-    of no use while the baseline is of another kind.
+    A run can be ranked if the baseline of its block has the same key: a key that most runs share
+    is of no use if the baseline has another.
     """
     ok = [slot for slot in slots if slot.run.state == RunState.OK]
     baselines = {

@@ -1,4 +1,4 @@
-"""The fresh pairs that confirm a winner: how far they are, and what they say."""
+"""The fresh pairs that confirm a winner: their progress and their result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tuning.statistics.data import Metric
 
 @dataclass(frozen=True)
 class Pair:
-    """Two fresh runs that confirm a winner: figures of a metric, None for a run without one."""
+    """One fresh run each of winner and baseline: figures of a metric, None without one."""
 
     block: int
     winner: float | None
@@ -24,8 +24,7 @@ class Pair:
 class FreshPairs:
     """The fresh pairs of one winner.
 
-    `found` is None until all of them are measured: looking earlier shows more winners than there
-    are.
+    `found` is None until all of them are measured: an earlier look would confirm too many winners.
     """
 
     candidate: Candidate
@@ -34,12 +33,12 @@ class FreshPairs:
 
     @property
     def done(self) -> int:
-        """Pairs that are measured."""
+        """Number of measured pairs."""
         return sum(pair.is_finished for pair in self.pairs)
 
     @property
     def planned(self) -> int:
-        """All pairs."""
+        """Number of all pairs."""
         return len(self.pairs)
 
 
@@ -49,7 +48,7 @@ def pairs_of(
     baseline: Candidate,
     metric: Metric = Metric.TPMP,
 ) -> list[Pair]:
-    """The pairs of these two among the slots of fresh pairs of a board, in their order."""
+    """The pairs of these two among a board's slots of fresh pairs, in order."""
     at = {(slot.block, slot.candidate_id): slot.run for slot in slots}
     pairs = []
     for (block, candidate_id), ours in sorted(at.items(), key=lambda item: item[0]):
@@ -69,6 +68,6 @@ def judge_pairs(
     run_noise: float | None,
     metric: Metric = Metric.TPMP,
 ) -> Confirmation:
-    """What the pairs say, whose figures are of `metric`; `run_noise` is that of the blocks."""
+    """The result of the pairs, whose figures are of `metric`; `run_noise`: that of the blocks."""
     figures = [(pair.winner, pair.baseline) for pair in pairs]
     return confirm(figures, winner.name, baseline.name, run_noise=run_noise, metric=metric)

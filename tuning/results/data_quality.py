@@ -1,4 +1,4 @@
-"""How far a study's runs can be trusted: the disturbed, the still warming, the unwatched."""
+"""The data quality of a study: runs that were disturbed or still warming, checks that were off."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from benchmarks.telemetry.disturbance import switched_off
 from tuning.results.history import RunLine
 
 NAMES = {
-    "steal": "CPU time kept by the hypervisor",
-    "foreign_cpu": "other programs' CPU use",
-    "foreign_io": "other programs' disk use",
-    "stall": "the host standing still",
-    "suspended": "the machine being suspended",
+    "steal": "steal time of the hypervisor",
+    "foreign_cpu": "CPU use of other programs",
+    "foreign_io": "disk use of other programs",
+    "stall": "stalls of the host",
+    "suspended": "suspension of the machine",
     "swap": "swapping",
-    "slower_clock": "a falling CPU clock",
-    "throttled": "CPUs throttled for heat",
-    "host_changed": "changed settings of the host",
-    "interval": "an interval that telemetry did not see",
+    "slower_clock": "a falling CPU clock rate",
+    "throttled": "thermal throttling of the CPU",
+    "host_changed": "a changed host configuration",
+    "interval": "gaps in the telemetry",
 }
 
 
 @dataclass(frozen=True)
 class DataQuality:
-    """Of one study so far.
+    """The data quality of one study so far.
 
-    `disturbed` runs were void, `without_figure` of them for good, the others were measured
-    again. `kinds` counts them by what disturbed them (keys of NAMES; a run may have several).
-    `still_warming` runs count, but their throughput had a trend. `unwatched` has one line for
-    each check that was off or that the host has no figures for.
+    `disturbed` counts void runs; `without_figure` of them were not measured again. `kinds` counts
+    them by cause (keys of NAMES; a run may have several). `still_warming` runs count, but their
+    throughput had a trend. `unwatched` has one line for each check that was switched off or for
+    which the host reports no figures.
     """
 
     disturbed: int
@@ -41,25 +41,25 @@ class DataQuality:
     unwatched: tuple[str, ...]
 
     def sentences(self) -> str:
-        """For the verdict; "" when there is nothing to say."""
-        said = []
+        """For the verdict; "" if there is nothing to report."""
+        texts = []
         if self.disturbed:
             causes = ", ".join(NAMES.get(kind, kind) for kind in self.kinds)
-            said.append(f"{_runs(self.disturbed)} disturbed{f' by {causes}' if causes else ''};")
+            texts.append(f"{_runs(self.disturbed)} disturbed{f' by {causes}' if causes else ''}:")
             again = self.disturbed - self.without_figure
             parts = [f"{again} measured again"] if again else []
             if self.without_figure:
-                parts.append(f"{self.without_figure} left out for good")
-            said.append(f"{' and '.join(parts)}.")
+                parts.append(f"{self.without_figure} left out")
+            texts.append(f"{' and '.join(parts)}.")
         if self.still_warming:
-            said.append(f"{_runs(self.still_warming)} still warming up.")
+            texts.append(f"{_runs(self.still_warming)} still warming up.")
         if off := switched_off(self.unwatched):
-            said.append(f"Not watched, because switched off: {', '.join(off)}.")
-        return " ".join(said)
+            texts.append(f"Not monitored, because switched off: {', '.join(off)}.")
+        return " ".join(texts)
 
 
 def data_quality(history: Sequence[RunLine], unwatched: Iterable[str]) -> DataQuality:
-    """Counted over all runs of the study, those that were measured again included."""
+    """Counted over all runs of the study, including those that were measured again."""
     disturbed = [line for line in history if line.run.state == RunState.DISTURBED]
     kinds: Counter[str] = Counter()
     for line in sorted(disturbed, key=lambda line: line.run.pk):

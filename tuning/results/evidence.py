@@ -1,4 +1,4 @@
-"""Collects from a study's rows what the exported my.cnf says about its winner."""
+"""Collects the evidence for a study's winner, as the exported my.cnf shows it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONFIDENCE = 0.95
 
 
 def traits_of(server: Server) -> ServerTraits:
-    """Flavour and version of a server's row, whose version text may have a distribution's tail."""
+    """Flavour and version of a server's row; its version may have a distribution's suffix."""
     number = re.match(r"\d+(\.\d+){0,2}", server.version)
     if number is None:
         raise ValueError(f"not a version: {server.version!r}")
@@ -34,7 +34,7 @@ def export_facts(
 ) -> ExportFacts:
     """The evidence for the recommended config, from the board it was chosen by.
 
-    `variables`: what was read back in a run, by primary key of the candidate.
+    `variables`: the variables read back in a run, by primary key of the candidate.
     """
     study, device, winner = recommendation.study, recommendation.device, recommendation.candidate
     baseline = board.baseline
@@ -71,27 +71,25 @@ def _device_text(device: Device) -> str:
 
 
 def _not_tested(device: Device, winner: Candidate) -> list[str]:
-    """What the device of the study leaves open; the file itself cannot place a redo log."""
+    """What the study's device leaves open; the file itself cannot place a redo log."""
     left = []
     if device.emulation_label:
         left.append(
-            "a real device of that kind: this one was emulated by limits on the server, which "
-            "tell nothing of seek times (docs/emulation.md)"
+            "a real device of that kind: this one was emulated by limits on the server, which do "
+            "not model seek times (docs/emulation.md)"
         )
     if device.log_dir and winner.logs_with_data:
-        left.append(
-            "the redo log on a device of its own: it was beside the data, although there is one"
-        )
+        left.append("the redo log on its separate device: it was on the data device in this study")
     elif device.log_dir:
         left.append(
-            f"the redo log beside the data: it was in {device.log_dir}, so set "
+            f"the redo log on the data device: it was in {device.log_dir}, so set "
             "innodb_log_group_home_dir to a directory there as well"
         )
     return left
 
 
 def _effect(board: Board, recommendation: Recommendation) -> Effect:
-    """What the recommendation says of its config: of a confirmed one what the pairs found."""
+    """The effect of the recommended config; for a confirmed one that of the fresh pairs."""
     lines = {line.candidate: line for line in board.judgement.ranked}
     line, default = lines[recommendation.candidate.name], lines[board.baseline.name]
     low, high = recommendation.low, recommendation.high

@@ -1,4 +1,4 @@
-"""A study's boards as the claims of its template are checked on them."""
+"""A study's boards in the form in which the claims of its template are checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tuning.study_templates.evaluation import ClaimBoard
 def claim_boards(
     boards: Sequence[Board], candidates: Iterable[Candidate], devices: Iterable[Device]
 ) -> list[ClaimBoard]:
-    """The boards, and after them the devices of the study that have none yet."""
+    """The boards, followed by the devices of the study that have none yet."""
     same_as = {one.name: one.merged_into.name for one in candidates if one.merged_into}
     seen = {board.device.pk for board in boards}
     waiting = [

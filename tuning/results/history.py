@@ -1,4 +1,4 @@
-"""Every run of a study, those that were measured again included."""
+"""Every run of a study, including those that were measured again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from benchmarks.models import Run
 from tuning.models import Slot
 
-# What a list of runs has no use for: some 25 KB per run.
+# Columns that a list of runs does not need: some 25 KB per run.
 BULKY = ("variables", "fingerprint", "conditions", "step_seconds", "log_tail")
 
 
 @dataclass(frozen=True)
 class RunLine:
-    """A run and the place it was measured for; `again` is the run that took its place."""
+    """A run and its slot; `again` is the run that replaced it."""
 
     slot: Slot
     run: Run
@@ -29,7 +29,7 @@ def read_log_tails(runs: Iterable[Run]) -> None:
 
 
 def run_history(slots: Iterable[Slot]) -> list[RunLine]:
-    """The slots' runs and those that they took the place of, in the order of the study."""
+    """The slots' runs and those that they replaced, in the order of the study."""
     lines = [RunLine(slot, slot.run, None) for slot in slots]
     newer = {line.run.retry_of_id: line for line in lines if line.run.retry_of_id}
     while newer:

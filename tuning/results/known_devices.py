@@ -1,4 +1,4 @@
-"""What is known of each device: its newest probes, and what was best on it so far."""
+"""What is known about each device: its newest probes and the best config so far."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tuning.models import DurabilityClass, Recommendation, StudyState
 
 @dataclass(frozen=True)
 class KnownDevice:
-    """A device and what is known of it.
+    """A device and what is known about it.
 
-    `probe` is the newest that ended well, `active` one under way, `ended` the newest that ended
-    otherwise, if it is newer than `probe`; `best` comes from the newest finished study with an
-    answer, which has `more` answers for other workloads.
+    `probe` is the newest successful one, `active` one that is queued or running, `ended` the
+    newest unsuccessful one if it is newer than `probe`; `best` is a recommendation of the newest
+    finished study, which has `more` of them for other workloads.
     """
 
     device: Device
@@ -29,12 +29,12 @@ class KnownDevice:
 
     @property
     def answers(self) -> list[Recommendation]:
-        """What was best on it so far; asks the database each time."""
+        """The recommendations for it so far; queries the database each time."""
         return answers_for(self.device)
 
 
 def known_devices(devices: Iterable[Device]) -> list[KnownDevice]:
-    """The devices with what is known of each, in four queries for all of them."""
+    """What is known about each of the devices, in four queries for all of them."""
     devices = list(devices)
     good = _newest_probes(devices, ProbeState.OK)
     ended = _newest_probes(devices, ProbeState.FAILED, ProbeState.CANCELLED, ProbeState.LOST)
@@ -53,7 +53,7 @@ def known_devices(devices: Iterable[Device]) -> list[KnownDevice]:
 
 
 def answers_for(device: Device) -> list[Recommendation]:
-    """For each workload and durability class the answer of the newest finished study."""
+    """For each workload and durability class the recommendation of the newest finished study."""
     newest: dict[tuple[int, str], Recommendation] = {}
     answers = (
         Recommendation.objects.filter(device=device, study__state=StudyState.FINISHED)
@@ -92,7 +92,7 @@ def _newest_probes(devices: list[Device], *states: ProbeState) -> dict[int, Prob
 
 
 def _newest_answers(devices: list[Device]) -> dict[int, list[Recommendation]]:
-    """By device those of D0 of its newest finished study, fewest connections first."""
+    """By device the D0 recommendations of its newest finished study, fewest connections first."""
     found: dict[int, list[Recommendation]] = {}
     answers = (
         Recommendation.objects.filter(

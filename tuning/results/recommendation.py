@@ -14,7 +14,7 @@ from tuning.statistics.confirmation import Confirmation, ConfirmationState
 from tuning.statistics.ranking import Interval
 from tuning.statistics.verdict import VerdictKind
 
-UNCONFIRMED = "Its lead was not measured afresh, so it is likely too high."
+UNCONFIRMED = "This lead was not confirmed in fresh pairs, so it is probably too high."
 
 
 class NothingToRecommend(TuningError):
@@ -24,7 +24,7 @@ class NothingToRecommend(TuningError):
 def store_recommendations(study: Study) -> None:
     """Store the recommendation of every board that has a figure of the baseline.
 
-    Raises NothingToRecommend when none has: then no candidate can be said to be better or worse.
+    Raises NothingToRecommend if none has one: then no candidate can be called better or worse.
     """
     result = StudyResult(study)
     judged = [board for board in result.boards if _has_baseline(board)]
@@ -69,15 +69,15 @@ def _store_nothing_found(result: StudyResult, board: Board) -> None:
 
 
 def _nothing_to_recommend(result: StudyResult) -> NothingToRecommend:
-    """Why the baseline has no figure on the first device."""
+    """The reason why the baseline has no figure on the first device."""
     device = result.boards[0].device
     slots = [slot for slot in result.slots if slot.candidate.is_baseline and slot.device == device]
     if all(slot.run.state == RunState.DISTURBED for slot in slots):
         last = max((slot.run for slot in slots), key=lambda run: run.pk)
         return NothingToRecommend(
             "disturbed",
-            f"every run of the baseline on {device} was disturbed, so nothing can be compared; "
-            f"the last one: {last.reason}. Measure when the host is quiet, or widen the limits "
+            f"every run of the baseline on {device} was disturbed, so nothing can be compared "
+            f"(the last one: {last.reason}). Measure when the host is quiet or raise the limits "
             "(docs/settings.md)",
         )
     reasons = [slot.run.reason for slot in slots if slot.run.is_finished and slot.run.reason]
@@ -90,7 +90,7 @@ def _nothing_to_recommend(result: StudyResult) -> NothingToRecommend:
 
 @dataclass(frozen=True)
 class _Advice:
-    """The config to use and the figures that speak for it."""
+    """The config to use and the figures that support it."""
 
     candidate: Candidate
     ratio: float
@@ -109,7 +109,7 @@ def _store(study: Study, board: Board, quality: str) -> None:
         sentences.append(UNCONFIRMED)
     if board.failed:
         names = ", ".join(board.failed)
-        sentences.append(f"Not considered, because runs of it failed: {names}.")
+        sentences.append(f"Not considered because of failed runs: {names}.")
     sentences += _about_limits(board, advice.candidate)
     if quality:
         sentences.append(quality)
@@ -133,7 +133,7 @@ def _store(study: Study, board: Board, quality: str) -> None:
 
 
 def _advise(study: Study, board: Board) -> _Advice:
-    """The winner, when fresh pairs confirm it or the study wants none; else the baseline."""
+    """The winner, if fresh pairs confirm it or the study has none; else the baseline."""
     analysis = board.for_advice.analysis
     keep = _Advice(board.baseline, 1.0, None, None, None)
     if analysis.winner is None:

@@ -1,4 +1,4 @@
-"""A study's state as its rows say it now, for all that shows it, concludes it or exports it."""
+"""The current result of a study, shared by all that shows, concludes or exports it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tuning.study_templates.loader import StudyTemplate, load_template
 
 
 class StudyResult:
-    """One study now: make one per request and hand it on.
+    """One study at one moment: make one per request and pass it on.
 
-    Every part is read or computed when it is first asked for and then kept, so that nothing is
-    read, decoded or judged twice. The number of queries depends on which parts are asked for and
-    on how often a single run was measured again, never on how many slots, candidates, devices or
-    recommendations there are: rows point to the same objects (`slot.candidate` is one of
-    `candidates`). It does not see rows that are written later.
+    Each part is read or computed on first use and then cached, so that nothing is read, decoded or
+    judged twice. The number of queries depends on which parts are used and on how often a single
+    run was measured again, never on the number of slots, candidates, devices or recommendations:
+    rows share objects (`slot.candidate` is one of `candidates`). Rows that are written later are
+    not seen.
     """
 
     def __init__(self, study: Study) -> None:
@@ -39,7 +39,7 @@ class StudyResult:
 
     @cached_property
     def devices(self) -> dict[int, Device]:
-        """By primary key, in the order they are measured."""
+        """By primary key, in the order of measurement."""
         found = sorted(self.study.devices.all(), key=lambda one: one.pk)
         return {device.pk: device for device in found}
 
@@ -51,7 +51,7 @@ class StudyResult:
 
     @cached_property
     def candidates(self) -> dict[int, Candidate]:
-        """By primary key, in their order, each with its config."""
+        """By primary key, in order, each with its config."""
         found = {one.pk: one for one in self.study.candidates.select_related("config")}
         for one in found.values():
             if one.merged_into_id is not None:
@@ -60,7 +60,7 @@ class StudyResult:
 
     @cached_property
     def slots(self) -> list[Slot]:
-        """In their order, with their newest runs; of these without the BULKY columns."""
+        """In order, with their newest runs, which lack the BULKY columns."""
         found = self.study.slots.select_related("run").defer(*(f"run__{name}" for name in BULKY))
         slots = list(found)
         self._attach(slots)
@@ -68,12 +68,12 @@ class StudyResult:
 
     @cached_property
     def history(self) -> list[RunLine]:
-        """Every run, those that were measured again included."""
+        """Every run, including those that were measured again."""
         return run_history(self.slots)
 
     @cached_property
     def boards(self) -> list[Board]:
-        """One per device, workload and durability class that has begun; each is judged once."""
+        """One per device, workload and durability class with a slot; each is judged once."""
         eliminations = list(self.study.eliminations.all())
         refused = [one for one in self.candidates.values() if one.refusal]
         alpha = conclusion_alpha(self.study.conclusions)
@@ -95,7 +95,7 @@ class StudyResult:
 
     @cached_property
     def data_quality(self) -> DataQuality:
-        """How far the runs can be trusted that the ranking is made of."""
+        """Data quality of the ranked runs: disturbed, still warming up, checks that were off."""
         ranked = self.study.slots.exclude(purpose=SlotPurpose.SEARCH)
         ended = ranked.exclude(run__state__in=ACTIVE_RUN_STATES).order_by()
         unwatched = ended.values_list("run__conditions__unwatched", flat=True).distinct()
@@ -104,7 +104,7 @@ class StudyResult:
 
     @cached_property
     def template(self) -> StudyTemplate | None:
-        """The template that the study was made from; None when its file is gone."""
+        """The template of the study; None if its file no longer exists."""
         try:
             return load_template(self.study.template)
         except UnknownTemplate:
@@ -112,7 +112,7 @@ class StudyResult:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """One or more per claim of the template, in its order."""
+        """One or more per claim, in the order of the template."""
         claims = self.template.claims if self.template else ()
         if not claims:
             return []
@@ -128,7 +128,7 @@ class StudyResult:
         return found
 
     def _attach(self, rows: Iterable[Slot | Recommendation]) -> None:
-        """Let the rows point to the objects that are here already."""
+        """Make the rows share the objects that are already loaded."""
         for row in rows:
             row.study = self.study
             row.candidate = self.candidates[row.candidate_id]
@@ -136,7 +136,7 @@ class StudyResult:
             row.workload = self.workloads[row.workload_id]
 
     def evidence(self, recommendation: Recommendation) -> ExportFacts:
-        """What the files of one of the study's recommendations say of it."""
+        """The evidence that the files of one of the study's recommendations show."""
         if recommendation.pk not in self._evidence:
             place = recommendation.device, recommendation.workload, recommendation.durability
             board = next(board for board in self.boards if board.place == place)
@@ -147,9 +147,9 @@ class StudyResult:
     def export(
         self, recommendation: Recommendation, request: ExportRequest, *, study_url: str = ""
     ) -> Exported:
-        """One of the study's recommendations as a file; raises TuningError as `export` does.
+        """One of the study's recommendations as a file; raises TuningError like `export`.
 
-        `study_url` is the page of the study, for whoever finds the file later.
+        `study_url`: the page of the study, written into the file.
         """
         return export(replace(self.evidence(recommendation), study_url=study_url), request)
 

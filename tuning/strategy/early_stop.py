@@ -1,7 +1,8 @@
 """Early stop: whether the first seconds of a run show that it is too slow to finish.
 
 Only for candidates in the blocks of a race and in the runs of a search, where an upper bound is
-enough to see which are behind. The baseline, its replicate and the pairs that confirm a winner always run to the end.
+enough to see which are behind. The baseline, its replicate and the pairs that confirm a winner
+always run to the end.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def test_the_count_is_shown_and_named_in_the_verdict(study: Study) -> None:
     assert (trust.disturbed, trust.without_figure, trust.kinds) == (2, 0, {"foreign_cpu": 2})
     verdict = study.recommendations.get().verdict
     assert "20.0 %" in verdict
-    assert "2 runs were disturbed by other programs' CPU use; 2 measured again." in verdict
+    assert "2 runs were disturbed by CPU use of other programs: 2 measured again." in verdict
 
 
 def test_it_is_measured_again_at_most_twice_and_the_study_goes_on(study: Study) -> None:
@@ -139,7 +139,7 @@ def test_it_is_measured_again_at_most_twice_and_the_study_goes_on(study: Study) 
     trust = StudyResult(study).data_quality
     assert (trust.disturbed, trust.without_figure) == (3, 1)
     verdict = study.recommendations.get().verdict
-    assert "2 measured again and 1 left out for good." in verdict
+    assert "2 measured again and 1 left out." in verdict
     (board,) = StudyResult(study).boards
     assert sorted(row.ranked.runs for row in board.rows) == [1, 4]
 
@@ -205,7 +205,7 @@ def test_checks_that_are_off_are_said(study: Study, settings: Any) -> None:
 
     run_to_the_end(study, measure)
     verdict = study.recommendations.get().verdict
-    assert verdict.endswith("Not watched, because switched off: steal.")
+    assert verdict.endswith("Not monitored, because switched off: steal.")
 
 
 def test_the_ranking_is_of_the_kind_of_runs_that_has_a_baseline(study: Study) -> None:

@@ -248,7 +248,7 @@ def test_the_evidence_counts_the_blocks_that_gave_a_ratio(study: Study, settings
     run_to_the_end(study, measure)
     recommendation = study.recommendations.get()
     assert ", 1 block, noise floor" in recommendation.verdict
-    assert recommendation.verdict.endswith("1 run was disturbed; 1 left out for good.")
+    assert recommendation.verdict.endswith("1 run was disturbed: 1 left out.")
 
 
 def test_a_study_without_a_baseline_figure_fails_and_says_so(study: Study) -> None:
@@ -708,7 +708,7 @@ def test_a_config_that_failed_once_is_not_recommended_however_fast(study: Study)
     run_to_the_end(study, measure)
     recommendation = study.recommendations.get()
     assert recommendation.candidate.is_baseline
-    assert "Not considered, because runs of it failed: mine." in recommendation.verdict
+    assert "Not considered because of failed runs: mine." in recommendation.verdict
 
 
 def test_a_run_that_was_given_up_for_lost_stops_measuring(study: Study) -> None:

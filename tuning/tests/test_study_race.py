@@ -128,7 +128,7 @@ def test_without_race_every_block_has_everybody() -> None:
     assert not study.eliminations.exists()
     found = study.recommendations.get()
     assert (found.candidate.name, found.confirmation) == ("fast", "")
-    assert "not measured afresh" in found.verdict
+    assert "not confirmed in fresh pairs" in found.verdict
 
 
 def test_classes_of_durability_race_apart_and_share_the_baseline() -> None:
