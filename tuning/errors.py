@@ -1,4 +1,4 @@
-"""The package's one error tree: what can be expected to fail while deciding.
+"""The error tree of this package: failures that are expected.
 
 Anything that is not a `TuningError` (or a `BenchmarkError` from the floor below) is a bug.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 class TuningError(Exception):
     """An expected failure: `code` is a stable word for programs, `str(error)` for people.
 
-    `field` is what it is about of that which was asked for, as in BenchmarkError.
+    `field` is the path of the request's field that it is about, as in BenchmarkError.
     """
 
     def __init__(self, code: str, message: str, *, field: str = "") -> None:
@@ -26,7 +26,7 @@ class Problem:
     """One thing that is wrong with a config.
 
     `source` is the name of the file or preset, `line` counts from 1 (None: not about one line),
-    `name` is the option as it was written ("" when the line holds none).
+    `name` is the option as it was written ("" if the line has none).
     """
 
     source: str

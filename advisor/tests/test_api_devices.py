@@ -380,7 +380,7 @@ def test_a_kept_device_that_is_not_here_any_more_is_refused(api: Client, service
     old = factories.found_device(retired_at=factories.BEGIN)
     far = factories.found_device(data_dir="/elsewhere")
     Device.objects.filter(pk=far.pk).update(host=Host.objects.create(name="far"))
-    for device, said in ((old, "another device in its place"), (far, "belongs to host far")):
+    for device, said in ((old, "another device is in its place"), (far, "belongs to host far")):
         found = error(post(api, STUDIES, {"devices": [{"id": device.pk}]}), 400)
         assert found["code"] == "device_unusable"
         assert said in found["message"]

@@ -387,7 +387,7 @@ def test_a_probe_is_begun_and_cancelled(admin_client: Client, admin_user: User) 
     again = admin_client.post(
         reverse("device-probe", args=[device.pk]), {"seconds": "30"}, follow=True
     )
-    assert "already under way" in again.content.decode()
+    assert "already being probed" in again.content.decode()
     cancel = reverse("probe-cancel", args=[device.pk, probe.pk])
     assert admin_client.post(cancel).status_code == 302
     probe.refresh_from_db()

@@ -103,7 +103,7 @@ def check_in_place(
     data, log = found[0], found[1] if layout.log_dir else None
     for known, now in zip(expected, (data, log), strict=True):
         if known is not None and (now is None or not known.is_same_device(now)):
-            raise DeviceUnusable(f"{known.path}: there is another device in its place now")
+            raise DeviceUnusable(f"{known.path}: another device is in its place now")
     return data, log
 
 

@@ -1,1 +1,1 @@
-"""A study's life: asked for, prepared, measured run by run, paused, ended, extended."""
+"""The life cycle of a study: requested, prepared, measured, paused, ended, extended."""

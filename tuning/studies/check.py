@@ -1,7 +1,7 @@
-"""Checks a my.cnf without a study: the first two stages of the gate, nothing is stored.
+"""Checks a my.cnf without a study: the first two stages of the gate; nothing is stored.
 
-The last two need the server to start, which would disturb what is being measured on this host;
-they come at the beginning of a study (`tuning.studies.trials`).
+The last two stages start the server, which would disturb a measurement on this host. They are part
+of a study's preparation (`tuning.studies.trials`).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from tuning.studies.request import origin_of
 
 @dataclass(frozen=True)
 class CheckedText:
-    """The report line by line, and the my.cnf it comes to; "" when something was refused.
+    """The report line by line and the resulting my.cnf; "" if something was refused.
 
-    Below D0 the file begins with what it may cost. `translatable` counts the lines that are
-    refused and would not be if the file were translated from an older version.
+    Below D0 the file begins with warnings. `translatable` counts the refused lines that would be
+    accepted if the file were translated from an older version.
     """
 
     report: ImportReport
@@ -45,7 +45,7 @@ class CheckedText:
 
     @property
     def durability(self) -> Durability:
-        """The class of what it comes to."""
+        """The durability class of the resulting my.cnf."""
         return durability_of(self.report.knobs, self.target)
 
     @property
@@ -55,7 +55,7 @@ class CheckedText:
 
 
 def server_here(named: Path | None = None) -> ServerTraits:
-    """The server that a study on this host would use: `named`, else the one that is found.
+    """The server that a study on this host would use: `named`, else the one found.
 
     Raises NoServerFound or NotAServer.
     """
@@ -75,12 +75,12 @@ def check_text(
     durability: Durability = Durability.D0,
     connections: int | None = None,
 ) -> CheckedText:
-    """Check a my.cnf for `target`, by default the server here (`server`: its program) and its
-    `devices`, the usual one where none is named. Emulated ones have the memory limit that a study
-    of so many `warehouses` gives them.
+    """Check a my.cnf for `target`, by default for the server on this host.
 
-    Rules that need this host are applied for the server here only. Raises BadRequest for a
-    `translate_from` that names no server, NoServerFound or NotAServer.
+    `server` is the program of that server; `devices` default to the usual one. Emulated devices
+    have the memory limit that a study with that many `warehouses` gives them. Rules that depend on
+    the host are applied only for the server on this host. Raises BadRequest for a `translate_from`
+    that names no server, NoServerFound or NotAServer.
     """
     origin = origin_of(translate_from)
     if target is None:
@@ -115,7 +115,7 @@ def _memory_limit(
 
 
 def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:
-    """A my.cnf of normalised knobs that begins with what they lose, below D0 with the class."""
+    """A my.cnf of normalised knobs; it begins with warnings, and below D0 with the class."""
     given = durability_of(knobs, target)
     lines = [WARNINGS[given]] if given > Durability.D0 else []
     for name, lost in losses(knobs, target).items():

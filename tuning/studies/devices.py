@@ -1,4 +1,4 @@
-"""The devices that a user names, for a study or to be kept for later."""
+"""The devices that a user names, for a study or to be registered."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tuning.studies.request import BadRequest
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 
 MB = 1_000_000
-# Of a memory limit that may be asked for.
+# Range of a memory limit in a request.
 MIN_MEMORY_MB = -(-MIN_MEMORY_BYTES // MB)
 MAX_MEMORY_MB = 16_000_000
-# What a server takes before it works, by resident memory: MySQL 9.7.4 with its performance schema
-# 555 MB, MariaDB 10.11.19 103 MB without (its default), which leaves some for its connections.
+# Resident memory of an idle server: MySQL 9.7.4 with performance schema 555 MB, MariaDB 10.11.19
+# without (its default) 103 MB, plus some for connections.
 _OWN_BYTES = {Flavour.MARIADB: 200 * MB}
 _OWN_BYTES_OF_MYSQL = 550 * MB
 
@@ -32,7 +32,7 @@ _OWN_BYTES_OF_MYSQL = 550 * MB
 def find_devices(
     requests: Sequence[DeviceRequest], warehouses: int, flavour: Flavour
 ) -> list[FoundDevice]:
-    """Look at every device of a study of that size; the host's usual one where none is named.
+    """Inspect every device for a study of that size; by default the host's usual one.
 
     Raises BadRequest for a device that is named twice, DeviceUnusable, EmulationUnavailable.
     """
@@ -103,7 +103,7 @@ def _rates(device: FoundDevice) -> DeviceFacts:
 
 
 def register_device(request: DeviceRequest) -> Device:
-    """Keep a device to probe it and to choose it later. Raises as `find_device` does."""
+    """Register a device, to probe it or to use it later. Raises like `find_device`."""
     limit = usual_memory(load_template(USUAL_TEMPLATE).warehouses, Flavour.MYSQL)
     found = find_device(request, default=settings.DEFAULT_DEVICE, memory_bytes=limit)
     host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
@@ -111,29 +111,29 @@ def register_device(request: DeviceRequest) -> Device:
 
 
 def check_none_retired(study: Study) -> None:
-    """Raises TuningError, device_retired: then every further run of the study would fail."""
+    """Raise TuningError, device_retired, if every further run of the study would fail."""
     if gone := study.devices.exclude(retired_at=None).first():
-        raise TuningError("device_retired", f"{gone}: there is another device in its place now")
+        raise TuningError("device_retired", f"{gone}: another device is in its place now")
 
 
 def usual_memory(warehouses: int, flavour: Flavour) -> int:
-    """The memory limit of an emulated device where none is asked for, in bytes.
+    """The default memory limit of an emulated device, in bytes.
 
     The server's own needs and half of the data: with less no server starts, with more the page
-    cache holds all data and no read ever meets the device.
+    cache holds all data and no read reaches the device.
     """
     half = _own_bytes(flavour) + estimated_bytes(warehouses) // 2
     return -(-half // (10 * MB)) * 10 * MB
 
 
 def least_memory(devices: Sequence[FoundDevice]) -> int | None:
-    """The limit of the device that leaves a server the least memory; None without limits."""
+    """The lowest memory limit among the devices; None without limits."""
     limits = [one.memory_bytes for one in devices if one.memory_bytes is not None]
     return min(limits, default=None)
 
 
 def room_for_pool(limit: int | None, flavour: Flavour) -> int | None:
-    """What of a device's memory limit presets may be sized to; None without a limit."""
+    """The part of a device's memory limit that presets may use; None without a limit."""
     if limit is None:
         return None
     return max(limit - _own_bytes(flavour), limit // 4)
@@ -144,15 +144,15 @@ def _own_bytes(flavour: Flavour) -> int:
 
 
 def request_for(device: Device) -> DeviceRequest:
-    """What names this device again, as it is kept: for a study on it.
+    """The request that names this registered device, for a study on it.
 
-    Raises DeviceUnusable when another device is in its place by now, or it is another host's.
+    Raises DeviceUnusable if another device is in its place now, or if it belongs to another host.
     """
     if device.retired_at is not None:
-        raise DeviceUnusable(f"{device}: there is another device in its place now")
+        raise DeviceUnusable(f"{device}: another device is in its place now")
     if device.host.name != settings.HOST_NAME:
         raise DeviceUnusable(
-            f"{device}: belongs to host {device.host}; what is asked for here is measured on "
+            f"{device}: belongs to host {device.host}; studies requested here are measured on "
             f"{settings.HOST_NAME}"
         )
     profile = device.profile

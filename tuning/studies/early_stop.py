@@ -1,4 +1,4 @@
-"""Reads by what a run may be cut short: the rows behind `tuning.strategy.early_stop`."""
+"""Reads the baseline's runs by which a run may be cut short (`tuning.strategy.early_stop`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tuning.studies.continuation import strategy_of
 
 
 def cut_rule_of(run: Run) -> CutRule | None:
-    """The rule that ends this run early; None where it is to be measured to its end.
+    """The rule that ends this run early; None if it must be measured to its end.
 
     It compares with the baseline's runs of the same block, or of the last block that has any.
     """
@@ -43,7 +43,7 @@ def _references(slot: Slot) -> list[Reference]:
 
 
 def _reference(run: Run) -> Reference | None:
-    """Up to the first second that was not counted; None where nothing was."""
+    """The run up to the first second without a count; None if it has no counts."""
     commits: list[int] = []
     new_orders = 0
     seen = Sample.objects.filter(run=run, second__gte=0).order_by("second")

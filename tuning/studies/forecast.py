@@ -1,4 +1,4 @@
-"""How many runs a study will still need at most, and how long each takes."""
+"""How many runs a study still needs at most, and how long each takes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tuning.strategy.protocol import Budget
 from tuning.studies.slot_states import SlotState
 from tuning.study_templates.loader import StudyTemplate
 
-# Until a first run has shown it: what a run takes beside warm-up and measured time, in seconds.
+# What a run takes besides warm-up and measured time, in seconds, until a run has shown it.
 ASSUMED_OVERHEAD_S = 10.0
 # What a trial start takes, with its turn of the worker: MySQL 9.7 on 2 cores.
 TRIAL_S = 3.0
@@ -25,7 +25,7 @@ TRIAL_S = 3.0
 
 @dataclass(frozen=True)
 class Place:
-    """Where candidates meet: one device with one workload. `number` counts from 0."""
+    """One device with one workload, on which candidates are compared. `number` counts from 0."""
 
     number: int
     device: Device
@@ -38,7 +38,7 @@ class Place:
 
 
 def places(study: Study) -> list[Place]:
-    """Every device with every workload, in the order they are measured."""
+    """Every device with every workload, in the order of measurement."""
     devices = sorted(study.devices.all(), key=lambda one: one.pk)
     workloads = sorted(study.workloads.all(), key=lambda one: (one.connections, one.pk))
     pairs = [(device, workload) for device in devices for workload in workloads]
@@ -46,7 +46,7 @@ def places(study: Study) -> list[Place]:
 
 
 def measurable(study: Study) -> list[Candidate]:
-    """The candidates that the gate let through, the baseline first."""
+    """The candidates that passed the gate, the baseline first."""
     found = _measurable(study).select_related("config")
     return sorted(found, key=lambda candidate: not candidate.is_baseline)
 
@@ -56,9 +56,9 @@ def _measurable(study: Study) -> QuerySet[Candidate]:
 
 
 class Forecast:
-    """What a study spent and may still spend; `slots` are all of it.
+    """What a study has spent and may still spend; `slots` are all slots of the study.
 
-    Takes the same few queries however many places, candidates and slots there are.
+    Makes the same few queries for any number of places, candidates and slots.
     """
 
     def __init__(self, study: Study, slots: Sequence[SlotState]) -> None:
@@ -69,7 +69,7 @@ class Forecast:
             self._slots.setdefault(slot.place, []).append(slot)
 
     def slots(self, place: Place) -> list[SlotState]:
-        """The place's slots, in their order."""
+        """The slots of the place, in order."""
         return self._slots.get(place.key, [])
 
     @property
@@ -79,12 +79,12 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        """What they take."""
+        """The time that these runs take."""
         return sum(runs * self._run_s(self.places[at]) for at, runs in self._ahead.items())
 
     @cached_property
     def runs_per_block(self) -> dict[int, int]:
-        """By number of the place: runs of a block of those still in its race; 0 without any."""
+        """By number of the place: runs per block of the candidates still racing; 0 if none."""
         if self.study.search is not None:
             left = self._left_of_search()
         else:
@@ -94,7 +94,7 @@ class Forecast:
         return {number: count + 1 if count > 1 else 0 for number, count in left.items()}
 
     def _left_of_search(self) -> dict[int, int]:
-        """By number of the place how many still race, which only those do that a search chose."""
+        """By number of the place: how many candidates that a search chose are still racing."""
         where = "device_id", "workload_id", "candidate_id"
         raced = self.study.slots.filter(purpose=SlotPurpose.BLOCK).values_list(*where).distinct()
         left = set(raced) - set(self.study.eliminations.values_list(*where))
@@ -102,14 +102,15 @@ class Forecast:
         return {place.number: counted[place.key] for place in self.places}
 
     def budget(self, place: Place) -> Budget:
-        """What the place's blocks and screening took and may still take, with trial starts."""
+        """What blocks, screening and trial starts of the place have spent and may still spend."""
         in_blocks = [
             slot for slot in self.slots(place) if slot.purpose != SlotPurpose.CONFIRMATION
         ]
         run_s = self._run_s(place)
         spent_s = sum(_spent_s(slot, run_s) for slot in in_blocks)
         if self.study.budget_minutes is None:
-            # What leaves the race leaves its runs to the others; the baseline runs twice.
+            # A candidate that leaves the race leaves its runs to the others; the baseline runs
+            # twice.
             runs = self.study.blocks * (self._candidates + 1)
             left = max(runs - len(in_blocks), 0)
             return Budget(runs_left=left, runs_spent=len(in_blocks), seconds_spent=spent_s)
@@ -144,7 +145,7 @@ class Forecast:
 
     @cached_property
     def _ahead(self) -> dict[int, int]:
-        """By number of the place the runs that it still needs at most."""
+        """By number of the place: the runs that it still needs at most."""
         current = max((place.number for place in self.places if self.slots(place)), default=0)
         ahead = {}
         for place in self.places:
@@ -161,15 +162,17 @@ class Forecast:
         return ahead
 
     def _run_s(self, place: Place) -> float:
-        """Wall time of a run: the median of those that ended well, else an assumption."""
+        """Wall time of a run: the median of the successful ones, else an assumption."""
         ok = (slot.wall_s for slot in self.slots(place) if slot.state == RunState.OK)
         seen = [seconds for seconds in ok if seconds is not None]
         return max(median(seen), planned_s(place)) if seen else expected_s(place)
 
 
 def template_seconds(template: StudyTemplate, cpus: int) -> float:
-    """What all blocks take on one device of a host with so many CPUs, without files of the user's
-    and with the dataset loaded; the confirmation of a winner comes on top, but for a search.
+    """Seconds of all blocks on one device of a host with that many CPUs.
+
+    Without configs of the user, with the dataset loaded and without the confirmation of a winner,
+    which only a search includes.
     """
     if template.searches and template.budget_minutes is not None:
         return template.budget_minutes * 60.0
@@ -185,12 +188,12 @@ def planned_s(place: Place) -> float:
 
 
 def expected_s(place: Place) -> float:
-    """Seconds that a run takes, before any of its kind has shown it."""
+    """Estimated seconds of a run, before a similar one has been measured."""
     return planned_s(place) + ASSUMED_OVERHEAD_S
 
 
 def _spent_s(slot: SlotState, run_s: float) -> float:
-    """What a run of a block took or will: only one that was cut short takes less than others."""
+    """The time of a run in a block, past or future; only a run that was cut short takes less."""
     if slot.state == RunState.CUT_SHORT and slot.wall_s is not None:
         return slot.wall_s
     return run_s

@@ -1,4 +1,4 @@
-"""A study's rows as the history that its strategy decides by."""
+"""Turns a study's rows into the history by which its strategy decides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tuning.studies.slot_states import slot_states
 
 
 def history_of(study: Study, place: Place) -> History:
-    """What was measured on one device with one workload, and what may still be."""
+    """What was measured on one device with one workload, and what may still be measured."""
     result, candidates = StudyResult(study), measurable(study)
     there = result.boards_at(place.device, place.workload)
     found: dict[str, Board] = {board.durability: board for board in there}

@@ -1,4 +1,4 @@
-"""What a config meets on this host, for the rules of the gate and for sizing presets."""
+"""The resources of this host, for the rules of the gate and for sizing presets."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tuning.configs.effective.host import HostFacts
 def host_facts_here(
     devices: Collection[Path], connections: int | None, memory_limit: int | None = None
 ) -> HostFacts:
-    """This host, a directory on each device and a workload that opens so many connections.
+    """The facts of this host, for a directory on each device and that many connections.
 
-    `memory_limit` is that of the device that leaves the server the least.
+    `memory_limit` is the lowest memory limit among the devices.
     """
     return HostFacts(
         memory_budget_bytes=_at_most(memory_limit),
@@ -32,7 +32,7 @@ def host_facts_here(
 
 
 def resources_here(warehouses: int, memory_limit: int | None = None) -> HostResources:
-    """This host's memory and processors, and the size of so many warehouses of data."""
+    """This host's memory and CPUs, and the size of the data for that many warehouses."""
     return HostResources(
         memory_bytes=_at_most(memory_limit),
         logical_cpus=logical_cpus(),
@@ -41,7 +41,7 @@ def resources_here(warehouses: int, memory_limit: int | None = None) -> HostReso
 
 
 def _takes_direct_io(devices: Collection[Path]) -> bool | None:
-    """Whether all do; None where nobody knows."""
+    """Whether all devices support direct I/O; None if it is unknown."""
     answers = [supports_direct_io(device) for device in devices]
     if False in answers:
         return False
@@ -54,5 +54,5 @@ def _at_most(limit: int | None) -> int:
 
 
 def logical_cpus() -> int:
-    """Those that this process may use: what a container is given."""
+    """The CPUs that this process may use, as limited by a container."""
     return len(os.sched_getaffinity(0))

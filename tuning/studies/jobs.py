@@ -1,4 +1,4 @@
-"""Every kind of job that a host does. The next one is a module of its own and a line here."""
+"""All kinds of jobs of a host. A new kind is a module of its own and a line here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tuning.studies.preparation import PreparationKind
 
 
 class StudyRunKind(RunKind):
-    """Runs of studies: also with a message already sent, none begins while its study is paused."""
+    """Runs of studies. None starts while its study is paused, even if it was sent already."""
 
     waiting: ClassVar[Q] = RunKind.waiting & ~Q(
         Exists(Study.objects.filter(slots__run=OuterRef("pk"), paused_at__isnull=False))

@@ -1,4 +1,4 @@
-"""Creates and cancels studies. Everything that can be refused is refused before a row exists."""
+"""Creates, extends and cancels studies. A request is checked completely before a row exists."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ from tuning.studies.scheduler import advance_host
 from tuning.studies.searching import plan_search
 from tuning.study_templates.loader import StudyTemplate, load_template
 
-# Room for the golden copy, the clone of the run at hand, and what a run adds to it.
+# Room for the golden copy, the clone of the current run, and what a run adds to it.
 COPIES_ON_DEVICE = 2.2
 
 
 def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) -> Study:
     """Check the request against this host, store the study and wake its worker.
 
-    Without `wake` nothing is sent: for who has yet to start the worker, which sweeps at its start.
+    Without `wake` no message is sent, for a caller that starts the worker itself.
 
-    Raises TuningError (InvalidConfig among them) or BenchmarkError; then nothing is stored.
+    Raises TuningError (such as InvalidConfig) or BenchmarkError; then nothing is stored.
     """
     template = load_template(request.template)
     sizes = sizes_of(request, template, logical_cpus())
@@ -147,7 +147,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
 
 
 def extend_study(study: Study, blocks: int) -> None:
-    """Measure so many more blocks of a finished study and conclude it again.
+    """Measure more blocks of a finished study and conclude it again.
 
     Raises BadRequest for a number out of range, TuningError: not_finished, nothing_left,
     device_retired.
@@ -171,13 +171,13 @@ def extend_study(study: Study, blocks: int) -> None:
         if not any(Forecast(study, ()).runs_per_block.values()):
             raise TuningError(
                 "nothing_left",
-                "every candidate has left the race: there is nothing to measure again",
+                "every candidate has left the race, so there is nothing left to measure",
             )
         transaction.on_commit(lambda: advance_host(study.host_id))
 
 
 def cancel_study(study: Study) -> None:
-    """Ask the study to end: what runs now stops within seconds, what is queued never starts.
+    """Cancel the study: the current run stops within seconds, queued runs never start.
 
     Raises TuningError, already_ended.
     """
@@ -186,7 +186,8 @@ def cancel_study(study: Study) -> None:
     )
     if not is_active:
         raise TuningError("already_ended", "the study has ended")
-    # The queued ones first: what is claimed a moment before is running when we come to those.
+    # The queued ones first: a run that is claimed at the same moment is running at the second
+    # step.
     Run.objects.filter(slot__study=study, state=RunState.QUEUED).update(
         state=RunState.CANCELLED, finished_at=timezone.now(), reason="cancelled by the user"
     )
@@ -199,7 +200,7 @@ def cancel_study(study: Study) -> None:
 def _check_candidates(
     template: str, measured: Sequence[PlannedCandidate], planned: Sequence[PlannedCandidate]
 ) -> None:
-    """Refuse what has nothing to compare, with what is missing."""
+    """Raise BadRequest if there is nothing to compare, and say what is missing."""
     if len(measured) > 1:
         return
     reasons = [f"{plan.name}: {plan.left_out}" for plan in planned if plan.left_out]
@@ -207,9 +208,7 @@ def _check_candidates(
         raise BadRequest(
             f"template {template!r} has nothing to compare here: {reasons[0]}", field="template"
         )
-    raise BadRequest(
-        f"template {template!r} needs a config of yours to compare with", field="configs"
-    )
+    raise BadRequest(f"template {template!r} needs a config of yours to compare", field="configs")
 
 
 def _check_redo(
@@ -219,7 +218,7 @@ def _check_redo(
     *,
     free: int,
 ) -> None:
-    """Refuse redo logs that the device has no room for beside the data."""
+    """Raise InvalidConfig for redo logs that do not fit on the device beside the data."""
     problems = []
     for candidate in planned:
         redo = Expected(candidate.knobs, target, host_facts).redo() or 0
@@ -227,7 +226,7 @@ def _check_redo(
             names = [name for name in REDO if name in candidate.knobs]
             reason = (
                 f"a redo log of {redo / 1024**3:.1f} GiB does not fit on the device: "
-                f"{max(free, 0) / 1024**3:.1f} GiB are left beside the data"
+                f"the data leaves {max(free, 0) / 1024**3:.1f} GiB"
             )
             problems.append(Problem(candidate.name, None, names[0] if names else "", reason))
     if problems:
@@ -235,7 +234,7 @@ def _check_redo(
 
 
 def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, places: int) -> None:
-    """Refuse minutes that hold too few blocks to tell a difference from noise."""
+    """Raise BadRequest for a budget with too few blocks to separate a difference from noise."""
     if request.budget_minutes is None:
         return
     run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
@@ -243,17 +242,18 @@ def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, place
     if not fits.is_enough:
         needed = fits.least_blocks * (candidates + 2) * run_s + fits.pairs_s
         raise BadRequest(
-            f"budget_minutes of {request.budget_minutes} holds {fits.blocks} blocks, and a study "
-            f"of this size needs {fits.least_blocks}: about {ceil(places * needed / 60)} minutes",
+            f"budget_minutes {request.budget_minutes} is enough for {fits.blocks} blocks, but a "
+            f"study of this size needs {fits.least_blocks}: about "
+            f"{ceil(places * needed / 60)} minutes",
             field="budget_minutes",
         )
 
 
 def _check_log_device(template: StudyTemplate, devices: Sequence[FoundDevice]) -> None:
-    """Refuse a question about redo logs of their own device where they have none."""
+    """Raise BadRequest for a template about separate log devices if a device has none."""
     if not template.needs_log_device:
         return
-    asks = f"template {template.name!r} needs a directory for redo logs on a device of its own"
+    asks = f"template {template.name!r} needs a directory for redo logs on a separate device"
     for place, device in enumerate(devices):
         field = f"devices[{place}].log_dir"
         if device.log is None:
@@ -264,19 +264,19 @@ def _check_log_device(template: StudyTemplate, devices: Sequence[FoundDevice]) -
 
 
 def _check_room(binary: ServerBinary, devices: Sequence[FoundDevice], warehouses: int) -> int:
-    """Bytes that are left beside all data on the fullest file system. Raises DeviceUnusable."""
+    """Bytes left beside all data on the fullest file system. Raises DeviceUnusable."""
     needed: Counter[int] = Counter()  # by file system: two directories may share one
     for path, place in {one.data.path: place for place, one in enumerate(devices)}.items():
         needed[path.stat().st_dev] += _needed_bytes(binary, path, warehouses)
         with about(f"devices[{place}].path"):
             check_usable(path, needed[path.stat().st_dev])
-    # A template may measure both: redo logs apart and beside the data.
+    # A template may measure both: redo logs on a separate device and with the data.
     places = [found for device in devices for found in (device.data, device.log) if found]
     return min(found.free_bytes - needed[found.path.stat().st_dev] for found in places)
 
 
 def _needed_bytes(binary: ServerBinary, device: Path, warehouses: int) -> int:
-    """Free space for the runs, and for the golden copy where there is none yet."""
+    """Free space needed for the runs, and for the golden copy if there is none yet."""
     key = dataset_key(binary, warehouses, DEFAULT_PAGE_SIZE)
     is_loaded = (DeviceLayout(device).root / "datasets" / key).exists()
     copies = COPIES_ON_DEVICE - 1 if is_loaded else COPIES_ON_DEVICE

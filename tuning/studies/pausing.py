@@ -1,8 +1,8 @@
 """Pauses studies and resumes them.
 
-A pause is no state of its own: a study is paused in the state that it is in, keeps all that it
-has and goes on from there. What is under way when it is paused is brought to its end first, be it
-a run or the loading of a dataset; then the host goes on with its next study.
+A pause is not a state of its own: a paused study keeps its state and its rows and continues from
+there. The current run, or the loading of a dataset, is finished first; then the host continues
+with its next study.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from tuning.models import ACTIVE_STUDY_STATES, Study
 from tuning.studies.devices import check_none_retired
 from tuning.studies.scheduler import advance_host
 
-# As the columns hold.
+# The lengths of the columns.
 MAX_PAUSE_REASON = 200
 MAX_PAUSED_BY = 150
 
 
 def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
-    """Begin nothing more of the study until it is resumed. `by` is who says so, `reason` why.
+    """Start nothing more of the study until it is resumed. `by` is the user, `reason` the reason.
 
     Raises TuningError: already_paused, already_ended, being_cancelled.
     """
@@ -34,13 +34,13 @@ def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
     study.refresh_from_db()
     if not is_new:
         if study.is_paused:
-            raise TuningError("already_paused", "the study is paused already")
+            raise TuningError("already_paused", "the study is already paused")
         raise _ended(study)
     advance_host(study.host_id)
 
 
 def resume_study(study: Study) -> None:
-    """Let a paused study go on: at once, or when the study that is under way has ended.
+    """Resume a paused study: at once, or after the study that is running now.
 
     Raises TuningError: not_paused, already_ended, device_retired.
     """
@@ -61,7 +61,7 @@ def resume_study(study: Study) -> None:
 
 
 def pause_text(study: Study) -> str:
-    """Since when a study is paused, by whom and why; in one line without a full stop."""
+    """When, by whom and why a study was paused, in one line without a full stop."""
     if study.paused_at is None:
         return ""
     since = timezone.localtime(study.paused_at)

@@ -27,9 +27,10 @@ PREPARE_ATTEMPTS = 2
 
 
 class PreparationKind(JobKind[Study]):
-    """Preparations, with progress on the study's row; then the study's state is `running`.
+    """Prepares a study and reports progress on its row; afterwards the study's state is `running`.
 
-    Its row waits unclaimed and gives the claim back, so that another process begins anew.
+    A preparation that is interrupted gives its claim back, so that another process starts it
+    again.
     """
 
     name = "preparation"
@@ -66,7 +67,7 @@ class PreparationKind(JobKind[Study]):
         return Ending(done, is_final=False)
 
     def failed(self, row: Study, failure: Failure) -> Ending:
-        if failure.outcome is Outcome.LOST:  # somebody else ended the server that was loaded
+        if failure.outcome is Outcome.LOST:  # the server was killed from outside
             return self.lost(row, failure.reason)
         return _ended(StudyState.FAILED, failure.code, failure.reason, failure.log_tail)
 
@@ -77,10 +78,10 @@ class PreparationKind(JobKind[Study]):
         return Ending({"claimed_by": "", "preparing_fraction": 0}, is_final=False)
 
     def lost(self, row: Study, reason: str) -> Ending:
-        """Let it be begun again, but not for ever: what killed one worker kills the next."""
+        """Start it again, but not for ever: what killed one worker may kill the next."""
         attempts = row.prepare_attempts + 1
         if attempts >= PREPARE_ATTEMPTS:
-            text = f"it was begun {attempts} times and never came to its end; the last: {reason}"
+            text = f"the preparation was started {attempts} times and never finished: {reason}"
             return _ended(StudyState.FAILED, "lost", text)
         again = self.given_back(row, reason)
         return Ending({**again.values, "prepare_attempts": attempts}, is_final=False)
@@ -100,7 +101,7 @@ def _load_all(job: Job[Study], binary: ServerBinary) -> None:
             preparing_text=f"loading the dataset: {step.phase}"[:200],
         )
 
-    # Emulated devices share the dataset of the real one that they are made of.
+    # Emulated devices share the dataset of the real one below them.
     for place in sorted(set(study.devices.values_list("data_dir", flat=True))):
         layout = DeviceLayout(data_dir=Path(place))
         for warehouses in {workload.warehouses for workload in study.workloads.all()}:

@@ -1,4 +1,4 @@
-"""Asks for a probe of a device and takes the wish back."""
+"""Queues and cancels the probe of a device."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from tuning.studies.scheduler import advance_host
 
 
 def start_probe(device: Device, seconds: float = USUAL_S, user: Any = None) -> Probe:
-    """Queue a probe of that device. It waits for a study that has begun.
+    """Queue a probe of that device. It waits for the study that is running.
 
     Raises BadRequest for a time out of range, TuningError: probe_running, device_retired.
     """
-    if not MIN_S <= seconds <= MAX_S:  # also of what is not a number
+    if not MIN_S <= seconds <= MAX_S:  # refuses NaN as well
         raise BadRequest(f"seconds must be between {MIN_S:.0f} and {MAX_S:.0f}", field="seconds")
     if device.retired_at is not None:
-        raise TuningError("device_retired", f"{device}: there is another device in its place now")
+        raise TuningError("device_retired", f"{device}: another device is in its place now")
     try:
         with transaction.atomic():
             probe = Probe.objects.create(device=device, seconds=seconds, created_by=user)
             transaction.on_commit(lambda: advance_host(device.host_id))
     except IntegrityError:
-        raise TuningError("probe_running", "a probe of this device is already under way") from None
+        raise TuningError("probe_running", "this device is already being probed") from None
     return probe
 
 
 def cancel_probe(probe: Probe) -> None:
-    """End it: within seconds where it runs, at once where it waits."""
+    """Cancel the probe: within seconds if it is running, at once if it is queued."""
     waiting = Probe.objects.filter(pk=probe.pk, state=ProbeState.QUEUED)
     if not waiting.update(
         state=ProbeState.CANCELLED, finished_at=timezone.now(), reason="cancelled by the user"

@@ -1,4 +1,4 @@
-"""How far a study is and how long it will still take, from its rows and its finished runs."""
+"""The progress of a study and its remaining time, from its rows and its finished runs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ LOADING_SHARE = 0.15
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """`fraction` is 0..1; `eta_s` seconds to the end, None when nothing is known yet.
+    """`fraction` is 0..1; `eta_s` seconds to the end, None while nothing is known.
 
-    `runs_total` and `eta_s` are upper ends: a race that is decided early needs less.
-    While a winner is confirmed `pair` of `pairs` is measured; else both are 0. `device` names the
-    one that is measured where the study has several or it is emulated. `searched` is of a search.
+    `runs_total` and `eta_s` are upper limits: a race that is decided early needs less.
+    While a winner is confirmed `pair` of `pairs` is measured; else both are 0. `device` is the
+    current device if the study has several or it is emulated. `searched` is of a search.
     """
 
     fraction: float
@@ -44,7 +44,7 @@ class StudyProgress:
 
 
 def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> StudyProgress:
-    """From a handful of queries for plain columns; `slots` if the caller has read them already."""
+    """The progress, from a few queries for plain columns; `slots` if already read."""
     slots = slot_states(study) if slots is None else slots
     done = sum(slot.is_finished for slot in slots)
     counted = StudyProgress(
@@ -94,7 +94,7 @@ def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress
 
 
 def _blocks(study: Study, slots: Sequence[SlotState]) -> int:
-    """How many blocks are planned; a race has more when those that left it leave their runs."""
+    """How many blocks are planned; a race has more when dropped candidates leave their runs."""
     begun = (slot.block for slot in slots if slot.purpose == SlotPurpose.BLOCK)
     return max([study.blocks, *begun])
 
@@ -106,7 +106,7 @@ def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -
         spent = (timezone.now() - current.started_at).total_seconds()
         seconds -= min(spent, expected_s(place))
     several = len({one.device.pk for one in forecast.places}) > 1
-    told = replace(
+    current_run = replace(
         counted,
         candidate=current.name,
         block=current.block,
@@ -120,12 +120,13 @@ def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -
         pairs = sorted({one.block for one in there if one.purpose == SlotPurpose.CONFIRMATION})
         pair = pairs.index(current.block) + 1
         text = f"confirmation, pair {pair} of {len(pairs)}: {current.name}, {step}"
-        return replace(told, text=text, pair=pair, pairs=len(pairs))
-    again = " again" if current.replicate else ""
+        return replace(current_run, text=text, pair=pair, pairs=len(pairs))
+    again = " (replicate)" if current.replicate else ""
     if counted.searched is not None:
-        return replace(told, text=_search_text(current, forecast.slots(place), again, step))
+        found = _search_text(current, forecast.slots(place), again, step)
+        return replace(current_run, text=found)
     text = f"block {current.block} of {counted.blocks}: {current.name}{again}, {step}"
-    return replace(told, text=text)
+    return replace(current_run, text=text)
 
 
 def _search_text(current: SlotState, there: Sequence[SlotState], again: str, step: str) -> str:

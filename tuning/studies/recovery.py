@@ -1,4 +1,4 @@
-"""Finds what died or was not stored on a host, and messages that never arrived."""
+"""Finds jobs of a host that died or were not stored, and messages that never arrived."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _SWEEPER = Sweeper(KINDS)
 
 
 def sweep_host(host_id: int) -> None:
-    """Mark what was lost and take the host's next step, which queues it again. Safe to repeat."""
+    """Mark lost jobs and take the host's next step, which queues them again. Safe to repeat."""
     Host.objects.filter(pk=host_id).update(worker_seen_at=Now())
     recover_host(host_id)
     advance_host(host_id)
 
 
 def recover_host(host_id: int) -> None:
-    """Store what waits for it, give up what died, delete what it left behind."""
+    """Store pending results, mark dead jobs as lost, delete what they left behind."""
     _SWEEPER.sweep(host_id)
 
 
 def request_stop(host_id: int) -> None:
-    """The worker is shutting down: ask what runs on this host to end within seconds."""
+    """The worker is shutting down: ask the current job of this host to end within seconds."""
     _SWEEPER.request_stop(host_id)

@@ -1,4 +1,4 @@
-"""What a user may ask for, checked before anything else is looked at."""
+"""What a user may request, checked before anything else."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ MAX_SIZES = {
     "blocks": 1_000,
 }
 OLDER = "older"
-# Each device and each number of connections costs a study of its own, each config a run in every
-# block of it.
+# Each device and each number of connections is measured with its own blocks, and each config costs
+# a run in every block.
 MAX_DEVICES = 20
 MAX_WORKLOADS = 20
 MAX_CONFIGS = 20
@@ -36,7 +36,7 @@ MIN_SIZES = {"warmup_s": 0}
 
 
 class BadRequest(TuningError):
-    """The request itself can't be meant: a size out of range, nothing to compare."""
+    """The request itself is invalid: a size out of range, nothing to compare."""
 
     def __init__(self, message: str, *, field: str = "") -> None:
         super().__init__("bad_request", message, field=field)
@@ -44,10 +44,10 @@ class BadRequest(TuningError):
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What a search may change and what it is to find; the defaults are the catalogue's choice.
+    """What a search may change and its objective; the catalogue chooses the defaults.
 
     knobs: how many, or which. pinned: knobs that every config of the search sets to that value.
-    bounds: by knob the lowest and the highest value, as they are written in a my.cnf.
+    bounds: by knob the lowest and the highest value, as written in a my.cnf.
     """
 
     knobs: int | tuple[str, ...] | None = None
@@ -56,33 +56,31 @@ class SearchRequest:
     aim: Aim = field(default_factory=Aim)
 
     def __post_init__(self) -> None:
-        """Raises BadRequest for more than can be meant."""
+        """Raises BadRequest for an invalid number."""
         count = self.knobs if isinstance(self.knobs, int) else len(self.knobs or ("any",))
         if not 1 <= count <= MAX_KNOBS:
-            raise BadRequest(
-                f"a search changes between 1 and {MAX_KNOBS} knobs", field="search.knobs"
-            )
+            raise BadRequest(f"a search can change 1 to {MAX_KNOBS} knobs", field="search.knobs")
         for name in ("pinned", "bounds"):
             if len(getattr(self, name)) > MAX_SETTINGS:
                 raise BadRequest(
-                    f"at most {MAX_SETTINGS} knobs can be named there", field=f"search.{name}"
+                    f"at most {MAX_SETTINGS} knobs can be named", field=f"search.{name}"
                 )
 
 
 @dataclass(frozen=True)
 class StudyRequest:
-    """What a user asks for; None means the template's or the host's own value.
+    """A request for a study; None means the value of the template or of the host.
 
-    Without `devices` it is the host's usual one.
+    Without `devices` the host's usual one is used.
 
     `durability` is the least safe class that files may have; the template's own candidates may
-    have that of the template. `translate_from` is the server
-    that the files were written for ("mysql 5.7"), "older" when nobody knows, "" to take them as
-    they are. `keeps_duplicates` measures candidates with the same effective values apart.
-    `allow` are the kinds of cost that proposals may have.
-    `races` drops candidates that are measurably behind, `confirms` measures the winner afresh,
-    `budget_minutes` ends the blocks by time in place of their number. `search` goes on from the
-    template's candidates to configs of the advisor's own; None leaves that to the template.
+    have that of the template. `translate_from` is the server that the files were written for
+    ("mysql 5.7"), "older" if it is unknown, "" to use them unchanged. `keeps_duplicates` measures
+    candidates with the same effective values separately. `allow` are the kinds of cost that
+    proposals may have. `races` drops candidates that are measurably behind, `confirms` measures
+    the winner again in fresh pairs, `budget_minutes` limits the blocks by time instead of number.
+    `search` continues from the template's candidates with the advisor's own proposals; None leaves
+    that to the template.
     """
 
     template: str = USUAL_TEMPLATE
@@ -109,7 +107,7 @@ class StudyRequest:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large a study is; seconds are those of one run."""
+    """The sizes of a study; seconds are those of one run."""
 
     warehouses: int
     connections: tuple[int, ...]
@@ -119,13 +117,13 @@ class Sizes:
 
 
 def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) -> Sizes:
-    """The sizes asked for, else the template's; raises BadRequest for what can't be meant.
+    """The requested sizes, else the template's; raises BadRequest for invalid ones.
 
     A template may scale its connections to the host's CPUs.
     """
     for name, most in (("devices", MAX_DEVICES), ("configs", MAX_CONFIGS)):
         if len(getattr(request, name)) > most:
-            raise BadRequest(f"at most {most} {name} fit into one study", field=name)
+            raise BadRequest(f"a study can have at most {most} {name}", field=name)
     connections = request.connections
     if connections is None:
         connections = list(template.connections_on(logical_cpus))
@@ -144,14 +142,14 @@ def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) 
             raise BadRequest(f"{name} must be between {low} and {largest}", field=name)
     if len(sizes.connections) > MAX_WORKLOADS:
         raise BadRequest(
-            f"connections may name at most {MAX_WORKLOADS} numbers", field="connections"
+            f"a study can have at most {MAX_WORKLOADS} connection counts", field="connections"
         )
     if request.budget_minutes is not None and not 1 <= request.budget_minutes <= MAX_MINUTES:
         raise BadRequest(
             f"budget_minutes must be between 1 and {MAX_MINUTES}", field="budget_minutes"
         )
     if len(set(sizes.connections)) != len(sizes.connections):
-        raise BadRequest("connections names the same number twice", field="connections")
+        raise BadRequest("connections has the same number twice", field="connections")
     return sizes
 
 
@@ -172,7 +170,7 @@ def budget_of(request: StudyRequest, template: StudyTemplate) -> int | None:
 
 
 def origin_of(translate_from: str) -> Origin | None:
-    """What `StudyRequest.translate_from` says; raises BadRequest."""
+    """The origin that `StudyRequest.translate_from` names; raises BadRequest."""
     if not translate_from:
         return None
     if translate_from == OLDER:

@@ -1,4 +1,4 @@
-"""Queues again what ended because of the worker or the host and not because of the config."""
+"""Queues runs again that ended because of the worker or the host, not because of the config."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from benchmarks.models import Run, RunState
 from tuning.models import Slot, Study
 from tuning.results.study_result import StudyResult
 
-# A host on which so many runs were disturbed and none was quiet is not going to be: each of the
-# study's other runs still has its chance, but only one.
+# A host on which this many runs were disturbed and none succeeded will not become quiet: every
+# other run of the study is measured once, but not again.
 NEVER_QUIET_RUNS = 6
 
 
 def retry_interrupted(study: Study) -> None:
-    """Queue every lost, stopped or disturbed run of a study that nobody cancelled, within bounds.
+    """Queue lost, stopped and disturbed runs of a study again, unless it was cancelled.
 
-    A retry is a new run that points to the old one and takes its place in the block. Safe to
-    repeat by whoever holds the study's row.
+    A retry is a new run that points to the old one and replaces it in the block. Safe to repeat;
+    the caller holds the study's row.
     """
     bounds = retry_bounds()
     if study.stop_request == CANCELLED:
@@ -36,10 +36,10 @@ def retry_interrupted(study: Study) -> None:
 
 
 def retry_bounds() -> dict[RunState, int | None]:
-    """How often a run that ended so is measured again.
+    """How often a run with that outcome is measured again; None is "always".
 
-    A worker that is stopped in good order gives its run back, however often; a run whose worker
-    died may be the reason of that.
+    A worker that is stopped regularly gives its run back, however often; a run whose worker died
+    may be the cause.
     """
     return {
         RunState.LOST: settings.LOST_RUN_RETRIES,
@@ -49,7 +49,7 @@ def retry_bounds() -> dict[RunState, int | None]:
 
 
 def times_ended(run: Run | None, state: RunState) -> int:
-    """How many runs of the chain that `run` is the last of ended in `state`."""
+    """How many runs in the chain of retries that ends with `run` ended in `state`."""
     count = 0
     while run is not None:
         count += run.state == state
@@ -66,7 +66,7 @@ def _is_never_quiet(study: Study) -> bool:
 
 def _retry(slot: Slot) -> None:
     old = slot.run
-    # Whoever measured it can not store a result any more: there is to be one, the new run's.
+    # Takes the claim away, so that no late result is stored: only the new run may have one.
     ours = Run.objects.filter(pk=old.pk, state=old.state, slot=slot)
     with transaction.atomic():
         if not ours.update(claimed_by=""):

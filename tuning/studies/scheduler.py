@@ -1,7 +1,7 @@
-"""Decides what a host does next and wakes its worker up.
+"""Decides what a host does next and wakes its worker.
 
-`advance_host` may be called at any time, by anyone, any number of times: it reads the rows, takes
-the next step while it holds the study's row, so that nobody decides from what another changes,
+`advance_host` may be called at any time, from anywhere, any number of times: it reads the rows,
+takes the next step while it holds the study's row, so that no two calls decide at the same time,
 and sends a message that may get lost or arrive twice.
 """
 
@@ -38,9 +38,7 @@ PROBE = ProbeKind.task
 
 @dataclass(frozen=True)
 class _Turn:
-    """What came of a look at a study: whether it has ended or is paused, and the job to wake its
-    host for.
-    """
+    """The result of one step of a study: whether it has ended or is paused, and the next job."""
 
     ended: bool = False
     task: str = ""
@@ -48,10 +46,10 @@ class _Turn:
 
 
 def advance_host(host_id: int) -> None:
-    """Take the next step of the host's next study; the others wait their turn.
+    """Take the next step of the host's next study; the others wait.
 
-    A probe goes before a study that has not begun, and waits for one that has: what it does to a
-    device's caches would be seen in the next run.
+    A probe goes before a study that has not begun, and waits for one that has: its effect on the
+    device's caches would show in the next run.
     """
     while study := _next_study(host_id):
         if study.state == StudyState.QUEUED and _send_probe(host_id):
@@ -77,9 +75,11 @@ def _send_probe(host_id: int) -> bool:
 
 
 def _next_study(host_id: int) -> Study | None:
-    """The one under way, else the oldest that waits. A paused one only until what it has under
-    way is done. One that was resumed or extended goes on behind those that are under way, so that
-    no block of theirs is torn apart. What was cancelled is closed first of all.
+    """The running study, else the oldest that waits.
+
+    A paused study only until its current job is done. One that was resumed or extended continues
+    after those that are running, so that none of their blocks is interrupted. Cancelled studies
+    are closed first.
     """
     running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
     is_loading = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
@@ -104,7 +104,7 @@ def _next_study(host_id: int) -> Study | None:
 
 
 def _take_turn(study: Study) -> _Turn:
-    """Decide alone: two that decide at once would each act on what the other changes.
+    """Take one step while no other process can: two at once would act on outdated rows.
 
     PostgreSQL locks the study's row; on SQLite the transaction begins as the only writer
     (`transaction_mode` in the settings).
@@ -118,7 +118,7 @@ def _take_turn(study: Study) -> _Turn:
     except TuningError as error:
         return _Turn(end_study(study, StudyState.FAILED, error.code, str(error)))
     except Exception as bug:
-        # Were the study left as it is, no other one of this host would ever have its turn.
+        # If the study stayed active, no other study of this host would ever run.
         logger.exception("study %s: internal error", study.pk)
         text = f"{type(bug).__name__}: {bug}"
         return _Turn(end_study(study, StudyState.FAILED, "internal_error", text))
@@ -139,7 +139,7 @@ def _decide(study: Study) -> _Turn:
         )
     if study.state != StudyState.RUNNING:
         return _Turn(task=PREPARE, row_id=study.pk)
-    # First of all: a study whose last run was interrupted is not at its end.
+    # Before anything else: a study whose last run was interrupted has not ended.
     retry_interrupted(study)
     slot = _next_slot(study)
     if slot is None and continue_study(study):
@@ -152,16 +152,14 @@ def _decide(study: Study) -> _Turn:
 
 
 def is_under_way(study: Study) -> bool:
-    """Whether something of the study is being done right now, which a pause waits for."""
+    """Whether a job of the study is running right now; a pause waits for it."""
     if study.state == StudyState.PREPARING:
         return bool(study.claimed_by)
     return Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists()
 
 
 def _next_slot(study: Study) -> Slot | None:
-    """The first in order; what is measured again comes last in its block, for whatever disturbed
-    it may be over by then.
-    """
+    """The first in order. Retries come last in their block, when the disturbance may be over."""
     queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
     slot = queued.first()
     if slot is None or slot.run.retry_of_id is None:
@@ -182,7 +180,7 @@ def _conclude(study: Study) -> bool:
 def end_study(
     study: Study, state: StudyState, code: str = "", reason: str = "", log_tail: str = ""
 ) -> bool:
-    """Close the study and whatever of it is still queued; True when this call did it."""
+    """Close the study and its queued runs; True if this call did it."""
     now = timezone.now()
     with transaction.atomic():
         ended = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
@@ -192,7 +190,7 @@ def end_study(
         runs.filter(state=RunState.QUEUED).update(
             state=RunState.CANCELLED, finished_at=now, reason=reason
         )
-        # What was concluded does not change any more, also if a lost result turns up.
+        # A concluded study does not change any more, even if a lost result turns up.
         runs.filter(state=RunState.LOST).update(claimed_by="")
     return ended == 1
 
@@ -201,5 +199,5 @@ def _send(task: str, pk: int, host: Host) -> None:
     try:
         current_app.send_task(task, args=[pk], queue=host.queue)
     except (OperationalError, OSError) as error:
-        # The row says what is to be done; the sweeper sends again once Redis is back.
-        logger.warning("Redis does not answer, %s(%s) is sent later: %s", task, pk, error)
+        # The row says what to do; the sweep sends the message again when Redis is back.
+        logger.warning("Redis does not answer, %s(%s) will be sent later: %s", task, pk, error)

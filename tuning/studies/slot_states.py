@@ -1,4 +1,4 @@
-"""A study's slots as a progress bar counts them, twice a second on the host that measures."""
+"""A study's slots as needed for progress, read twice a second on the measuring host."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tuning.models import Study
 
 
 class SlotState(NamedTuple):
-    """A slot and how its newest run stands, in plain columns: no rows, no JSON.
+    """A slot and the state of its newest run, in plain columns: no model objects, no JSON.
 
-    `name`, `is_baseline` and `durability` are its candidate's.
+    `name`, `is_baseline` and `durability` are those of its candidate.
     """
 
     order: int
@@ -42,20 +42,20 @@ class SlotState(NamedTuple):
 
     @property
     def wall_s(self) -> float | None:
-        """Seconds from start to end; None while it is not known."""
+        """Seconds from start to end; None while unknown."""
         if self.started_at is None or self.finished_at is None:
             return None
         return (self.finished_at - self.started_at).total_seconds()
 
 
-# Where the columns are that a slot does not have itself.
+# The columns that come from related rows.
 _OF = dict.fromkeys(("name", "is_baseline", "durability"), "candidate") | dict.fromkeys(
     ("state", "step", "started_at", "finished_at", "tpmP"), "run"
 )
 
 
 def slot_states(study: Study) -> list[SlotState]:
-    """All of the study, in their order, in one query."""
+    """All slots of the study, in order, in one query."""
     rows = study.slots.order_by("order").values_list(
         *(f"{_OF[name]}__{name}" if name in _OF else name for name in SlotState._fields)
     )

@@ -107,7 +107,7 @@ def test_another_disk_in_the_same_place_is_another_device(find: Find, host: Host
     assert new.pk != old.pk
     assert old.retired_at is not None
     assert old.model != "Another Disk 9000"
-    with pytest.raises(DeviceUnusable, match="another device in its place"):
+    with pytest.raises(DeviceUnusable, match="another device is in its place"):
         request_for(old)
 
 
@@ -197,7 +197,7 @@ def test_another_disk_behind_the_directory_is_noticed_before_a_run(
     device = device_row(host, find())
     check_still_there(device)
     device.identity["model"] = "Another Disk 9000"
-    with pytest.raises(DeviceUnusable, match="another device in its place"):
+    with pytest.raises(DeviceUnusable, match="another device is in its place"):
         check_still_there(device)
 
 
@@ -241,7 +241,7 @@ def test_a_run_looks_at_each_of_its_devices_once(
     devices = 2 if with_log_dir else 1
     assert looked == {"read_mounts": devices, "_try_writing": devices}
     device.identity["model"] = "Another Disk 9000"
-    with pytest.raises(DeviceUnusable, match="another device in its place"):
+    with pytest.raises(DeviceUnusable, match="another device is in its place"):
         execute()
 
 

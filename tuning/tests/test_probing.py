@@ -73,7 +73,7 @@ def fails_with(error: BaseException) -> Callable[..., Any]:
 def test_a_probe_wakes_the_worker(device: Device, sent: list[tuple[str, int]]) -> None:
     probe = start_probe(device)
     assert sent == [(PROBE, probe.pk)]
-    with pytest.raises(TuningError, match="already under way"):
+    with pytest.raises(TuningError, match="already being probed"):
         start_probe(device)
     assert Probe.objects.count() == 1
 

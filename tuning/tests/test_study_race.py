@@ -193,7 +193,7 @@ def test_what_cannot_be_extended_says_why() -> None:
 def test_a_study_whose_disk_was_replaced_is_not_extended() -> None:
     study = run_to_the_end(started(blocks=2, confirms=False), noisy({}))
     study.devices.update(retired_at=timezone.now())
-    with pytest.raises(TuningError, match="another device in its place") as refused:
+    with pytest.raises(TuningError, match="another device is in its place") as refused:
         extend_study(study, 2)
     assert refused.value.code == "device_retired"
     study.refresh_from_db()
