@@ -56,7 +56,7 @@ def test_the_recommended_file_is_downloaded_with_a_link_to_its_study(
     [
         ("cnf", "my.cnf", "innodb_io_capacity = 4000"),
         ("sql", "set-persist.sql", "SET PERSIST"),
-        ("rollback-cnf", "rollback.cnf", "Way back"),
+        ("rollback-cnf", "rollback.cnf", "Rollback"),
         ("rollback-sql", "rollback.sql", "RESET PERSIST"),
         ("json", "recommendation.json", '"format": "mysql-oltp-tuning-advisor/export"'),
     ],
@@ -86,13 +86,13 @@ def test_a_diff_takes_the_pasted_or_the_uploaded_file(
 
 def test_another_server_gets_a_translated_file(admin_client: Client, safe: Recommendation) -> None:
     text = text_of(post(admin_client, safe, target="mariadb 10.11.19"))
-    assert "translated for MariaDB 10.11.19, where nothing was measured" in text
+    assert "translated for MariaDB 10.11.19, on which nothing was measured" in text
 
 
 @pytest.mark.parametrize(
     ("fields", "field", "error"),
     [
-        ({"format": "diff"}, "current", "a diff needs the my.cnf"),
+        ({"format": "diff"}, "current", "a diff needs your current my.cnf"),
         ({"format": "diff", "current": "[mysqld\n"}, "current", "Line 1: "),
         ({"format": "pdf"}, "format", "Select a valid choice"),
         ({"target": "mysql 3.23"}, "target", "Select a valid choice"),

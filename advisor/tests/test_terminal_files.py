@@ -57,7 +57,7 @@ def test_what_was_not_acknowledged_is_not_written_and_how_to_have_it_is_said(
     study = factories.unsafe_study(blocks=1)
     write_files(StudyResult(study), console)
     assert files(home) == [f"study-{study.pk}.cnf"]
-    assert "sync_binlog = 0 gives up" in said(console)
+    assert "sync_binlog = 0 may lose" in said(console)
     assert "start with --acknowledge D1" in said(console)
     assert "start with --acknowledge D2" in said(console)
 

@@ -60,7 +60,7 @@ def test_commits_are_counted_beside_the_new_orders(plan: Plan) -> None:
             assert row["commits"] == pytest.approx(3.19 * count, abs=3.19 * off)
 
 
-def test_a_hopeless_run_ends_after_its_first_seconds(plan: Plan) -> None:
+def test_a_run_that_is_too_slow_ends_after_its_first_seconds(plan: Plan) -> None:
     steps: list[str] = []
     begun: list[float] = []
 
@@ -120,7 +120,7 @@ def test_a_crippled_config_is_told_from_a_sound_one(
         run(replace(plan, options=crippled, cut_rule=rule))
 
 
-def test_what_disturbs_a_hopeless_run_voids_it(plan: Plan) -> None:
+def test_what_disturbs_a_run_that_is_too_slow_voids_it(plan: Plan) -> None:
     """It may have been too_slow because of that: no bound is taken from it."""
     limits = replace(NOTHING, foreign_cpu_pct=0.0001)
     too_slow = replace(plan, limits=limits, cut_rule=under_half_of(1_000_000.0))

@@ -1,1 +1,1 @@
-"""The recommendation as files: what to set, what was measured, what was not, and the way back."""
+"""The recommendation as files: what to set, what was measured, what was not, the rollback."""

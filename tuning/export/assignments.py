@@ -1,7 +1,7 @@
-"""The SQL of one variable: what can be set on a running server, how it is written, in what order.
+"""The SQL for one variable: whether a running server accepts it, its syntax and its order.
 
-Facts seen on MySQL 9.7.4 and MariaDB 10.11.19, and in the manuals' lists of variables that
-cannot be persisted.
+Verified on MySQL 9.7.4 and MariaDB 10.11.19, and with the manuals' lists of variables that cannot
+be persisted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tuning.configs.values import fixed_default
 from tuning.export.facts import ExportFacts
 from tuning.export.lines import default_of
 
-# A ceiling has to move out of the way before what is below it, whichever way the two go.
+# A limit must be raised before the value below it, and lowered after it.
 CEILINGS = {
     IO_CAPACITY: IO_CEILING,
     "innodb_max_dirty_pages_pct_lwm": "innodb_max_dirty_pages_pct",
@@ -47,22 +47,22 @@ NEVER_PERSISTED = frozenset(
 )
 _GTID_STEPS = ("OFF", "OFF_PERMISSIVE", "ON_PERMISSIVE", "ON")
 _POOL_LIMIT = "innodb_buffer_pool_size_max"
-# Seen to wait for ever on 10.11.7, never on 10.11.19 and 11.8.6.
+# Seen to hang on 10.11.7, never on 10.11.19 and 11.8.6.
 _REDO_RESIZED_WELL = (10, 11, 12)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
-#: To be said with a resize of the pool; seen on 5.7.42, 8.0.46 and 8.4.10.
+#: A hint for every resize of the pool; seen on 5.7.42, 8.0.46 and 8.4.10.
 RESIZES = (
     "The pool is resized in the background, and older servers refuse another change until it is "
-    "done. Wait for that before innodb_adaptive_hash_index is changed again, by the way back as "
-    "well: at its end the index is as it was when the resize began. "
-    "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'."
+    "done. Wait for its end before you change innodb_adaptive_hash_index again, also in a "
+    "rollback: at the end of a resize the server sets the index as it was at the beginning. "
+    "Check SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'."
 )
 
 
 class How(StrEnum):
-    """What it takes to change a variable to a value."""
+    """How a variable can be changed to a value."""
 
     NOW = "now"
     RESTART = "restart"
@@ -72,7 +72,7 @@ class How(StrEnum):
 
 @dataclass(frozen=True)
 class Assignment:
-    """A variable and its new value; `why` says what stands against setting it now."""
+    """A variable and its new value; `why` is the reason why it cannot be set now."""
 
     knob: Knob
     value: str
@@ -86,7 +86,7 @@ def persists(server: ServerTraits) -> bool:
 
 
 def literal(knob: Knob, value: str) -> str:
-    """The value in SQL; raises ValueError for what no value of that kind can be."""
+    """The value in SQL; raises ValueError for a value that is not of the knob's kind."""
     if knob.kind in (Kind.INT, Kind.BYTES, Kind.FLOAT):
         if not _NUMBER.fullmatch(value):
             raise ValueError(f"{knob.name}: not a number: {value!r}")
@@ -100,7 +100,7 @@ def literal(knob: Knob, value: str) -> str:
 
 
 def assign(knob: Knob, value: str, before: str | None, facts: ExportFacts) -> Assignment:
-    """How the value gets into a running server that has `before`."""
+    """How a running server that has the value `before` can be changed."""
     server = facts.server
     dynamic = knob.dynamic(server)
     if dynamic is Dynamic.NO_EFFECT:
@@ -109,7 +109,7 @@ def assign(knob: Knob, value: str, before: str | None, facts: ExportFacts) -> As
     if persisted and knob.name in NEVER_PERSISTED:
         return Assignment(knob, value, How.FILE, "the server does not persist it")
     if dynamic not in (Dynamic.GLOBAL, Dynamic.SESSION):
-        return Assignment(knob, value, How.RESTART, "takes a restart")
+        return Assignment(knob, value, How.RESTART, "requires a restart")
     if knob.name == POOL and (why := _why_pool_waits(int(value), facts)):
         return Assignment(knob, value, How.RESTART, why)
     if knob.name == SIZE and server.mariadb and server.version < _REDO_RESIZED_WELL:
@@ -119,20 +119,22 @@ def assign(knob: Knob, value: str, before: str | None, facts: ExportFacts) -> As
         # Seen on 10.11.19 and 11.8.6: after ON it stays ON, without a warning.
         return Assignment(knob, value, How.RESTART, "a running server may leave it ON")
     if knob.name == "innodb_max_purge_lag_wait":
-        return Assignment(knob, value, How.FILE, "makes the server wait once and keeps no value")
+        return Assignment(knob, value, How.FILE, "makes the server wait once and is not kept")
     if knob.name.startswith("thread_pool_") and not _has_thread_pool(facts):
-        why = "a server that was started without thread pool keeps no value"
+        why = "a server that was started without a thread pool ignores it"
         return Assignment(knob, value, How.RESTART, why)
     if knob.name == "query_cache_type" and not server.mariadb and before in (None, "OFF"):
-        why = "a server that was started without query cache takes a restart"
+        why = "a server that was started without a query cache requires a restart"
         return Assignment(knob, value, How.RESTART, why)
     if knob.name == GTID_MODE and before not in _GTID_STEPS:
-        return Assignment(knob, value, How.FILE, "changes in steps from a mode nobody knows here")
+        return Assignment(
+            knob, value, How.FILE, "changes in steps, and the current mode is unknown"
+        )
     return Assignment(knob, value, How.NOW)
 
 
 def with_ceilings(names: Mapping[str, str], facts: ExportFacts) -> dict[str, str]:
-    """The values with what a server would work out at its start, but not when it is running."""
+    """The values, plus those that a server computes at its start but not while running."""
     found = dict(names)
     capacity = found.get(IO_CAPACITY)
     if capacity is not None and IO_CEILING not in found:
@@ -142,7 +144,7 @@ def with_ceilings(names: Mapping[str, str], facts: ExportFacts) -> dict[str, str
 
 
 def in_order(assignments: Iterable[Assignment], before: Mapping[str, str]) -> list[Assignment]:
-    """An order in which the server takes every value; `before` is what it has, where known."""
+    """An order in which the server accepts every value; `before`: its values, as far as known."""
     found = {one.knob.name: one for one in assignments}
     for floor, ceiling in CEILINGS.items():
         if floor in found and ceiling in found:
@@ -151,8 +153,9 @@ def in_order(assignments: Iterable[Assignment], before: Mapping[str, str]) -> li
         turned_on = found[GTID_MODE].value.startswith("ON")
         first, second = GTID_CONSISTENCY, GTID_MODE
         _put_first(found, *((first, second) if turned_on else (second, first)))
-    # These go on in the background. Until then the server ignores innodb_log_file_buffering, and
-    # it has no adaptive hash index, which is then again as it was when the resize began.
+    # These continue in the background. Until they end, the server ignores
+    # innodb_log_file_buffering and has no adaptive hash index; then it restores the index as it
+    # was at the beginning of the resize.
     for slow in (SIZE, POOL):
         if slow in found:
             found[slow] = found.pop(slow)
@@ -162,7 +165,7 @@ def in_order(assignments: Iterable[Assignment], before: Mapping[str, str]) -> li
 def statements(
     one: Assignment, verb: str, before: str | None, server: ServerTraits
 ) -> Iterator[str]:
-    """The statements of one variable: one, but for gtid_mode, which moves step by step.
+    """The statements of one variable: one, except for gtid_mode, which changes step by step.
 
     `verb` is GLOBAL, PERSIST or PERSIST_ONLY. The variable's name may not be the option's.
     """
@@ -177,14 +180,14 @@ def statements(
 def _way(
     floor: str, ceiling: str, found: Mapping[str, Assignment], before: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Which of the two goes first: the floor only where the new ceiling is below the old floor."""
+    """The order of the two: the floor first only if the new ceiling is below the old floor."""
     old = before.get(floor)
     lowered = old is not None and float(found[ceiling].value) < float(old)
     return (floor, ceiling) if lowered else (ceiling, floor)
 
 
 def _put_first(found: dict[str, Assignment], first: str, second: str) -> None:
-    """Bring two entries into order: the second is moved behind the first."""
+    """Order two entries: the second is moved behind the first."""
     names = list(found)
     if names.index(first) > names.index(second):
         place = names.index(second)
@@ -200,17 +203,17 @@ def _has_thread_pool(facts: ExportFacts) -> bool:
 
 
 def _why_pool_waits(size: int, facts: ExportFacts) -> str:
-    """Why a running server does not take that pool as it is, "" where it does."""
+    """Why a running server cannot set a pool of exactly that size, "" if it can."""
     known = facts.baseline_variables if not facts.baseline_knobs else {}
     chunk = _default_number(CHUNK, known, facts.server)
     instances = int(known.get(INSTANCES, "1"))
     if size % ((DEFAULT_CHUNK if chunk is None else chunk or MIB) * max(1, instances)):
-        return "no multiple of the running server's chunks, to which it would be rounded"
+        return "not a multiple of the running server's chunk size, so it would be rounded"
     limit = load_catalogue().get(_POOL_LIMIT)
     if limit is not None and limit.exists_in(facts.server):
         most = _default_number(_POOL_LIMIT, known, facts.server)
         if most is None or size > most:
-            return f"a running server grows its pool up to {_POOL_LIMIT} only"
+            return f"a running server cannot grow its pool beyond {_POOL_LIMIT}"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Text from outside as comments, which it cannot leave in any format."""
+"""External text as comments, from which it cannot escape in any format."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import textwrap
 
 WIDTH = 96
 CNF = "#"
-SQL = "--"  # with a blank behind it, without which MySQL reads two minus signs
-# The server reads an option file in pieces of 4 KiB: a longer word would go on as an option.
+SQL = "--"  # followed by a space, without which MySQL reads two minus signs
+# The server reads an option file in pieces of 4 KiB: the rest of a longer word would be an option.
 _MAX_WORD = 400
 
 
 def comment(text: str, *, mark: str = CNF, first: str = "", rest: str = "") -> list[str]:
-    """Comment lines with `text`; `first` and `rest` are our own words before its lines."""
+    """Comment lines with `text`; `first` and `rest` are our own prefixes of its lines."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
     words = [
         word[start : start + _MAX_WORD]

@@ -1,4 +1,4 @@
-"""The user's current my.cnf: what it sets of the recommended knobs, and where."""
+"""The user's current my.cnf: which knobs it sets, and in which lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOURCE = "current my.cnf"
 
 @dataclass(frozen=True)
 class CurrentLine:
-    """A setting of the file that means `knob`; `value` is normalised, None where it is none."""
+    """A setting of the file for `knob`; `value` is normalised, None if it is invalid."""
 
     knob: Knob
     setting: Setting
@@ -26,20 +26,20 @@ class CurrentLine:
 
     @property
     def text(self) -> str | None:
-        """The value to restore: normalised, else as it stands in the file."""
+        """The value to restore: normalised, else as written in the file."""
         return self.value if self.value is not None else self.setting.value
 
 
 def current_lines(current: bytes, server: ServerTraits) -> dict[str, CurrentLine]:
-    """What the file sets of the catalogue's knobs, the last line of each; raises InvalidConfig.
+    """The knobs of the catalogue that the file sets, the last line of each; raises InvalidConfig.
 
-    Nothing is refused that a server takes: paths, ports and options nobody knows are the user's.
+    Nothing is refused that a server accepts: paths, ports and unknown options are the user's.
     """
     return {line.knob.name: line for line in all_lines(current, server)}
 
 
 def all_lines(current: bytes, server: ServerTraits) -> list[CurrentLine]:
-    """The same with every line, where the file sets a knob more than once."""
+    """Like `current_lines`, with every line of a knob that is set more than once."""
     return list(_meant(parse_cnf(current, SOURCE, server).settings, server))
 
 

@@ -1,4 +1,4 @@
-"""The user's own my.cnf with the recommendation in it, and the way there as a patch."""
+"""The user's own my.cnf with the recommendation applied, and the changes as a patch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.servers.option_file import option_line, option_value
 from tuning.catalogue.knob import Durability
-from tuning.configs.effective.durability import gives_up, losses
+from tuning.configs.effective.durability import losses, may_lose
 from tuning.configs.effective.readback import effective_values
 from tuning.configs.files.cnf import without_comment
 from tuning.configs.values import same
@@ -28,48 +28,48 @@ _MAX_COMMENT = 1000  # characters, of at most 4 bytes
 def render_diff(
     facts: ExportFacts, current: bytes, *, acknowledged: Durability = Durability.D0
 ) -> str:
-    """A unified diff from `current` to what it becomes, behind comments that `patch` skips.
+    """A unified diff from `current` to the new file, after comments that `patch` skips.
 
     Without a hunk there is nothing to change. Raises TuningError for what was not acknowledged,
-    InvalidConfig when the file cannot be read, is no UTF-8 or includes others.
+    InvalidConfig if the file cannot be read, is not UTF-8 or includes others.
     """
     require_acknowledged(facts, acknowledged)
     had = current_lines(current, facts.server)
     old, new = _lines(current.decode()), _lines(patched(facts, current, had))
     merged = merge(facts, had)
     own = [
-        f"WARNING: your own {gives_up(name, value, lost, ', which stays,')}."
+        f"WARNING: your own {may_lose(name, value, lost, ', which is kept,')}."
         for name, (value, lost) in merged.unsafe.items()
     ]
     text = [*header(facts, "Changes to your my.cnf recommended", own=own)]
     if merged.refused:
-        text += [CNF, *comment("WARNING: beside your own lines the server settles its own way:")]
+        text += [CNF, *comment("WARNING: with your own lines the server changes by itself:")]
         text += [line for reason in merged.refused for line in item(reason)]
     if merged.out:
-        text += [CNF, *comment("Taken out of your file, because of the recommended lines:")]
+        text += [CNF, *comment("Removed from your file because of the recommended lines:")]
         for name, reason in merged.out.items():
             text += item(f"{name} ({reason})")
     if kept := list(_kept(facts, {n: one for n, one in had.items() if n not in merged.out})):
-        text += [CNF, *comment("Left as it is in your file, though it was measured otherwise:")]
+        text += [CNF, *comment("Unchanged in your file, although measured with other values:")]
         text += [line for note in kept for line in item(note)]
     if left := left_behind(facts):
-        text += [CNF, *comment("In the config as it was given, but not here:"), *left]
+        text += [CNF, *comment("In the original config, but not in this file:"), *left]
     hunks = list(difflib.unified_diff(old, new, FILE_NAME, FILE_NAME))
     if not hunks:
-        text += [CNF, *comment("Your file has all of it: nothing to change.")]
+        text += [CNF, *comment("Your file has all recommended values: nothing to change.")]
     return "\n".join(text) + "\n" + "".join(_whole(hunk) for hunk in hunks)
 
 
 @dataclass
 class _Edits:
-    """New lines by the place (from 0) of the one they replace, and those to be added."""
+    """New lines by the index (from 0) of the line they replace, and lines to add."""
 
     changed: dict[int, list[str]] = field(default_factory=dict)
     added: list[str] = field(default_factory=list)
 
 
 def patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) -> str:
-    """`current` with the recommended values; all else stays as it is, byte by byte."""
+    """`current` with the recommended values; everything else is unchanged, byte for byte."""
     lines = _lines(current.decode())
     edits = _Edits()
     for line in lines_of(facts):
@@ -85,7 +85,7 @@ def patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) -> 
     for found in all_lines(current, facts.server):
         if found.knob.name in out:
             place = found.setting.line - 1
-            why = comment(f"Taken out. {out[found.knob.name]}.")
+            why = comment(f"Removed. {out[found.knob.name]}.")
             edits.changed[place] = [*why, _commented(lines[place])]
     return "".join(_applied(lines, edits, facts))
 
@@ -112,7 +112,7 @@ def _applied(lines: list[str], edits: _Edits, facts: ExportFacts) -> Iterator[st
 
 
 def _end_of_group(lines: list[str]) -> int | None:
-    """The place of the last option (or of the header) in the last [mysqld]; None without one."""
+    """The index of the last option (or the header) in the last [mysqld]; None without one."""
     found: int | None = None
     inside = False
     for place, line in enumerate(lines):
@@ -125,7 +125,7 @@ def _end_of_group(lines: list[str]) -> int | None:
 
 
 def _rewritten(old: str, found: CurrentLine, line: Line) -> str:
-    """The line with the new value: same indent, spelling of the name and comment behind it."""
+    """The line with the new value; indent, spelling of the name and comment are kept."""
     whole = old.rstrip("\r\n")
     body, _ = without_comment(whole)
     rest = whole[len(body) :]
@@ -140,12 +140,12 @@ def _rewritten(old: str, found: CurrentLine, line: Line) -> str:
 
 
 def _commented(line: str) -> str:
-    """The line as a comment, with nothing behind 4 KiB that the server would read as an option."""
+    """The line as a comment, cut so that no part beyond 4 KiB is read as an option."""
     return f"# {line.rstrip()}"[:_MAX_COMMENT]
 
 
 def _kept(facts: ExportFacts, had: dict[str, CurrentLine]) -> Iterator[str]:
-    """What the file sets beside the recommendation, other than the measured server had it."""
+    """Other settings of the file that differ from those of the measured server."""
     names = [name for name in had if name not in facts.knobs]
     shown = effective_values(names, facts.candidate_variables, facts.server)
     set_there = {name: line.value for name, line in had.items() if line.value is not None}
@@ -157,7 +157,7 @@ def _kept(facts: ExportFacts, had: dict[str, CurrentLine]) -> Iterator[str]:
             continue
         was = f"measured with {measured}" if measured else "measured with the server's default"
         given, loses = unsafe.get(name, (None, ""))
-        warning = f"; WARNING: it gives up {loses} ({given})" if given else ""
+        warning = f"; WARNING: it may lose {loses} ({given})" if given else ""
         yield f"{name} = {value} ({was}){warning}"
 
 
@@ -172,5 +172,5 @@ def _lines(text: str) -> list[str]:
 
 
 def _whole(line: str) -> str:
-    """A line of a diff; `patch` is told where a file does not end with one."""
+    """A line of a diff, with the marker for a file that does not end with a newline."""
     return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -1,7 +1,7 @@
 """The recommendation for programs; `document.schema.json` beside this file describes every key.
 
-Keys are only ever added while `version` stays the same. The schema is a contract with
-other people's programs: written by hand, not made from this code; tests hold every export to it.
+Keys are only added while `version` stays the same. The schema is a contract with other programs:
+it is written by hand, not generated from this code, and tests validate every export with it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ON_THE_FLY = {Dynamic.GLOBAL: True, Dynamic.SESSION: True, Dynamic.RESTART: Fal
 def export_document(
     facts: ExportFacts, *, acknowledged: Durability = Durability.D0
 ) -> dict[str, Any]:
-    """Plain values, ready for JSON; raises TuningError for what was not acknowledged."""
+    """Plain values, ready for JSON; raises TuningError if a risk was not acknowledged."""
     require_acknowledged(facts, acknowledged)
     changed = changed_names(facts)
     return {

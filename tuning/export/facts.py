@@ -1,4 +1,4 @@
-"""All that an export says: the recommended knobs and the evidence for them."""
+"""The content of an export: the recommended knobs and the evidence for them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tuning.statistics.ranking import Interval
 
 @dataclass(frozen=True)
 class Effect:
-    """What was measured with one workload; None is "no figure".
+    """The effect measured with one workload; None is "no figure".
 
-    `ratio` is that of tpmP to the baseline's, from `fresh_pairs` pairs that confirmed it or, where
+    `ratio` is tpmP divided by the baseline's, from `fresh_pairs` pairs that confirmed it or, if
     that is 0, from `blocks` blocks; `workload` is text for people.
     """
 
@@ -37,11 +37,11 @@ class ExportFacts:
 
     `knobs` are normalised and passed the gate for `server`. `candidate_variables` and
     `baseline_variables` are SHOW GLOBAL VARIABLES (lower-case names) of an OK run of each, empty
-    where there is none. `baseline_knobs` are what the baseline set: only one that set nothing
-    shows the server's defaults. `date` is that of the study's end. `not_tested` adds to what is
-    always said. `translated_from` are the facts as they were measured, when `server` is another
-    one (`tuning.export.retarget`); `pinned` are then the knobs that only keep what the measured
-    server did by itself.
+    if there is none. `baseline_knobs` are those that the baseline set: only a baseline that set
+    nothing shows the server's defaults. `date` is that of the study's end. `not_tested` adds to
+    the usual list. `translated_from` are the facts as measured, if `server` is another one
+    (`tuning.export.retarget`); `pinned` are then the knobs that only keep the defaults of the
+    measured server.
     """
 
     study: str
@@ -71,5 +71,5 @@ class ExportFacts:
 
     @property
     def keeps_baseline(self) -> bool:
-        """Whether the recommendation is to change nothing."""
+        """Whether the recommendation is to keep the baseline."""
         return self.candidate == self.baseline

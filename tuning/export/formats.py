@@ -1,4 +1,4 @@
-"""Every format by name: what the pages and the API offer, each behind the same request."""
+"""Every export format by name, with the same request for all of them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tuning.export.rollback import render_rollback_cnf, render_rollback_sql
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """What a user asks for.
+    """A request for an export.
 
-    `format` is a name of FORMATS, `target` another server than the measured one, `acknowledged`
-    the least safe durability class the user agreed to, `current` the bytes of the user's my.cnf
-    (needed for the diff, used by the ways back).
+    `format` is a name of FORMATS, `target` a server other than the measured one, `acknowledged`
+    the least safe durability class that the user accepted, `current` the bytes of the user's
+    my.cnf (required by the diff, used by the rollback).
     """
 
     format: str = "cnf"
@@ -37,9 +37,9 @@ Renderer = Callable[[ExportFacts, ExportRequest], str]
 
 @dataclass(frozen=True)
 class Format:
-    """A format: its file's name and type, a word for people and what makes its text.
+    """A format: the name and type of its file, a title for people and how it is rendered.
 
-    `needs_current` says that there is none without the user's my.cnf.
+    `needs_current`: it requires the user's my.cnf.
     """
 
     file_name: str
@@ -51,7 +51,7 @@ class Format:
 
 @dataclass(frozen=True)
 class Exported:
-    """A file to hand out; its text is UTF-8."""
+    """A file to download; its text is UTF-8."""
 
     file_name: str
     content_type: str
@@ -59,12 +59,12 @@ class Exported:
 
 
 def _fresh(render: Callable[..., str]) -> Renderer:
-    """A format that the user's own my.cnf has nothing to do with."""
+    """A format that does not depend on the user's own my.cnf."""
     return lambda facts, request: render(facts, acknowledged=request.acknowledged)
 
 
-def _back(render: Callable[..., str]) -> Renderer:
-    """A format that restores the user's own my.cnf, where it is there."""
+def _rollback(render: Callable[..., str]) -> Renderer:
+    """A format that restores the user's own my.cnf, if it is given."""
     return lambda facts, request: render(
         facts, acknowledged=request.acknowledged, current=request.current
     )
@@ -74,7 +74,7 @@ def _diff(facts: ExportFacts, request: ExportRequest) -> str:
     if request.current is None:
         raise TuningError(
             "current_config_needed",
-            "a diff needs the my.cnf that the server has now",
+            "a diff needs your current my.cnf",
             field="current",
         )
     return render_diff(facts, request.current, acknowledged=request.acknowledged)
@@ -87,8 +87,10 @@ FORMATS: dict[str, Format] = {
     "sql": Format(
         "set-persist.sql", _SQL, "SQL for the running server", _fresh(render_set_persist)
     ),
-    "rollback-cnf": Format("rollback.cnf", _CNF, "Way back: my.cnf", _back(render_rollback_cnf)),
-    "rollback-sql": Format("rollback.sql", _SQL, "Way back: SQL", _back(render_rollback_sql)),
+    "rollback-cnf": Format(
+        "rollback.cnf", _CNF, "Rollback: my.cnf", _rollback(render_rollback_cnf)
+    ),
+    "rollback-sql": Format("rollback.sql", _SQL, "Rollback: SQL", _rollback(render_rollback_sql)),
     "diff": Format(
         "my.cnf.diff", "text/x-diff; charset=utf-8", "Diff against your my.cnf", _diff, True
     ),
@@ -97,17 +99,17 @@ FORMATS: dict[str, Format] = {
 
 
 def export(facts: ExportFacts, request: ExportRequest) -> Exported:
-    """The file that was asked for.
+    """The requested file.
 
     Raises TuningError (unknown_format, durability_not_acknowledged, current_config_needed) and
-    InvalidConfig, for a `current` that cannot be read or a `target` that cannot have the values.
+    InvalidConfig, for a `current` that cannot be read or a `target` that refuses the values.
     """
     wanted = FORMATS.get(request.format)
     if wanted is None:
         known = ", ".join(FORMATS)
         raise TuningError(
             "unknown_format",
-            f"there is no format {request.format!r}; there are: {known}",
+            f"unknown format {request.format!r}; known are: {known}",
             field="format",
         )
     if request.target is not None:

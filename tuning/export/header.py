@@ -1,4 +1,4 @@
-"""The head of every file: where the figures come from, and what was not tested."""
+"""The header of every file: where the figures come from, and what was not tested."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def header(
     undo: bool = False,
     own: Sequence[str] = (),
 ) -> Iterator[str]:
-    """The lines of the head, all of them comments; `undo` for a file without the new values.
+    """The lines of the header, all of them comments; `undo` for a file without the new values.
 
-    `own` are warnings of what the user's own file has below D0, which stays there.
+    `own` are warnings about lines of the user's own file that are kept and are below D0.
     """
     yield from comment(f"{title} by the MySQL OLTP tuning advisor", mark=mark)
     yield mark
@@ -30,7 +30,7 @@ def header(
         yield from comment(warning, mark=mark)
     if facts.translated_from is not None:
         yield from comment(
-            f"WARNING: translated for {facts.server}, where nothing was measured. All figures "
+            f"WARNING: translated for {facts.server}, on which nothing was measured. All figures "
             f"are from {facts.measured_on}.",
             mark=mark,
         )
@@ -53,8 +53,8 @@ def header(
     if undo:
         return
     given = durability_of_export(facts)
-    said = f"{given} for the recommended lines; your file keeps lines that are less safe"
-    yield from labelled("Durability", f"{said}." if own else WARNINGS[given], mark=mark)
+    mixed = f"{given} for the recommended lines; your file keeps lines that are less safe."
+    yield from labelled("Durability", mixed if own else WARNINGS[given], mark=mark)
     yield mark
     yield from comment(TPMP, mark=mark)
     yield mark
@@ -64,7 +64,7 @@ def header(
 
 
 def left_behind(facts: ExportFacts, *, mark: str = CNF) -> list[str]:
-    """What the config had where it comes from and this file has not, as a list."""
+    """The knobs of the original config that this file does not have, as a list."""
     return [
         line
         for note in facts.notes
@@ -80,15 +80,15 @@ def _server(facts: ExportFacts) -> str:
 
 
 def _translated(facts: ExportFacts) -> str:
-    """Which knobs were dropped, renamed and so on, in one sentence; details stand below."""
+    """Which knobs were dropped, renamed and so on, in one sentence; details follow in the file."""
     measured = facts.translated_from or facts
     names: dict[Action, list[str]] = defaultdict(list)
     for note in new_notes(facts, measured):
         names[note.action].append(note.name)
-    said = [f"{action}: {', '.join(dict.fromkeys(found))}" for action, found in names.items()]
-    return f"In the translation - {'; '.join(said)}." if said else "Every line was kept."
+    changes = [f"{action}: {', '.join(dict.fromkeys(found))}" for action, found in names.items()]
+    return f"Translation: {'; '.join(changes)}." if changes else "Translation: no line changed."
 
 
 def new_notes(facts: ExportFacts, measured: ExportFacts) -> list[Note]:
-    """The notes that translation added."""
+    """The notes that the translation added."""
     return list(facts.notes[len(measured.notes) :])

@@ -1,4 +1,4 @@
-"""The recommended lines: what each is set to, what the server has by itself, what it costs."""
+"""The recommended lines: the value of each, the server's default, and what it may lose."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tuning.export.facts import ExportFacts
 class Line:
     """One knob of the recommendation.
 
-    `value` is to be written: the effective one where the server showed one that can be written,
-    else the requested one. `default` is what the server has by itself, None where nobody knows.
-    `changed` says whether the measured candidate differed here from the baseline, `written`
-    whether it must stand in a my.cnf.
+    `value` is the one to write: the effective one if the server showed one that can be written,
+    else the requested one. `default` is the server's own value, None if unknown. `changed`:
+    whether the measured candidate differed from the baseline in this knob; `written`: whether it
+    must be in a my.cnf.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Line:
 
     @property
     def scope(self) -> str:
-        """ "session" where every connection has its own value, else "global"."""
+        """ "session" if every connection has its own value, else "global"."""
         return "session" if self.dynamic is Dynamic.SESSION else "global"
 
 
 def lines_of(facts: ExportFacts) -> list[Line]:
-    """Every knob of the recommendation, in its order."""
+    """Every knob of the recommendation, in order."""
     effective = effective_values(facts.knobs, facts.candidate_variables, facts.server)
     values = {
         name: _writable(name, effective.get(name), facts.server) or asked
@@ -84,9 +84,10 @@ def lines_of(facts: ExportFacts) -> list[Line]:
 
 
 def safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:
-    """Safe values that ran without being asked for, where the server's own default is less safe.
+    """Safe values that were measured without being requested, if the default is less safe.
 
-    Else the file would be below what was measured: MariaDB syncs no binary log by default.
+    Without them the file would be less safe than what was measured: MariaDB does not sync the
+    binary log by default.
     """
     if facts.translated_from is not None:
         return {}  # tuning.export.retarget has written them out
@@ -105,12 +106,12 @@ def safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:
 
 
 def written_lines(facts: ExportFacts) -> list[Line]:
-    """The lines of the my.cnf: what the server would not do by itself."""
+    """The lines of the my.cnf: what differs from the server's defaults."""
     return [line for line in lines_of(facts) if line.written]
 
 
 def changed_names(facts: ExportFacts) -> set[str]:
-    """The knobs in which the candidate, as it was measured, differed from the baseline."""
+    """The knobs in which the measured candidate differed from the baseline."""
     if facts.translated_from is not None:
         return changed_names(facts.translated_from)
     names = {**facts.knobs, **facts.baseline_knobs}
@@ -124,7 +125,7 @@ def changed_names(facts: ExportFacts) -> set[str]:
 
 
 def _changed_here(facts: ExportFacts) -> set[str]:
-    """The same under the names of a translation, where it has others."""
+    """Like `changed_names`, with the names of a translation."""
     differing = changed_names(facts)
     if facts.translated_from is None:
         return differing
@@ -133,9 +134,9 @@ def _changed_here(facts: ExportFacts) -> set[str]:
 
 
 def default_of(name: str, facts: ExportFacts) -> str | None:
-    """What the server has when it is told nothing, None where that is not known.
+    """The server's value without any setting, None if unknown.
 
-    Read back from the baseline where that set nothing, else a fixed value of the catalogue.
+    Read back from the baseline if that set nothing, else a fixed value of the catalogue.
     """
     knob = load_catalogue().get(name)
     if knob is None:
@@ -148,7 +149,7 @@ def default_of(name: str, facts: ExportFacts) -> str | None:
 
 
 def _writable(name: str, effective: str | None, server: ServerTraits) -> str | None:
-    """The effective value where it can be written in an option file."""
+    """The effective value, if it can be written in an option file."""
     knob = load_catalogue().get(name)
     return usable(knob, effective, server) if knob and effective else None
 
@@ -159,7 +160,7 @@ def _running(
     knobs: Mapping[str, str],
     names: Collection[str],
 ) -> dict[str, str]:
-    """What a run had: read back, else as it was asked, else the default."""
+    """The values of a run: read back, else as requested, else the default."""
     found = {name: text for name in names if (text := default_of(name, facts)) is not None}
     shown = effective_values(names, variables, facts.server)
     return {**found, **knobs, **{name: text for name, text in shown.items() if text}}
@@ -168,7 +169,7 @@ def _running(
 def _safer_than_default(
     knob: Knob | None, values: Mapping[str, str], server: ServerTraits
 ) -> bool:
-    """Whether the value gives up less than a server that is told nothing."""
+    """Whether the value loses less than the server's default."""
     default = fixed_default(knob, server) if knob and knob.durability else None
     if knob is None or default is None:
         return False
@@ -178,10 +179,10 @@ def _safer_than_default(
 
 
 def _follows_others(knob: Knob | None, facts: ExportFacts) -> bool:
-    """Whether the server works this default out from knobs that the config sets.
+    """Whether the server computes this default from knobs that the config sets.
 
-    Then the same value as the baseline's is no reason to leave the line out: beside the other
-    lines the server would come to another one (innodb_io_capacity_max to twice the capacity).
+    Then the line is needed even if the baseline had the same value: with the other lines the
+    server would compute another one (innodb_io_capacity_max becomes twice the capacity).
     """
     default = knob.default(facts.server) if knob else None
     if knob is None or not isinstance(default, Computed):

@@ -1,4 +1,4 @@
-"""What the user's own lines do beside the recommended ones, once both stand in one file."""
+"""Conflicts between the user's own lines and the recommended ones in one file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tuning.export.lines import lines_of
 
 @dataclass(frozen=True)
 class Merged:
-    """`out` are knobs of the user's file that must go, with the reason.
+    """`out` are knobs of the user's file that must be removed, with the reason.
 
-    `unsafe` are the kept ones below D0: their value, class and what is lost. `refused` is what
-    the server would settle its own way and no such line can mend.
+    `unsafe` are the kept ones below D0: their value, class and what may be lost. `refused` are
+    conflicts that the server would resolve by itself and that removing a line cannot solve.
     """
 
     out: dict[str, str]
@@ -28,7 +28,7 @@ class Merged:
 
 
 def merge(facts: ExportFacts, had: Mapping[str, CurrentLine]) -> Merged:
-    """Judge the file `had` with the recommended lines in it; nothing is known of its host."""
+    """Check the file `had` with the recommended lines applied; its host is unknown."""
     server = facts.server
     recommended = {line.name: line.value for line in lines_of(facts)}
 

@@ -1,4 +1,4 @@
-"""The recommended my.cnf: what to set, what was measured, and what was not."""
+"""The recommended my.cnf: what to set, what was measured and what was not."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tuning.export.words import about
 
 
 def render_my_cnf(facts: ExportFacts, *, acknowledged: Durability = Durability.D0) -> str:
-    """The text of the file, which the server takes as it is.
+    """The text of the file, which the server accepts unchanged.
 
-    A knob that the server runs with another value than was asked for is written with the value
-    that was measured; what the server has by itself is left out. Raises TuningError when the
-    knobs are below the durability class that was `acknowledged`.
+    If the server changed a requested value, the line has the value that was measured; the server's
+    defaults are left out. Raises TuningError if the knobs are below the durability class that was
+    `acknowledged`.
     """
     require_acknowledged(facts, acknowledged)
     lines = lines_of(facts)
@@ -26,12 +26,10 @@ def render_my_cnf(facts: ExportFacts, *, acknowledged: Durability = Durability.D
         if line.written:
             text += ["", *comment(about(line, facts)), option_line(line.name, line.value)]
     if not any(line.written for line in lines):
-        text += comment("Nothing is set, on purpose: keep what the server does by itself.")
+        text += comment("Empty on purpose: the server's defaults are recommended.")
     if unwritten := [line.name for line in lines if not line.written]:
-        said = (
-            f"Left out, because the server has the same value by itself: {', '.join(unwritten)}."
-        )
-        text += ["", *comment(said)]
+        names = ", ".join(unwritten)
+        text += ["", *comment(f"Left out because they are the server's defaults: {names}.")]
     if left := left_behind(facts):
-        text += ["", "# In the config as it was given, but not here:", *left]
+        text += ["", "# In the original config, but not in this file:", *left]
     return "\n".join(text) + "\n"

@@ -1,4 +1,4 @@
-"""SQL that brings the recommendation to a running server, as far as it goes without a restart."""
+"""SQL that applies the recommendation to a running server, as far as it can without restart."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from tuning.export.words import effect_of, traits
 def render_set_persist(facts: ExportFacts, *, acknowledged: Durability = Durability.D0) -> str:
     """A script for the mysql client or any other: one statement per line, the rest comments.
 
-    MySQL and Percona Server from 8.0 on remember it (SET PERSIST), the others forget it at the
-    next restart (SET GLOBAL). What takes a restart is there as a comment. Raises TuningError when
-    the knobs are below the durability class that was `acknowledged`.
+    MySQL and Percona Server from 8.0 on keep the values (SET PERSIST), the others lose them at the
+    next restart (SET GLOBAL). What requires a restart is in a comment. Raises TuningError if the
+    knobs are below the durability class that was `acknowledged`.
     """
     require_acknowledged(facts, acknowledged)
     planned = planned_assignments(facts)
@@ -44,7 +44,7 @@ def render_set_persist(facts: ExportFacts, *, acknowledged: Durability = Durabil
         text += ["", *_about(lines.get(one.knob.name), one, facts)]
         text += statements(one, verb, before.get(one.knob.name), facts.server)
     if now:
-        text += ["", *comment("What the server made of it:", mark=SQL), show(now, facts)]
+        text += ["", *comment("The resulting values:", mark=SQL), show(now, facts)]
     else:
         text += ["", *comment("Nothing can be set on the running server.", mark=SQL)]
     text += _not_now([one for one in planned if one.how is not How.NOW], lines, facts)
@@ -52,7 +52,7 @@ def render_set_persist(facts: ExportFacts, *, acknowledged: Durability = Durabil
 
 
 def planned_assignments(facts: ExportFacts) -> list[Assignment]:
-    """Every written line as an assignment, and the ceilings that have to move with them."""
+    """Every written line as an assignment, plus the limits that must change with them."""
     values = {line.name: line.value for line in written_lines(facts) if line.knob is not None}
     return [
         assign(load_catalogue().knobs[name], value, default_of(name, facts), facts)
@@ -61,7 +61,7 @@ def planned_assignments(facts: ExportFacts) -> list[Assignment]:
 
 
 def defaults_of(assignments: Iterable[Assignment], facts: ExportFacts) -> dict[str, str]:
-    """What the server has before, where that is known."""
+    """The server's values before, as far as known."""
     found = {one.knob.name: default_of(one.knob.name, facts) for one in assignments}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -74,23 +74,23 @@ def show(assignments: Iterable[Assignment], facts: ExportFacts) -> str:
 
 def _how_to_run(facts: ExportFacts) -> list[str]:
     if persists(facts.server):
-        said = (
+        hint = (
             "SET PERSIST changes the running server and writes mysqld-auto.cnf in its data "
-            "directory, which counts more than any my.cnf. It takes the privilege "
+            "directory, which overrides every my.cnf. It requires the privilege "
             "SYSTEM_VARIABLES_ADMIN."
         )
     else:
-        said = (
-            f"{facts.server} has no SET PERSIST: what follows is lost at the next restart, so "
-            "write the lines into my.cnf as well."
+        hint = (
+            f"{facts.server} has no SET PERSIST: these values are lost at the next restart, so "
+            "put them into my.cnf as well."
         )
-    return comment(said, mark=SQL)
+    return comment(hint, mark=SQL)
 
 
 def _about(line: Line | None, one: Assignment, facts: ExportFacts) -> Iterator[str]:
     if line is None:
-        said = "Goes with innodb_io_capacity: a running server does not move it by itself."
-        yield from comment(said, mark=SQL)
+        hint = "Follows innodb_io_capacity: a running server does not adjust it by itself."
+        yield from comment(hint, mark=SQL)
     else:
         yield from comment(" ".join([traits(line), *effect_of(line, facts)]), mark=SQL)
     if one.knob.name == POOL:
@@ -111,14 +111,14 @@ def _not_now(
         text += item(f"{option_line(one.knob.name, one.value)}: {one.why}{warning}", mark=SQL)
     later = [one for one in assignments if one.how is How.RESTART]
     if persists(facts.server) and later:
-        said = (
-            "Either write these lines into my.cnf, or take the two dashes away here: then the "
-            "server has them from its next restart on (privilege PERSIST_RO_VARIABLES_ADMIN)."
+        hint = (
+            "Either put these lines into my.cnf, or remove the two dashes here: then the server "
+            "uses them from its next restart on (privilege PERSIST_RO_VARIABLES_ADMIN)."
         )
-        text += [SQL, *comment(said, mark=SQL)]
+        text += [SQL, *comment(hint, mark=SQL)]
         for one in later:
             for statement in statements(one, "PERSIST_ONLY", None, facts.server):
                 text.append(f"{SQL} {statement}")
     elif any(one.how in (How.RESTART, How.FILE) for one in assignments):
-        text += [SQL, *comment("Write these lines into my.cnf and restart.", mark=SQL)]
+        text += [SQL, *comment("Put these lines into my.cnf and restart.", mark=SQL)]
     return text

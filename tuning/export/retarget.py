@@ -1,4 +1,4 @@
-"""The recommendation for another server than the one it was measured on."""
+"""The recommendation for a server other than the measured one."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from tuning.export.safety import durability_of_export
 
 
 def retarget(facts: ExportFacts, target: ServerTraits) -> ExportFacts:
-    """The facts with the measured values translated for `target`, a note for every change.
+    """The facts with the measured values translated for `target`, with a note for every change.
 
-    Nothing that the measured server did by itself gets less durable: where the target's default
-    is less safe, the safe value is written. Raises InvalidConfig when the target cannot have what
-    comes out.
+    Nothing becomes less durable than on the measured server: if the target's default is less safe,
+    the safe value is written. Raises InvalidConfig if the target refuses the result.
     """
     measured = facts.translated_from or facts
     if target == measured.server:
@@ -45,7 +44,7 @@ def retarget(facts: ExportFacts, target: ServerTraits) -> ExportFacts:
         *checked.notes,
     ]
     differing = ", ".join(_other_defaults(checked.knobs, measured, target))
-    other = f"what differs by default (there; here): {differing}"
+    other = f"defaults that differ (measured server; this server): {differing}"
     return replace(
         measured,
         server=target,
@@ -63,7 +62,7 @@ def retarget(facts: ExportFacts, target: ServerTraits) -> ExportFacts:
 def _pinned(
     knobs: Mapping[str, str], measured: ExportFacts, target: ServerTraits
 ) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Knobs that must be written for the target to lose no more than the measured server did."""
+    """Knobs that must be written so that the target is as durable as the measured server."""
     for knob in load_catalogue().tunable(target):
         there, here = _had(knob, measured), fixed_default(knob, target)
         if knob.name == FLUSH_METHOD and leaves_out_fsync(knobs, target):
@@ -77,14 +76,14 @@ def _pinned(
         value = usable(knob, there, target)
         if value is None:
             continue
-        why = f"written out, because {here}, which {target} takes by itself, gives up {given[1]}"
+        why = f"written because {here}, the default of {target}, may lose {given[1]}"
         yield knob.name, (value, why)
 
 
 def _other_defaults(
     knobs: Mapping[str, str], measured: ExportFacts, target: ServerTraits
 ) -> Iterator[str]:
-    """The fixed defaults that are not those of the measured server and that no line sets."""
+    """The fixed defaults that differ from those of the measured server and that no line sets."""
     for knob in load_catalogue().tunable(target):
         there, here = fixed_default(knob, measured.server), fixed_default(knob, target)
         if knob.name not in knobs and None not in (there, here) and there != here:
@@ -92,6 +91,6 @@ def _other_defaults(
 
 
 def _had(knob: Knob, measured: ExportFacts) -> str | None:
-    """What the measured candidate ran with where it set nothing."""
+    """The value of the measured candidate for a knob that it did not set."""
     shown = measured.candidate_variables.get(knob.variable(measured.server))
     return shown or default_of(knob.name, measured)

@@ -1,7 +1,7 @@
-"""The way back: a my.cnf fragment and SQL that restore what was there before.
+"""The rollback: a my.cnf fragment and SQL that restore the previous values.
 
-The recommendation has to be acknowledged for them as for every format. What the user's own file
-had below D0 comes back with a warning and takes nothing further.
+The recommendation must be acknowledged as for every format. Values below D0 in the user's own file
+are restored with a warning and need no further acknowledgement.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from benchmarks.servers.option_file import option_line
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.by_itself import default_ceiling
-from tuning.configs.effective.durability import gives_up, losses
+from tuning.configs.effective.durability import losses, may_lose
 from tuning.configs.effective.variables import IO_CAPACITY, IO_CEILING, POOL
 from tuning.configs.values import fixed_default
 from tuning.export.assignments import (
@@ -39,9 +39,9 @@ def render_rollback_cnf(
     acknowledged: Durability = Durability.D0,
     current: bytes | None = None,
 ) -> str:
-    """The lines to put in the place of the recommended ones: those of `current`, else defaults.
+    """The lines that replace the recommended ones: those of `current`, else defaults.
 
-    Raises TuningError for what was not acknowledged, InvalidConfig when `current` cannot be read.
+    Raises TuningError for what was not acknowledged, InvalidConfig if `current` cannot be read.
     """
     require_acknowledged(facts, acknowledged)
     had = current_lines(current, facts.server) if current is not None else {}
@@ -51,12 +51,11 @@ def render_rollback_cnf(
         if line.written or (line.name in had and had[line.name].value != line.value)
     ]
     old = {name: _old_text(name, had, facts) for name in names}
-    source = "the server by itself" if current is None else "your my.cnf, else of the server"
-    said = (
-        "Put these lines in the place of the recommended ones and restart. The values are those "
-        f"of {source}."
-    )
-    text = [*header(facts, "Way back from the my.cnf recommended", undo=True), CNF, *comment(said)]
+    source = "are the server's defaults"
+    if current is not None:
+        source = "come from your my.cnf; for lines that it does not have they are the defaults"
+    hint = f"Use these lines instead of the recommended ones and restart. The values {source}."
+    text = [*header(facts, "Rollback of the my.cnf recommended", undo=True), CNF, *comment(hint)]
     unsafe = _warnings({name: value for name, value in old.items() if value is not None})
     for warning in unsafe.values():
         text += comment(warning)
@@ -67,11 +66,10 @@ def render_rollback_cnf(
             text.append(option_line(name, value))
         else:
             shown = default_of(name, facts)
-            seen = f"; {facts.baseline} had {shown} where it was measured" if shown else ""
-            said = f"{name}: delete the line, the server works it out by itself{seen}."
-            text += comment(said)
+            seen = f"; {facts.baseline} was measured with {shown}" if shown else ""
+            text += comment(f"{name}: delete the line, the server computes its default{seen}.")
     if not names:
-        text += comment("Nothing was recommended to be set, so there is nothing to undo.")
+        text += comment("The recommendation sets nothing, so there is nothing to undo.")
     return "\n".join(text) + "\n"
 
 
@@ -91,7 +89,7 @@ def render_rollback_sql(
     planned = [one for one in planned_assignments(facts) if one.how is not How.NOTHING]
     old = _old_values(planned, had, facts)
     unsafe = _warnings(old)
-    text = [*header(facts, "SQL to undo what was recommended", mark=SQL, undo=True)]
+    text = [*header(facts, "Rollback of the SQL recommended", mark=SQL, undo=True)]
     for warning in unsafe.values():
         text += comment(warning, mark=SQL)
     text += _forget(planned, facts)
@@ -104,7 +102,7 @@ def render_rollback_sql(
         else:
             later.append(name)
     if back:
-        text += ["", *comment("The values from before, on the running server:", mark=SQL)]
+        text += ["", *comment("The previous values, on the running server:", mark=SQL)]
     if POOL in (one.knob.name for one in back):
         text += comment(RESIZES, mark=SQL)
     now = {one.knob.name: one.value for one in planned}
@@ -114,10 +112,10 @@ def render_rollback_sql(
     if back:
         text.append(show(back, facts))
     if later:
-        text += ["", *comment("Undone only by the old my.cnf and a restart:", mark=SQL)]
+        text += ["", *comment("Restored only by the old my.cnf and a restart:", mark=SQL)]
         text += [line for name in later for line in item(name, mark=SQL)]
     if not planned:
-        text += ["", *comment("Nothing was recommended to be set.", mark=SQL)]
+        text += ["", *comment("The recommendation sets nothing.", mark=SQL)]
     return "\n".join(text) + "\n"
 
 
@@ -126,16 +124,16 @@ def _forget(planned: list[Assignment], facts: ExportFacts) -> Iterator[str]:
         one.knob.variable(facts.server) for one in planned if one.how in (How.NOW, How.RESTART)
     ]
     if names and persists(facts.server):
-        said = (
-            "Forget what was persisted. Whoever had persisted one of these before has to do so "
-            "again."
+        hint = (
+            "Remove what was persisted. If you had persisted one of these variables before, "
+            "persist it again."
         )
-        yield from ("", *comment(said, mark=SQL))
+        yield from ("", *comment(hint, mark=SQL))
         yield from (f"RESET PERSIST IF EXISTS {name};" for name in names)
 
 
 def _old_text(name: str, had: Mapping[str, CurrentLine], facts: ExportFacts) -> str | None:
-    """What stood in the file or stands for the default; None where no line may stand."""
+    """The value of the file, else the default; None if the line must be deleted."""
     if name in had:
         return had[name].text
     knob = load_catalogue().get(name)
@@ -147,7 +145,7 @@ def _old_text(name: str, had: Mapping[str, CurrentLine], facts: ExportFacts) -> 
 def _old_values(
     planned: list[Assignment], had: Mapping[str, CurrentLine], facts: ExportFacts
 ) -> dict[str, str]:
-    """What a running server had of these, where it is known."""
+    """The previous values of a running server, as far as known."""
     found: dict[str, str] = {}
     for name in (one.knob.name for one in planned):
         old = had[name].value if name in had else default_of(name, facts)
@@ -162,6 +160,6 @@ def _old_values(
 
 def _warnings(values: Mapping[str, str]) -> dict[str, str]:
     return {
-        name: f"WARNING: {gives_up(name, values[name], lost, ', as it was before,')}."
+        name: f"WARNING: {may_lose(name, values[name], lost, ', as before,')}."
         for name, lost in losses(values).items()
     }

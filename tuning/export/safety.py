@@ -1,4 +1,4 @@
-"""What an unsafe recommendation costs: asked for before it is exported, and said in every file."""
+"""What an unsafe recommendation may lose: acknowledged before export, and shown in every file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.durability import gives_up
+from tuning.configs.effective.durability import may_lose
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.readback import effective_losses
 from tuning.configs.gate.rules import broken_rules
@@ -16,23 +16,23 @@ from tuning.export.lines import Line, default_of, lines_of
 
 WARNINGS = {
     Durability.D0: "D0: nothing in this file loses committed data.",
-    Durability.D1: "D1: WARNING - with this file the last commits can be lost in a crash.",
+    Durability.D1: "D1: WARNING - with this file a crash can lose the last commits.",
     Durability.D2: "D2: WARNING - with this file a crash can corrupt the database.",
 }
 
 
 def durability_of_export(facts: ExportFacts) -> Durability:
-    """The class of the least safe line, as it was asked for, as it is written or as it ran."""
+    """The class of the least safe line: as requested, as written or as measured."""
     return max((line.durability for line in losing_lines(facts)), default=Durability.D0)
 
 
 def losing_lines(facts: ExportFacts) -> list[Line]:
-    """Every line below D0, and what ran below D0 though no line sets it (`requested` is "")."""
+    """Every line below D0, and values below D0 that no line sets (`requested` is "")."""
     return [*(line for line in lines_of(facts) if line.durability > Durability.D0), *_unset(facts)]
 
 
 def _unset(facts: ExportFacts) -> Iterator[Line]:
-    """What the measured server ran below D0 by itself, or by an option outside of the config."""
+    """Values below D0 of the measured server that are defaults or set outside the config."""
     measured = facts.translated_from or facts
     found = effective_losses(measured.candidate_variables, measured.server)
     for name, (given, loses) in found.items():
@@ -55,9 +55,9 @@ def _unset(facts: ExportFacts) -> Iterator[Line]:
 
 
 def require_acknowledged(facts: ExportFacts, acknowledged: Durability) -> None:
-    """Raise TuningError (durability_not_acknowledged), naming what loses what.
+    """Raise TuningError (durability_not_acknowledged), naming what each knob may lose.
 
-    Before that InvalidConfig, for knobs that the server would refuse or settle its own way.
+    Before that InvalidConfig, for knobs that the server would refuse or change.
     """
     if broken := broken_rules(Expected(facts.knobs, facts.server)):
         raise InvalidConfig([Problem(facts.candidate, None, *found) for found in broken])
@@ -75,15 +75,15 @@ def require_acknowledged(facts: ExportFacts, acknowledged: Durability) -> None:
 
 
 def cost_of(line: Line) -> str:
-    """ "sync_binlog = 0 gives up ... (D1)"."""
-    unset = "" if line.requested else ", which was measured and which no line here sets,"
-    return gives_up(line.name, line.value, (line.durability, line.loses), unset)
+    """ "sync_binlog = 0 may lose ... (D1)"."""
+    unset = "" if line.requested else ", which was measured but is not set here,"
+    return may_lose(line.name, line.value, (line.durability, line.loses), unset)
 
 
 def warnings(facts: ExportFacts) -> Iterator[str]:
-    """What stands at the top of a file below D0; nothing for D0."""
+    """The warnings at the top of a file below D0; none for D0."""
     given = durability_of_export(facts)
     if given > Durability.D0:
-        yield f"{WARNINGS[given]} It was asked for and acknowledged."
+        yield f"{WARNINGS[given]} This was acknowledged."
         for line in losing_lines(facts):
             yield f"WARNING: {cost_of(line)}."

@@ -1,4 +1,4 @@
-"""What the files say of the measurement and of each line, in words."""
+"""The texts of the files about the measurement and about each line."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tuning.export.lines import Line, changed_names
 from tuning.export.safety import cost_of
 
 _CHANGE = {
-    Dynamic.RESTART: "takes a restart",
+    Dynamic.RESTART: "requires a restart",
     Dynamic.GLOBAL: "dynamic: can be set on the running server (SET GLOBAL)",
     Dynamic.SESSION: "dynamic: can be set on the running server (SET GLOBAL), for new connections",
-    Dynamic.PARTLY: "some changes take a restart",
+    Dynamic.PARTLY: "some changes require a restart",
     Dynamic.NO_EFFECT: "has no effect on this server",
 }
 TPMP = (
     "tpmP is the number of New-Order transactions per minute that the driver completed. It is not "
-    "tpmC, a word that is reserved for audited TPC results."
+    "tpmC, a term that is reserved for audited TPC results."
 )
 
 
@@ -50,12 +50,12 @@ def _seen_in(effect: Effect) -> str:
 
 
 def not_tested(facts: ExportFacts) -> Iterator[str]:
-    """What the study says nothing about."""
+    """What the study did not test."""
     if facts.translated_from is not None:
         yield f"{facts.server}: every figure is from {facts.measured_on}"
-    yield "any other device, server version, host or workload than the ones above"
+    yield "devices, server versions, hosts and workloads other than those above"
     size = f" ({facts.data_bytes / 1024**3:.1f} GiB)" if facts.data_bytes else ""
-    yield f"more data than this{size}, other numbers of connections, think times, longer runs"
+    yield f"more data than this{size}, other connection counts, think times, longer runs"
     if len(changed_names(facts)) > 1:
         yield "each line by itself: the lines were measured together"
     yield "restart and crash recovery times, replication, backups, schema changes"
@@ -63,25 +63,25 @@ def not_tested(facts: ExportFacts) -> Iterator[str]:
 
 
 def about(line: Line, facts: ExportFacts) -> str:
-    """All that is to say of a line."""
+    """The complete comment of a line."""
     remarks = [] if line.knob is None else [line.knob.does]
     remarks += [traits(line), *effect_of(line, facts)]
     if line.value.lower() != line.requested.lower():
         remarks.append(
-            f"Asked for {line.requested}; the server made it {line.value}, which was measured."
+            f"Requested: {line.requested}; the server used {line.value}, which was measured."
         )
     remarks += [sentence(note.detail) for note in facts.notes if note.name == line.name]
     if line.name not in facts.knobs:
         remarks.append(
-            "Nobody asked for it: it keeps what was measured, over a less safe default."
+            "Not requested: it keeps the measured value, because the default is less safe."
         )
     if line.name == POOL:
-        remarks.append("Sized to the data that was tested: size it to your own data and memory.")
+        remarks.append("Sized for the tested data: size it for your own data and memory.")
     return " ".join(remarks)
 
 
 def traits(line: Line) -> str:
-    """Durability class, what a change takes, where it holds, costs: "[D0; takes a restart]"."""
+    """Durability class, how it changes, its scope and costs: "[D0; requires a restart]"."""
     parts = [f"{line.durability}"]
     if line.dynamic is not None:
         parts.append(_CHANGE[line.dynamic])
@@ -92,15 +92,15 @@ def traits(line: Line) -> str:
 
 
 def effect_of(line: Line, facts: ExportFacts) -> Iterator[str]:
-    """What was measured of a line: by itself only where nothing else differed."""
+    """The measured effect of a line: on its own only if nothing else differed."""
     if facts.keeps_baseline or not facts.effects:
         return
     if not line.changed:
-        yield f"{facts.baseline} had the same value, so no effect of it was measured."
+        yield f"{facts.baseline} had the same value, so its effect was not measured."
         return
     others = len(changed_names(facts)) - 1
     where = f" on {facts.measured_on}" if facts.translated_from else ""
-    alone = f"Measured by itself{where}:"
+    alone = f"Measured on its own{where}:"
     together = f"Measured{where} together with {others} other setting{plural(others)}:"
     several = len(facts.effects) > 1
     found = [
@@ -122,7 +122,7 @@ def gain(effect: Effect, baseline: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """A note's detail with its capital and full stop."""
+    """The detail of a note as a sentence, with capital and full stop."""
     return f"{text[:1].upper()}{text[1:]}."
 
 

@@ -18,7 +18,7 @@ from benchmarks.servers.discovery import find_server
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
-from tuning.configs.effective.durability import durability_of, gives_up, losses
+from tuning.configs.effective.durability import durability_of, losses, may_lose
 from tuning.configs.effective.host import UNKNOWN, HostFacts
 from tuning.configs.gate.check import import_cnf
 from tuning.configs.gate.report import ImportReport
@@ -119,6 +119,6 @@ def warned_cnf(knobs: Mapping[str, str], target: ServerTraits) -> str:
     given = durability_of(knobs, target)
     lines = [WARNINGS[given]] if given > Durability.D0 else []
     for name, lost in losses(knobs, target).items():
-        lines.append(f"WARNING: {gives_up(name, knobs[name], lost)}.")
+        lines.append(f"WARNING: {may_lose(name, knobs[name], lost)}.")
     lines += [f"{one.text}." for one in costs_of(knobs, target)]
     return "".join(f"# {line}\n" for line in lines) + render_cnf(knobs)

@@ -166,7 +166,7 @@ def _too_unsafe(
 ) -> RunFailed:
     """The server itself chose what nobody asked for, and it is below the study's class."""
     reasons = [
-        f"it runs with {name} = {trial.variables.get(name)}, which gives up {what} (class {given})"
+        f"it runs with {name} = {trial.variables.get(name)}, which may lose {what} (class {given})"
         for name, (given, what) in lost.items()
         if given > allowed
     ]

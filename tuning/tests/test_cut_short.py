@@ -1,4 +1,4 @@
-"""Hopeless runs in a study: which are cut short, what their bound does, what it never does."""
+"""Runs in a study that are too slow: which are cut short, what their bound does, what it never does."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def counted(inner: Measure, asked: list[Plan] | None = None) -> Measure:
             if asked is not None:
                 asked.append(plan)
             for n in range(1, SECONDS + 1):
-                hopeless = plan.cut_rule([int(row["commits"] or 0) for row in rows[:n]])
-                if hopeless is not None:
-                    raise CutShort(hopeless, evidence(rows[:n]))
+                too_slow = plan.cut_rule([int(row["commits"] or 0) for row in rows[:n]])
+                if too_slow is not None:
+                    raise CutShort(too_slow, evidence(rows[:n]))
         return replace(found, samples=rows)
 
     return measure

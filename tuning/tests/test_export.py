@@ -78,7 +78,7 @@ def test_each_line_is_explained() -> None:
         "[D0; dynamic: can be set on the running server (SET GLOBAL); scope: global]" in capacity
     )
     assert "scope: global and session" in about(text, "sort_buffer_size = 32768")
-    assert "takes a restart" in about(render(), "innodb_flush_method = O_DIRECT")
+    assert "requires a restart" in about(render(), "innodb_flush_method = O_DIRECT")
 
 
 def test_lines_that_were_measured_together_say_so() -> None:
@@ -94,7 +94,7 @@ def test_lines_that_were_measured_together_say_so() -> None:
 
 def test_the_effect_of_a_single_line_is_that_lines() -> None:
     text = render(knobs={"innodb_io_capacity": "2000", "innodb_flush_neighbors": "0"})
-    said = "Measured by itself: +42.4 % tpmP against server-default (no interval was computed)."
+    said = "Measured on its own: +42.4 % tpmP against server-default (no interval was computed)."
     assert said in about(text, "innodb_io_capacity = 2000")
     assert "each line by itself" not in flat(text)
     assert "innodb_flush_neighbors" in text  # which is the server's default, and left out
@@ -107,9 +107,9 @@ def test_a_line_that_the_baseline_has_too_has_no_effect_of_its_own() -> None:
         baseline_variables={"innodb_io_capacity": "10000", "innodb_flush_method": "O_DIRECT"},
     )
     assert knobs_in(text) == FACTS.knobs
-    said = "server-default had the same value, so no effect of it was measured."
+    said = "server-default had the same value, so its effect was not measured."
     assert said in about(text, "innodb_flush_method = O_DIRECT")
-    assert "Measured by itself" in about(text, "innodb_io_capacity = 2000")
+    assert "Measured on its own" in about(text, "innodb_io_capacity = 2000")
 
 
 def test_what_only_the_baseline_sets_counts_as_a_difference() -> None:
@@ -131,7 +131,7 @@ def test_what_the_server_made_of_a_value_is_what_is_written() -> None:
         knobs={"table_open_cache": "8000"}, candidate_variables={"table_open_cache": "7995"}
     )
     assert knobs_in(text) == {"table_open_cache": "7995"}
-    assert "Asked for 8000; the server made it 7995, which was measured." in flat(text)
+    assert "Requested: 8000; the server used 7995, which was measured." in flat(text)
 
 
 def test_what_the_server_has_anyway_is_left_out_and_named() -> None:
@@ -139,7 +139,7 @@ def test_what_the_server_has_anyway_is_left_out_and_named() -> None:
         baseline_variables={"innodb_io_capacity": "2000", "innodb_flush_method": "fsync"}
     )
     assert knobs_in(text) == {"innodb_flush_method": "O_DIRECT"}
-    said = "Left out, because the server has the same value by itself: innodb_io_capacity."
+    said = "Left out because they are the server's defaults: innodb_io_capacity."
     assert said in flat(text)
 
 
@@ -169,11 +169,11 @@ def test_notes_stand_with_their_line_and_what_was_dropped_at_the_end() -> None:
     ]
     text = flat(render(notes=notes))
     assert "Set on lines 3 and 7: the last one counts." in text
-    assert "not here: query_cache_size (dropped): MySQL 9.7.4 does not have it" in text
+    assert "not in this file: query_cache_size (dropped): MySQL 9.7.4 does not have it" in text
 
 
 def test_a_pool_comes_with_the_warning_that_it_was_sized_to_the_tested_data() -> None:
-    assert "size it to your own data and memory" in flat(
+    assert "size it for your own data and memory" in flat(
         render(knobs={"innodb_buffer_pool_size": "62914560"})
     )
 
@@ -184,7 +184,7 @@ def test_keeping_the_baseline_gives_a_file_of_comments_only() -> None:
     assert [line for line in text.splitlines() if line and not line.startswith("#")] == [
         "[mysqld]"
     ]
-    assert "Nothing is set, on purpose: keep what the server does by itself." in flat(text)
+    assert "Empty on purpose: the server's defaults are recommended." in flat(text)
     assert "12346 tpmP, p95 7.8 ms: median of 3 OK runs" in flat(text)
 
 

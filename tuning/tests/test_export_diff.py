@@ -79,7 +79,9 @@ def test_patch_applies_it(current: bytes, tmp_path: Path) -> None:
     assert new == patched_cnf(FACTS, current)
     found = settings_of(new)
     assert found == {**settings_of(current), **FACTS.knobs}
-    assert render_diff(FACTS, new).endswith("# Your file has all of it: nothing to change.\n")
+    assert render_diff(FACTS, new).endswith(
+        "# Your file has all recommended values: nothing to change.\n"
+    )
 
 
 def test_all_else_stays_as_it_is() -> None:
@@ -122,7 +124,7 @@ def test_what_the_file_has_beside_it_is_named() -> None:
     current = PRODUCTION.replace(b"port    = 3306\n", b"innodb_flush_log_at_trx_commit = 2\n")
     text = flat(render_diff(FACTS, current))
     assert "innodb_buffer_pool_size = 4294967296 (measured with 134217728)" in text
-    assert "innodb_flush_log_at_trx_commit = 2 (measured with 1); WARNING: it gives up" in text
+    assert "innodb_flush_log_at_trx_commit = 2 (measured with 1); WARNING: it may lose" in text
 
 
 def test_only_the_groups_of_the_server_count() -> None:
@@ -219,7 +221,7 @@ def test_what_would_overrule_the_recommendation_is_taken_out(
     assert found == {"port": "1", **knobs}
     assert out.isdisjoint(found)
     assert broken_rules(Expected(knobs, MYSQL_8)) == []
-    assert "Taken out of your file" in flat(diff)
+    assert "Removed from your file" in flat(diff)
     assert "Left as it is" not in flat(diff)
     for name in out:
         assert f"# {name}".encode() in new.replace(b"-", b"_")
@@ -242,12 +244,12 @@ def test_the_merged_file_is_no_d0_with_lines_of_the_user_that_are_not() -> None:
     current = b"[mysqld]\nskip-innodb-doublewrite\nsync_binlog=0\n"
     text = flat(render_diff(FACTS, current))
     top, _, rest = text.partition("Study:")
-    assert "WARNING: your own innodb_doublewrite = OFF, which stays, gives up" in top
-    assert "WARNING: your own sync_binlog = 0, which stays, gives up" in top
+    assert "WARNING: your own innodb_doublewrite = OFF, which is kept, may lose" in top
+    assert "WARNING: your own sync_binlog = 0, which is kept, may lose" in top
     assert "D0: nothing in this file" not in text
     assert "D0 for the recommended lines; your file keeps lines that are less safe" in rest
     assert "D0: nothing in this file" in flat(render_diff(FACTS, PRODUCTION))
     dedicated = b"[mysqld]\ninnodb_dedicated_server=ON\n"
     given_ = facts(server=MYSQL_8, knobs={"innodb_io_capacity": "8000"})
     top, _, _ = flat(render_diff(given_, dedicated)).partition("Study:")
-    assert "your own innodb_dedicated_server = ON, which stays, gives up" in top
+    assert "your own innodb_dedicated_server = ON, which is kept, may lose" in top

@@ -46,7 +46,7 @@ def test_every_format_has_a_file_of_its_own() -> None:
 
 
 def test_an_unknown_format_names_those_there_are() -> None:
-    with pytest.raises(TuningError, match=r"no format 'pdf'; there are: cnf, sql") as refused:
+    with pytest.raises(TuningError, match=r"unknown format 'pdf'; known are: cnf, sql") as refused:
         export(FACTS, ExportRequest("pdf"))
     assert refused.value.code == "unknown_format"
 

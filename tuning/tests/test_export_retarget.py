@@ -27,7 +27,7 @@ from tuning.tests.export_cases import (
 
 def test_the_measured_server_is_named_in_every_place() -> None:
     text = flat(render_my_cnf(retarget(FACTS, MARIADB)))
-    assert "WARNING: translated for MariaDB 10.11.19, where nothing was measured." in text
+    assert "WARNING: translated for MariaDB 10.11.19, on which nothing was measured." in text
     assert "All figures are from MySQL 9.7.4." in text
     assert "Server:     MySQL 9.7.4" in text
     assert "Not tested: MariaDB 10.11.19: every figure is from MySQL 9.7.4" in text
@@ -69,7 +69,7 @@ def test_a_value_that_was_the_default_there_is_written_where_it_is_not() -> None
     assert knobs_in(render_my_cnf(given)) == {}
     text = render_my_cnf(retarget(given, MARIADB))
     assert knobs_in(text, MARIADB)["innodb_flush_neighbors"] == "0"
-    assert "had the same value, so no effect of it was measured" in flat(text)
+    assert "had the same value, so its effect was not measured" in flat(text)
 
 
 def test_nothing_gets_less_durable_by_the_targets_defaults() -> None:
@@ -77,7 +77,7 @@ def test_nothing_gets_less_durable_by_the_targets_defaults() -> None:
     translated = retarget(facts(candidate_variables={"sync_binlog": "1"}), MARIADB)
     text = render_my_cnf(translated)
     assert knobs_in(text, MARIADB)["sync_binlog"] == "1"
-    assert "Written out, because 0, which MariaDB 10.11.19 takes by itself, gives up" in flat(text)
+    assert "Written because 0, the default of MariaDB 10.11.19, may lose" in flat(text)
     [note] = [note for note in translated.notes if note.name == "sync_binlog"]
     assert note.action is Action.ADJUSTED
     assert "sync_binlog" not in retarget(facts(server=MARIADB), MYSQL).knobs
@@ -101,7 +101,7 @@ def test_a_dedicated_server_flushes_its_data_files_on_8_0_as_well(
 
 def test_defaults_that_differ_are_named_as_not_tested() -> None:
     text = flat(render_my_cnf(retarget(FACTS, MYSQL_8)))
-    assert "what differs by default (there; here):" in text
+    assert "defaults that differ (measured server; this server):" in text
     assert "innodb_change_buffer_max_size (5; 25)" in text
     assert "innodb_io_capacity (" not in text  # which a line sets
 

@@ -43,7 +43,7 @@ def test_dynamic_lines_are_persisted_and_the_others_explained() -> None:
     text = render_set_persist(facts(baseline_variables=DEFAULTS))
     assert "SET PERSIST innodb_io_capacity = 2000;" in statements_in(text)
     assert not any("innodb_flush_method" in line for line in statements_in(text))
-    assert "innodb_flush_method = O_DIRECT: takes a restart" in flat(text)
+    assert "innodb_flush_method = O_DIRECT: requires a restart" in flat(text)
     assert "-- SET PERSIST_ONLY innodb_flush_method = 'O_DIRECT';" in text.splitlines()
     assert "3, what is best here" in text
     assert "Not tested:" in text
@@ -55,7 +55,7 @@ def test_servers_without_persist_are_told_that_it_does_not_last(target: Any) -> 
     text = render_set_persist(facts(server=target))
     assert "SET GLOBAL innodb_io_capacity = 2000;" in statements_in(text)
     assert "PERSIST" not in " ".join(statements_in(text))
-    assert "is lost at the next restart, so write the lines into my.cnf as well" in flat(text)
+    assert "are lost at the next restart, so put them into my.cnf as well" in flat(text)
     undone = render_rollback_sql(facts(server=target))
     assert "SET GLOBAL innodb_io_capacity = 200;" in statements_in(undone)
     assert "RESET PERSIST" not in undone
@@ -194,7 +194,7 @@ def test_the_way_back_forgets_what_was_persisted_and_sets_what_was_read_back() -
         "('innodb_io_capacity', 'innodb_io_capacity_max');",
     ]
     text = flat(render_rollback_sql(facts()))
-    assert "Undone only by the old my.cnf and a restart: innodb_flush_method" in text
+    assert "Restored only by the old my.cnf and a restart: innodb_flush_method" in text
 
 
 def test_or_what_the_users_own_file_had() -> None:
@@ -218,7 +218,7 @@ def test_the_old_my_cnf_comes_back_as_it_was() -> None:
 def test_without_one_the_servers_defaults_do_or_no_line_at_all() -> None:
     text = render_rollback_cnf(facts())
     assert knobs_in(text) == {"innodb_io_capacity": "10000"}
-    assert "innodb_flush_method: delete the line, the server works it out by itself" in flat(text)
+    assert "innodb_flush_method: delete the line, the server computes its default" in flat(text)
 
 
 def test_an_old_value_that_is_unsafe_comes_back_with_a_warning() -> None:
@@ -226,7 +226,7 @@ def test_an_old_value_that_is_unsafe_comes_back_with_a_warning() -> None:
     given_ = facts(knobs={"innodb_flush_log_at_trx_commit": "1", "innodb_io_capacity": "2000"})
     text = render_rollback_cnf(given_, current=current)
     assert "innodb_flush_log_at_trx_commit = 2" in text.splitlines()
-    warning = "WARNING: innodb_flush_log_at_trx_commit = 2, as it was before, gives up the commits"
+    warning = "WARNING: innodb_flush_log_at_trx_commit = 2, as before, may lose the commits"
     assert flat(text).count(warning) == 2
 
 
@@ -265,7 +265,7 @@ def test_the_thread_pool_is_set_only_where_it_runs() -> None:
     knobs = {"thread_pool_size": "4"}
     text = render_set_persist(facts(server=MARIADB, knobs=knobs))
     assert statements_in(text) == []
-    assert "was started without thread pool" in flat(text)
+    assert "was started without a thread pool" in flat(text)
     running = {"thread_handling": "pool-of-threads"}
     assert len(sql(server=MARIADB, knobs=knobs, baseline_variables=running)) == 1
 
@@ -278,7 +278,7 @@ def test_a_resize_is_to_be_waited_for_both_ways() -> None:
         "innodb_adaptive_hash_index",
         "innodb_buffer_pool_size",
     ]
-    said = "Wait for that before innodb_adaptive_hash_index is changed again"
+    said = "before you change innodb_adaptive_hash_index again"
     for text in (render_set_persist(given_), render_rollback_sql(given_)):
         assert said in flat(text)
         assert "Innodb_buffer_pool_resize_status" in flat(text)

@@ -88,7 +88,7 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
         create_study(StudyRequest(template="log-device", devices=[DeviceRequest(data)]))
     assert no.value.field == "devices[0].log_dir"
     one_disk = [DeviceRequest(data, log_dir=logs)]
-    with pytest.raises(BadRequest, match=r"of its own: .*data and .*logs are on "):
+    with pytest.raises(BadRequest, match=r"on a separate device: .*data and .*logs are on "):
         create_study(StudyRequest(template="log-device", devices=one_disk))
     monkeypatch.setattr(studies, "shares_disk", lambda _: False)
     study = create_study(

@@ -239,7 +239,7 @@ def test_a_d0_study_refuses_what_loses_data_and_says_what(
 ) -> None:
     [problem] = refused(line, target)
     assert f"class {admitted}, but this study is D0" in problem.reason
-    assert "gives up" in problem.reason
+    assert "may lose" in problem.reason
     knobs = gate(line, target, admitted).knobs
     assert durability_of(knobs) is admitted
 

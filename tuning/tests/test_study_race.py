@@ -213,7 +213,7 @@ def test_a_budget_in_minutes_ends_the_blocks() -> None:
 
 def test_a_budget_too_small_for_a_verdict_is_refused_with_what_is_needed() -> None:
     with pytest.raises(
-        BadRequest, match=r"holds \d blocks, and .* needs 3: about \d+ minutes"
+        BadRequest, match=r"enough for \d blocks, but .* needs 3: about \d+ minutes"
     ) as no:
         started(budget_minutes=8)
     assert no.value.field == "budget_minutes"
@@ -231,8 +231,8 @@ def test_progress_counts_what_is_ahead_at_most() -> None:
     assert at_last.runs_done == at_last.runs_total == study.slots.count()
 
 
-def test_a_study_of_too_many_numbers_of_connections_is_refused() -> None:
-    with pytest.raises(BadRequest, match="at most 20 numbers") as refused:
+def test_a_study_of_too_many_connection_counts_is_refused() -> None:
+    with pytest.raises(BadRequest, match="at most 20 connection counts") as refused:
         started(connections=list(range(1, 10_001)))
     assert refused.value.field == "connections"
     assert not Study.objects.exists()

@@ -27,7 +27,7 @@ def too_unsafe(
     return [
         (
             name,
-            f"{knobs[name]} gives up {loses}: class {given}, but this study is {allowed}"
+            f"{knobs[name]} may lose {loses}: class {given}, but this study is {allowed}"
             + (f"; set {FLUSH_METHOD} = O_DIRECT" if name == DEDICATED else ""),
         )
         for name, (given, loses) in losses(knobs, target).items()
@@ -59,10 +59,10 @@ def loss(knob: Knob, text: str, allowed: Durability) -> tuple[Durability, str] |
     return None
 
 
-def gives_up(name: str, value: str, lost: tuple[Durability, str], remark: str = "") -> str:
-    """ "sync_binlog = 0 gives up ... (D1)": what a value costs, as every file and page says it."""
+def may_lose(name: str, value: str, lost: tuple[Durability, str], remark: str = "") -> str:
+    """ "sync_binlog = 0 may lose ... (D1)": what a value costs, as every file and page says it."""
     given, loses = lost
-    return f"{name} = {value}{remark} gives up {loses} ({given})"
+    return f"{name} = {value}{remark} may lose {loses} ({given})"
 
 
 def losses(

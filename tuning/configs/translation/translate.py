@@ -95,7 +95,7 @@ def _published(
         default = fixed_default(knob, target)
         at = "it" if default is None else f"the server's default ({default})"
         return SettingOutcome.held(
-            f"at {at}: {text} gives up {lost[1]} (class {lost[0]}), and this study is {durability}"
+            f"at {at}: {text} may lose {lost[1]} (class {lost[0]}), and this study is {durability}"
         )
     try:
         outcome = carry_over(knob, text, origin, target, number=paper_number)

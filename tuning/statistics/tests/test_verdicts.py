@@ -31,17 +31,17 @@ def test_names_of_one_config_share_a_rank_and_the_default_stays() -> None:
     assert {standing.rank for standing in found.standings} == {1}
     verdict = conclude(found)
     assert (verdict.kind, verdict.candidate) == (VerdictKind.NO_DIFFERENCE, BASE)
-    assert verdict.sentence.startswith("No measurable difference: keep base (6 blocks show")
+    assert verdict.sentence.startswith("No measurable difference: keep base (6 blocks can detect")
 
 
-def test_two_good_ones_that_cannot_be_told_apart_tie() -> None:
+def test_two_good_ones_that_do_not_measurably_differ_tie() -> None:
     found = analyse(study({"a": 0.2, "b": 0.205, "c": 0.0}), BASE)
     verdict = conclude(found)
     assert verdict.kind is VerdictKind.TIE
     assert {verdict.candidate, *found.rivals} == {"a", "b"}
     assert found.standing("a").rank == found.standing("b").rank == 1
     assert found.standing("c").rank == found.standing(BASE).rank == 3
-    assert "cannot be told apart from" in verdict.sentence
+    assert "but is tied with" in verdict.sentence
 
 
 def test_when_all_are_slower_the_baseline_is_best() -> None:
@@ -68,7 +68,7 @@ def test_an_effect_within_the_noise_floor_does_not_win() -> None:
 def test_one_block_ends_in_no_claim() -> None:
     verdict = conclude(analyse(study({"a": 0.5}, blocks=1), BASE))
     assert verdict.kind is VerdictKind.NOTHING_TO_COMPARE
-    assert "keep base, or add blocks" in verdict.sentence
+    assert "keep base or add blocks" in verdict.sentence
 
 
 def test_without_figures_of_others_nothing_is_compared() -> None:

@@ -9,7 +9,7 @@ from tuning.strategy.early_stop import MIN_SECONDS, too_slow
 BASELINE = [[100, 96, 104, 99, 101, 100, 98, 103, 97, 102, 100, 99]] * 2
 
 
-def test_a_quarter_of_the_baseline_is_hopeless() -> None:
+def test_a_quarter_of_the_baseline_is_too_slow() -> None:
     found = too_slow([25, 24, 26, 23, 27, 25], BASELINE)
     assert found is not None
     assert found.reason == "25 % of the baseline's throughput after 6 s"
