@@ -1,4 +1,4 @@
-"""What is known of a server variable in one flavour, by version."""
+"""What is known about a server variable in one flavour, by version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Evidence = Literal["B", "S", "M"]
 
 
 class Dynamic(StrEnum):
-    """What it takes to change a variable on a running server."""
+    """How a variable can be changed on a running server."""
 
     RESTART = "restart"
     GLOBAL = "global"
@@ -34,7 +34,7 @@ class Dynamic(StrEnum):
 
 @dataclass(frozen=True, config=STRICT)
 class Computed:
-    """A default that the server works out at start; `rule` says how, in words."""
+    """A default that the server computes at start; `rule` describes how."""
 
     rule: Text
 
@@ -43,7 +43,7 @@ Default = str | Computed | None
 
 
 class Limits(NamedTuple):
-    """Smallest and largest value that the server takes as it is."""
+    """Smallest and largest value that the server accepts unchanged."""
 
     low: Annotated[Number, Field(ge=0)]
     high: Annotated[Number, Field(ge=0)]
@@ -61,7 +61,7 @@ def _default(written: object) -> Default:
             return Computed(rule)
         case int() | str():
             return f"{written}".strip()
-    raise ValueError("a default is text, a number, null (unset) or {auto: rule}")
+    raise ValueError("a default must be text, a number, null (unset) or {auto: rule}")
 
 
 def _releases(written: object) -> tuple[Version, ...]:
@@ -71,17 +71,17 @@ def _releases(written: object) -> tuple[Version, ...]:
 
 def _ascend(limits: Limits) -> Limits:
     if limits.low >= limits.high:
-        raise ValueError("the first of a range is below the second")
+        raise ValueError("the first value of a range must be below the second")
     return limits
 
 
-#: Of one release, or of several branches the first of each.
+#: One release, or the first of each of several branches.
 Releases = Annotated[tuple[Version, ...], PlainValidator(_releases)]
 
 
 @dataclass(frozen=True, config=STRICT)
 class Facts:
-    """A variable in one flavour. Without `default` it is absent there or has gone."""
+    """A variable in one flavour. Without `default` it does not exist there or was removed."""
 
     added: Releases = ()
     deprecated: Releases = ()
@@ -102,7 +102,7 @@ class Facts:
     evidence: Frozen[str, Evidence] = Field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Each group of facts that is stated, and no other, says how it is known."""
+        """Every stated group of facts, and no other, must have evidence."""
         releases = (self.added, self.deprecated, self.ignored, self.removed)
         stated = {
             "lifecycle": any(releases) or self.tolerated or self.successor,
@@ -112,9 +112,9 @@ class Facts:
             "dynamic": self.dynamic,
         }
         if lacking := sorted(self.evidence.keys() ^ {name for name in stated if stated[name]}):
-            raise ValueError(f"facts and evidence differ in {', '.join(lacking)}")
+            raise ValueError(f"facts and evidence do not match for {', '.join(lacking)}")
         if bool(self.default) != bool(self.dynamic):
-            raise ValueError("`default` and `dynamic` go together")
+            raise ValueError("`default` and `dynamic` must be given together")
 
     def present_in(self, version: Version) -> bool:
         """Whether servers of that version have the variable."""

@@ -1,4 +1,4 @@
-"""One knob: what is known about a server variable, by flavour and version."""
+"""One knob: the facts about a server variable, by flavour and version."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 class SetBy(StrEnum):
-    """Who sets a catalogued variable that is not a knob."""
+    """What sets a catalogued variable that is not a knob."""
 
     ADVISOR = "advisor"
     STUDY = "study"
@@ -58,9 +58,9 @@ class Durability(StrEnum):
 
 @dataclass(frozen=True, config=STRICT)
 class WorthTesting:
-    """The part of a range, or the words, that `source` gives a reason to try.
+    """The part of a range, or the words, for which `source` gives a reason to test them.
 
-    `low` and `high` are values, or factors of `of`; words leave both None.
+    `low` and `high` are values, or factors of `of`; both are None for words.
     """
 
     source: Annotated[str, Field(min_length=5)]
@@ -71,16 +71,16 @@ class WorthTesting:
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
-            raise ValueError("`from` and `to` go together")
+            raise ValueError("`from` and `to` must be given together")
         if (self.low is None) != bool(self.values):
-            raise ValueError("either `from` and `to`, or `values`")
+            raise ValueError("either `from` and `to` or `values` must be given")
         if self.of is not None and self.low is None:
-            raise ValueError("`of` is for `from` and `to`")
+            raise ValueError("`of` requires `from` and `to`")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ValueError("`from` is above `to`")
 
     def bounds(self, resources: HostResources) -> tuple[float, float] | None:
-        """Smallest and largest value on that host, not yet held to any server's limits."""
+        """Smallest and largest value on that host, before the limits of a server are applied."""
         if self.low is None or self.high is None:
             return None
         unit = resources.amount(self.of) if self.of is not None else 1
@@ -89,10 +89,10 @@ class WorthTesting:
 
 @dataclass(frozen=True, config=STRICT)
 class DurabilityRule:
-    """Values that put a config below D0, and what is lost with them.
+    """Values that put a config below D0, and what they may lose.
 
-    It matches a value in `values`, one not in `not_values`, or a number above `above`; and only
-    where every knob in `only_with` has one of the values named there.
+    It matches a value in `values`, one not in `not_values`, or a number above `above`, and only if
+    every knob in `only_with` has one of the values named there.
     """
 
     durability: Annotated[Literal[Durability.D1, Durability.D2], Field(validation_alias="class")]
@@ -103,12 +103,12 @@ class DurabilityRule:
     only_with: Frozen[Name, Values] = Field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        said = (bool(self.values), bool(self.not_values), self.above is not None)
-        if sum(said) != 1:
-            raise ValueError("one of `values`, `not_values` and `above`")
+        given = (bool(self.values), bool(self.not_values), self.above is not None)
+        if sum(given) != 1:
+            raise ValueError("exactly one of `values`, `not_values` and `above` must be given")
 
     def matches(self, value: str, knobs: Mapping[str, str]) -> bool:
-        """Whether `value` is such a value, beside the other normalised `knobs`."""
+        """Whether the rule applies to `value`, given the other normalised `knobs`."""
         if any(knobs.get(name) not in allowed for name, allowed in self.only_with.items()):
             return False
         if self.above is not None:
@@ -124,7 +124,7 @@ _NUMBERS = {
 
 
 def _conflicts(kind: Kind, facts: Facts) -> Iterator[str]:
-    """What is wrong with the defaults, at each release from which something changes."""
+    """Errors in the defaults, at each release with a change."""
     changes = (facts.default, facts.limits, facts.values)
     for version in sorted({version for timeline in changes for version, _ in timeline}):
         default, values = facts.default.at(version), facts.values.at(version)
@@ -137,7 +137,7 @@ def _conflicts(kind: Kind, facts: Facts) -> Iterator[str]:
         if allowed and default not in allowed:
             yield f"the default {default} is not one of {', '.join(allowed)}"
         if kind in _NUMBERS and not _NUMBERS[kind].fullmatch(default):
-            yield f"the default {default} is no number of type {kind}"
+            yield f"the default {default} is not a number of type {kind}"
         elif limits and not limits.low <= float(default) <= limits.high:
             yield f"the default {default} is not within {limits.low} to {limits.high}"
 
@@ -148,14 +148,14 @@ _NO_FACTS = Facts()
 def _as_mysql(own: object, mysql: object) -> object:
     match own, mysql:
         case {"as": "mysql", **said}, {**facts} if own is not mysql:
-            # What was seen on MySQL's program is for Percona's only what the source says.
+            # What was verified on MySQL's binary counts only as source for Percona Server.
             known, more = facts.get("evidence"), said.get("evidence", {})
             if isinstance(known, dict) and isinstance(more, dict):
                 known = {group: "S" if found == "B" else found for group, found in known.items()}
                 said["evidence"] = known | more
             return facts | said
         case {"as": _}, _:
-            raise ValueError("`as` takes the facts of mysql, which have to be there")
+            raise ValueError("`as` copies the facts of mysql, which are missing")
     return own
 
 
@@ -183,7 +183,7 @@ class Knob:
     @model_validator(mode="before")
     @classmethod
     def _take_over(cls, content: object) -> object:
-        """`as: mysql` under a flavour is MySQL's facts, save for what stands beside it."""
+        """`as: mysql` under a flavour copies MySQL's facts, except those given beside it."""
         if not isinstance(content, dict):
             return content
         named = {one: content[one] for one in Flavour if one in content}
@@ -193,7 +193,7 @@ class Knob:
         return content | {name: _as_mysql(facts, mysql) for name, facts in named.items()}
 
     def __post_init__(self) -> None:
-        """Raises ValueError where what is said in one place denies what is said in another."""
+        """Raises ValueError for facts that contradict each other."""
         if not self.flavours:
             raise ValueError("no flavour has it")
         if self.kind is Kind.BYTES and self.unit != "bytes":
@@ -201,11 +201,11 @@ class Knob:
         if self.unit and self.kind not in _NUMBERS:
             raise ValueError(f"type {self.kind} has no unit")
         if bool(self.durability) != bool(self.durability_evidence):
-            raise ValueError("`durability` and `durability_evidence` go together")
+            raise ValueError("`durability` and `durability_evidence` must be given together")
         if self.kind is Kind.PATH and self.set_by is not SetBy.ADVISOR:
-            raise ValueError("a path is set_by the advisor")
+            raise ValueError("a path must have `set_by: advisor`")
         if self.kind not in _NUMBERS and any(cost.above is not None for cost in self.costs):
-            raise ValueError("a cost `above` is for numbers")
+            raise ValueError("a cost with `above` requires a number")
         for flavour, facts in self.flavours.items():
             for conflict in _conflicts(self.kind, facts):
                 raise ValueError(f"{flavour}: {conflict}")
@@ -213,23 +213,23 @@ class Knob:
         words.update(*(rule.values | rule.not_values for rule in self.durability))
         words.update(*(cost.values for cost in self.costs))
         if self.kind in (Kind.BOOL, Kind.ENUM) and (unknown := sorted(words - self._spellings)):
-            raise ValueError(f"no server takes {', '.join(unknown)}")
+            raise ValueError(f"no server accepts {', '.join(unknown)}")
 
     @property
     def _spellings(self) -> set[str]:
-        """The words that one server or another takes."""
+        """The words that any server accepts."""
         of_flavours = (facts.values for facts in self.flavours.values())
         found = {word for timeline in of_flavours for _, words in timeline for word in words}
         return found or {"ON", "OFF"}
 
     @property
     def flavours(self) -> Mapping[Flavour, Facts]:
-        """The flavours that have or had it, with what is known."""
+        """The flavours that have or had it, with their facts."""
         named: dict[Flavour, Facts | None] = {one: getattr(self, one) for one in Flavour}
         return {flavour: facts for flavour, facts in named.items() if facts is not None}
 
     def facts(self, target: ServerTraits) -> Facts:
-        """What is known for the target's flavour (empty facts where it never existed)."""
+        """The facts of the target's flavour (empty if it never existed there)."""
         found: Facts | None = getattr(self, target.flavour)
         return found or _NO_FACTS
 
@@ -238,21 +238,21 @@ class Knob:
         return self.facts(target).present_in(target.version)
 
     def default(self, target: ServerTraits) -> Default:
-        """Default of the target: a value, Computed, or None for unset."""
+        """Default of the target: a value, Computed, or None if unset."""
         return self.facts(target).default.at(target.version)
 
     def limits(self, target: ServerTraits) -> Limits | None:
-        """Range of a number, where it is known."""
+        """Range of a number, if known."""
         return self.facts(target).limits.at(target.version)
 
     def values(self, target: ServerTraits) -> tuple[str, ...]:
-        """Allowed values in the server's spelling; () means that any is."""
+        """Allowed values in the server's spelling; () means any."""
         return self.facts(target).values.at(target.version) or ()
 
     def dynamic(self, target: ServerTraits) -> Dynamic | None:
-        """What a change takes, where it is known."""
+        """How the variable can be changed, if known."""
         return self.facts(target).dynamic.at(target.version)
 
     def variable(self, target: ServerTraits) -> str:
-        """The name in SHOW VARIABLES, which may not be the option's."""
+        """The name in SHOW VARIABLES, which may differ from the option's."""
         return self.facts(target).shown_as.at(target.version) or self.name

@@ -31,18 +31,18 @@ class Catalogue:
             named = {facts.successor for facts in knob.flavours.values() if facts.successor}
             named.update(*(rule.only_with for rule in knob.durability))
             if unknown := sorted(named - self.knobs.keys()):
-                raise ValueError(f"{knob.name} names {', '.join(unknown)}, which is not here")
+                raise ValueError(f"{knob.name} names {', '.join(unknown)}, which does not exist")
 
     def get(self, name: str) -> Knob | None:
         """The variable of that normalised name (lower case, underscores)."""
         return self.knobs.get(name)
 
     def tunable(self, target: ServerTraits) -> Iterator[Knob]:
-        """The knobs that the target has and a config may set."""
+        """The knobs that exist in the target and that a config may set."""
         return (k for k in self.knobs.values() if k.set_by is None and k.exists_in(target))
 
     def closest(self, name: str, target: ServerTraits) -> str | None:
-        """The knob of the target that `name` looks like a slip of, if any."""
+        """The knob of the target that `name` probably means, if any."""
         names = [knob.name for knob in self.tunable(target)]
         if name.lower() in names:
             return name.lower()

@@ -1,4 +1,4 @@
-"""What a config is sized to: the memory, the processors and the data that are at hand."""
+"""The resources that a config is sized for: memory, CPUs and data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Of(StrEnum):
-    """What a figure is a factor of, where people think of it that way."""
+    """The resource that a figure is a multiple of."""
 
     MEMORY = "memory"
     CORES = "cores"
@@ -23,7 +23,7 @@ class HostResources:
     data_bytes: int
 
     def amount(self, of: Of) -> int:
-        """How much there is of it."""
+        """The amount of that resource."""
         return {
             Of.MEMORY: self.memory_bytes,
             Of.CORES: self.logical_cpus,

@@ -1,4 +1,4 @@
-"""What a config is for: the flavour and version of a server, without the program itself."""
+"""The target of a config: the flavour and version of a server, without the program itself."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_release(written: object) -> Version:
 
 
 def parse_traits(text: str) -> ServerTraits:
-    """Read "mysql 5.7", "MariaDB 10.11.8" or "percona-8.0"; raises ValueError with what is known.
+    """Read "mysql 5.7", "MariaDB 10.11.8" or "percona-8.0"; raises ValueError naming known ones.
 
     A version without its last number means the newest of that series.
     """
@@ -62,7 +62,7 @@ def parse_traits(text: str) -> ServerTraits:
         first <= version[:2] <= last for first, last in SCOPE[flavour]
     ):
         known = ", ".join(_range(first, last) for first, last in SCOPE[flavour])
-        raise ValueError(f"not a version that is known: {text!r}; {flavour} has {known}")
+        raise ValueError(f"not a known version: {text!r}; known for {flavour}: {known}")
     if match[2].count(".") < 2:
         version = (version[0], version[1], _NEWEST_PATCH)
     return ServerTraits(flavour, version)
@@ -78,7 +78,7 @@ def _range(first: tuple[int, int], last: tuple[int, int]) -> str:
 
 @dataclass(frozen=True)
 class ServerTraits:
-    """All that decides which knobs a server has and what they mean there."""
+    """What determines the knobs of a server and their meaning."""
 
     flavour: Flavour
     version: Version
@@ -95,7 +95,7 @@ class ServerTraits:
 
     @property
     def mariadb(self) -> bool:
-        """Whether this is MariaDB; MySQL and Percona Server mostly go together."""
+        """Whether this is MariaDB; MySQL and Percona Server mostly behave alike."""
         return self.flavour is Flavour.MARIADB
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ class Timeline(Generic[T]):
         self._entries = tuple(entries)
         versions = [version for version, _ in self._entries]
         if versions != sorted(set(versions)):
-            raise ValueError("versions stand once and in their order")
+            raise ValueError("versions must be in ascending order, each of them once")
 
     @classmethod
     def __get_pydantic_core_schema__(
@@ -51,10 +51,10 @@ class Timeline(Generic[T]):
 
 
 def reached(version: Version, releases: tuple[Version, ...]) -> bool:
-    """Whether `version` has what first came with one of `releases`.
+    """Whether `version` has a change that was introduced in `releases`.
 
-    A change that went into several branches names the first release of each: 10.11.12 and
-    11.4.6 mean that 11.2.9 does not have it, though it is the higher number.
+    A change in several branches names the first release of each: 10.11.12 and 11.4.6 mean that
+    11.2.9 does not have it, although the number is higher.
     """
     return any(version[:2] == release[:2] and version >= release for release in releases) or bool(
         releases and version >= max(releases)

@@ -30,13 +30,13 @@ MAX_NAME = 60
 
 @dataclass(frozen=True)
 class PlannedCandidate:
-    """One candidate: normalised knobs that passed the gate, where they come from, what was done.
+    """One candidate: normalised knobs that passed the gate, their source and their changes.
 
-    `notes` has every knob that is not simply kept; `source` is text for people; `lines` tells of
-    a file line by line; `checks` are the stages of the gate that it has passed. `left_out` says
-    why a template's candidate cannot be had on this server: then it has no knobs and is not
-    measured. `logs_with_data` is part of what it is: the same knobs with the redo log elsewhere
-    are another candidate.
+    `notes` has every knob that was not simply kept; `source` is text for people; `lines` describes
+    a file line by line; `checks` are the stages of the gate that it has passed. `left_out` is the
+    reason why a template's candidate is not possible on this server: then it has no knobs and is
+    not measured. `logs_with_data` is part of its identity: the same knobs with the redo log on
+    another device are another candidate.
     """
 
     name: str
@@ -63,11 +63,11 @@ def plan_candidates(
 ) -> list[PlannedCandidate]:
     """The baseline first, then the template's other candidates, then the files (name, content).
 
-    Presets and variants are sized to `resources` and may be of the template's durability class,
-    files of `durability` only; `proposals` are the template's, by name, ready made.
-    `translate_from` is for files, see `plan_file`. Variants that the server cannot have are in
-    the list with their `left_out`. Raises InvalidConfig with the problems of all files together,
-    or where the baseline cannot be had.
+    Presets and variants are sized for `resources` and may have the template's durability class,
+    files only `durability`; `proposals` are the template's, by name and ready to use.
+    `translate_from` is for files, see `plan_file`. Variants that are not possible on the server
+    are in the list with their `left_out`. Raises InvalidConfig with the problems of all files
+    together, or if the baseline is not possible.
     """
     widest = max(durability, template.durability)
     planned = [
@@ -83,7 +83,7 @@ def plan_candidates(
         raise InvalidConfig([Problem(baseline.name, None, "", baseline.left_out)])
     for number in range(2, template.copies_of_baseline + 2):
         name = f"{baseline.name}-{number}"
-        source = f"{baseline.name} under another name, to see the noise"
+        source = f"a copy of {baseline.name}, to show the noise"
         planned.append(replace(baseline, name=name, is_baseline=False, source=source))
     problems: list[Problem] = []
     for name, data in files:
@@ -116,10 +116,10 @@ def plan_preset(
     durability: Durability = Durability.D0,
     host: HostFacts = UNKNOWN,
 ) -> PlannedCandidate:
-    """A preset, translated for the target and sized to the resources.
+    """A preset, translated for the target and sized for the resources.
 
-    What the host or the workload at hand cannot have is held or raised with a note. Raises
-    UnknownPreset, and InvalidConfig where it cannot run here at all.
+    Values that do not fit the host or the workload are left at the default or raised, with a note.
+    Raises UnknownPreset, and InvalidConfig if it cannot run here at all.
     """
     preset = load_preset(name).for_server(target)
     return _fitted(preset, target, resources, durability, host)
@@ -133,7 +133,7 @@ def plan_variant(
     durability: Durability = Durability.D0,
     host: HostFacts = UNKNOWN,
 ) -> PlannedCandidate:
-    """A template's variant, in the way of presets; with `left_out` where it cannot be had here.
+    """A template's variant, processed like a preset; with `left_out` if it is not possible here.
 
     Raises UnknownPreset for its base.
     """
@@ -147,7 +147,7 @@ def plan_variant(
     planned = replace(planned, logs_with_data=variant.logs_with_data)
     if not lost:
         return planned
-    return replace(planned, knobs={}, checks=(), left_out=f"{target} cannot have it ({lost})")
+    return replace(planned, knobs={}, checks=(), left_out=f"not possible on {target} ({lost})")
 
 
 def _fitted(
@@ -157,7 +157,7 @@ def _fitted(
     durability: Durability,
     host: HostFacts,
 ) -> PlannedCandidate:
-    """Translated, sized and through the gate; raises InvalidConfig."""
+    """The preset after translation, sizing and the gate; raises InvalidConfig."""
     origin = preset.written_for or ANY_VERSION
     translation = translate_knobs(preset.knobs, origin, target, durability=durability)
     scaled = scale(translation.knobs, preset, target, resources)
@@ -189,7 +189,7 @@ def _without_direct_io(
     why = f"the device's file system does not support {method}"
     left = {name: value for name, value in knobs.items() if name != FLUSH_METHOD}
     if durability < Durability.D2 and leaves_out_fsync(left, target):
-        # Left to itself the server would try to do without the fsync as well.
+        # By default the server would leave out the fsync as well.
         left[FLUSH_METHOD] = "fsync"
         return left, [Note(FLUSH_METHOD, Action.ADJUSTED, f"fsync: {why}")]
     return left, [Note(FLUSH_METHOD, Action.HELD, f"at the server's default: {why}")]
@@ -206,7 +206,7 @@ def plan_file(
 ) -> PlannedCandidate:
     """The user's my.cnf; raises InvalidConfig.
 
-    It is taken as it is, or carried over from the server that it was written for.
+    It is used unchanged, or translated from the server that it was written for.
     """
     if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
         reason = f"a config needs a name of 1 to {MAX_NAME} printable characters"

@@ -1,4 +1,4 @@
-"""What was done to a knob on its way into a candidate: shown to the user, never silent."""
+"""Changes to a knob on its way into a candidate, all of them shown to the user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Action(StrEnum):
-    """What became of a knob."""
+    """What was done with a knob."""
 
     PROPOSED = "proposed"
     KEPT = "kept"

@@ -22,20 +22,20 @@ _BOOLEANS = {"on": "ON", "true": "ON", "1": "ON", "off": "OFF", "false": "OFF", 
 
 
 class BadValue(ValueError):
-    """The value cannot be used; the message is a reason to follow the knob's name."""
+    """The value cannot be used; the message is a reason that follows the knob's name."""
 
 
 def normalise(knob: Knob, text: str | None, target: ServerTraits) -> str:
     """The value as SHOW VARIABLES prints it on the target; raises BadValue.
 
-    `text` is what stood behind the `=`, None for a bare option. The knob must exist in the target.
+    `text` is the part after the `=`, None for a bare option. The knob must exist in the target.
     """
     if text is None:
         if knob.kind is Kind.BOOL or _switches(knob.values(target)):
             return "ON"
         raise BadValue(f"needs a value{_example(knob, target)}")
     if not text:
-        raise BadValue(f"is set to nothing{_example(knob, target)}")
+        raise BadValue(f"has an empty value{_example(knob, target)}")
     if knob.kind in (Kind.INT, Kind.BYTES):
         value = _whole(text, target)
         _check_limits(knob, value, knob.limits(target), target)
@@ -56,7 +56,7 @@ def normalise(knob: Knob, text: str | None, target: ServerTraits) -> str:
 
 
 def usable(knob: Knob, text: str | None, target: ServerTraits) -> str | None:
-    """The same, or None for what is no value there."""
+    """The normalised value, or None if it is invalid."""
     try:
         return normalise(knob, text, target)
     except BadValue:
@@ -64,7 +64,7 @@ def usable(knob: Knob, text: str | None, target: ServerTraits) -> str | None:
 
 
 def fixed_default(knob: Knob, target: ServerTraits) -> str | None:
-    """The target's default; None where it is unset, absent or worked out by the server."""
+    """The target's default; None if it is unset, does not exist or is computed by the server."""
     default = knob.default(target) if knob.exists_in(target) else None
     return default if isinstance(default, str) else None
 
@@ -88,7 +88,7 @@ def shown(text: str) -> str:
 
 
 def printable(text: str, longest: int) -> str:
-    """A text for a message as it is, quoted where it is too long or a terminal would obey it."""
+    """A text for a message, quoted if it is too long or has control characters."""
     if len(text) <= longest and text.isprintable():
         return text
     return repr(text if len(text) <= longest else text[: longest - 3] + "...")
@@ -133,13 +133,13 @@ def _why_not_whole(text: str) -> str:
         return f"must not be negative: {shown(text)}"
     if unit := _UNIT.fullmatch(text):
         plain = f"{unit[1] or unit[3]}{(unit[2] or unit[4]).upper()}"
-        return f"has a unit the server does not know: write {plain} instead of {shown(text)}"
+        return f"has a unit that the server does not know: write {plain} instead of {shown(text)}"
     if fraction := _FRACTION.fullmatch(text):
         power = _SUFFIXES.index(fraction[2].upper())
         below = Decimal(fraction[1]) * 1024
         hint = f": write {int(below)}{_SUFFIXES[power - 1]}" if power and below % 1 == 0 else ""
         return f"must be a whole number, not {shown(text)}{hint}"
-    return f"must be a whole number, with K, M, G or T behind it if need be, not {shown(text)}"
+    return f"must be a whole number, optionally with suffix K, M, G or T, not {shown(text)}"
 
 
 def _decimal(knob: Knob, text: str, target: ServerTraits) -> str:
@@ -156,14 +156,14 @@ def _check_limits(knob: Knob, value: float, limits: Limits | None, target: Serve
     if limits is None or limits.low <= value <= limits.high:
         return
     nearest = limits.low if value < limits.low else limits.high
-    # The server clamps and warns; a config must be what it claims to be.
+    # The server would clamp the value and only warn; a config must mean what it says.
     reason = (
         f"must be {readable(limits.low)} to {readable(limits.high)} on {target}, not "
-        f"{readable(value)}; the server would use {readable(nearest)} in silence"
+        f"{readable(value)}; the server would silently use {readable(nearest)}"
     )
     for rule in knob.durability:
         if rule.matches(readable(nearest), {}):
-            reason += f" and lose {rule.loses}"
+            reason += f" and may lose {rule.loses}"
     raise BadValue(reason)
 
 
@@ -175,7 +175,7 @@ def _word(knob: Knob, text: str, target: ServerTraits) -> str:
     if _switches(words) and text.lower() in _BOOLEANS:
         return _BOOLEANS[text.lower()]
     if text.isascii() and text.isdigit():
-        # Servers take the place in their list, and a wrong one as the default in silence.
+        # Servers accept an index of their list, and silently replace a wrong one by the default.
         raise BadValue(f"must be a name ({', '.join(words)}), not the number {shown(text)}")
     raise BadValue(f"must be one of {', '.join(words)} on {target}, not {shown(text)}")
 
@@ -199,7 +199,7 @@ def paper_number(text: str) -> int:
 
 
 def server_number(text: str) -> int:
-    """A whole number as option files have it, with K, M, G or T; raises ValueError."""
+    """A whole number as in option files, with K, M, G or T; raises ValueError."""
     if not re.fullmatch(r"[0-9]{1,20}[KMGT]?", text, re.IGNORECASE | re.ASCII):
         raise ValueError(f"not a number of a my.cnf: {text!r}")
     return paper_number(text)

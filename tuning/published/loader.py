@@ -1,4 +1,4 @@
-"""Reads the published figures: tables of facts, each with the place that it was read from."""
+"""Reads the published figures: tables of facts, each with its place in the source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Sentence = Annotated[str, Field(min_length=10)]
 
 @dataclass(frozen=True, config=STRICT)
 class Source:
-    """A document: a word or two for people ("whitepaper 2016"), and its full title."""
+    """A document: a short label ("whitepaper 2016") and its full title."""
 
     label: Phrase
     title: Sentence
@@ -46,7 +46,7 @@ class Column:
         return self.type != "text"
 
     def read(self, text: str) -> Value:
-        """What a cell holds; raises ValueError."""
+        """The value of a cell; raises ValueError."""
         if not self.is_number:
             return text
         if not text:
@@ -58,7 +58,7 @@ class Column:
 class PublishedTable:
     """Facts as the sources print them. None is "NA" there: the run could not be completed.
 
-    place: of the facts in the source. setup: what was measured, "" where rows say it.
+    place: the place of the facts in the source. setup: what was measured, "" if the rows say it.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z_]*$")]
@@ -81,14 +81,14 @@ class PublishedTable:
             if not isinstance(device, str) or not isinstance(connections, int):
                 raise TypeError(f"{self.name} has no figures by device and connections")
             if isinstance(value, str):
-                raise TypeError(f"{self.name}: {figure} is no figure")
+                raise TypeError(f"{self.name}: {figure} is not a figure")
             found.setdefault(device, {})[connections] = value
         return found
 
 
 @dataclass(frozen=True, config=STRICT)
 class Statement:
-    """What the text of the whitepaper says of one of its figures that it prints as a picture."""
+    """What the whitepaper's text says about a figure that is only a picture."""
 
     figure: Count
     says: Sentence
@@ -157,7 +157,7 @@ def _rows(path: Path, columns: tuple[Column, ...]) -> tuple[Mapping[str, Value],
             raise InvalidDataFile(f"{path.name}: has the columns {header}, expected {names}")
         for line in reader:
             if len(line) != len(columns):
-                raise InvalidDataFile(f"{path.name}: line {reader.line_num} is not a whole row")
+                raise InvalidDataFile(f"{path.name}: line {reader.line_num} is incomplete")
             values = (column.read(text) for text, column in zip(line, columns, strict=True))
             try:
                 rows.append(MappingProxyType(dict(zip(names, values, strict=True))))

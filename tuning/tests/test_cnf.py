@@ -14,8 +14,8 @@ from benchmarks.servers.option_file import option_line
 from benchmarks.servers.options import InstancePaths, render_config
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.files.cnf import (
+    MAX_REPORTED,
     MAX_SETTINGS,
-    MAX_TOLD,
     CnfFile,
     Setting,
     older_group,
@@ -301,15 +301,15 @@ def test_digits_of_other_scripts_are_no_version() -> None:
 
 def test_of_groups_that_are_not_for_the_server_only_the_first_are_kept() -> None:
     file = parse("[x]\n" * 60_000 + "[mysqld]\na=1")
-    assert len(file.skipped) == MAX_TOLD
-    assert file.more_skipped == 60_000 - MAX_TOLD
+    assert len(file.skipped) == MAX_REPORTED
+    assert file.more_skipped == 60_000 - MAX_REPORTED
     assert [s.name for s in file.settings] == ["a"]
 
 
 def test_of_lines_that_cannot_be_read_only_the_first_are_told() -> None:
     found = scan_cnf(b"[x\n" * 60_000, "x.cnf", lambda _: True).problems
-    assert len(found) == MAX_TOLD + 1
-    assert found[-1].reason == f"{60_000 - MAX_TOLD} more lines cannot be read"
+    assert len(found) == MAX_REPORTED + 1
+    assert found[-1].reason == f"{60_000 - MAX_REPORTED} more lines cannot be read"
 
 
 def test_a_file_with_more_options_than_any_server_knows_is_refused() -> None:

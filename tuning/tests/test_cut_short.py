@@ -1,4 +1,4 @@
-"""Runs in a study that are too slow: which are cut short, what their bound does, what it never does."""
+"""Runs that are too slow: which of them are cut short, and the effect of their bound."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tuning.catalogue.knob import Durability, Kind
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import durability_of
-from tuning.configs.files.cnf import MAX_TOLD, parse_cnf
+from tuning.configs.files.cnf import MAX_REPORTED, parse_cnf
 from tuning.configs.gate.check import check_knobs, import_cnf, import_settings
 from tuning.configs.gate.report import ImportReport
 from tuning.configs.knobs import config_hash, render_cnf
@@ -419,8 +419,8 @@ def test_a_file_of_nothing_but_groups_leaves_few_notes_and_says_how_many_there_w
     report = import_cnf(groups + b"[mysqld]\ninnodb_io_capacity = 5000\n", "x.cnf", MYSQL97)
     assert report.problems == ()
     assert report.knobs == {"innodb_io_capacity": "5000"}
-    assert len(report.notes) <= MAX_TOLD + 5
-    assert len(report.lines) == MAX_TOLD + 2
+    assert len(report.notes) <= MAX_REPORTED + 5
+    assert len(report.lines) == MAX_REPORTED + 2
     more = "19800 more groups that MySQL 9.7.4 does not read"
     assert [note.detail for note in report.notes if note.name == "[...]"] == [more]
     assert [line.detail for line in report.lines if line.name == "[...]"] == [more]

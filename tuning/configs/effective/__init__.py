@@ -1,1 +1,1 @@
-"""What a server makes of a set of knobs: before it has started, and read back afterwards."""
+"""The effective values of a set of knobs: predicted before the start, and read back after it."""

@@ -1,4 +1,4 @@
-"""What a config gives up: the durability class of its values, by the catalogue's rules."""
+"""The durability class of a config and what it may lose, by the catalogue's rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHOSEN_BY_DEDICATED = "O_DIRECT_NO_FSYNC"
 def durability_of(knobs: Mapping[str, str], target: ServerTraits | None = None) -> Durability:
     """The class of a set of normalised knobs: that of its least safe value.
 
-    With a `target` what that server chooses because of them counts as well.
+    With a `target`, values that this server chooses because of them count as well.
     """
     return max((given for given, _ in losses(knobs, target).values()), default=Durability.D0)
 
@@ -27,7 +27,7 @@ def too_unsafe(
     return [
         (
             name,
-            f"{knobs[name]} may lose {loses}: class {given}, but this study is {allowed}"
+            f"{knobs[name]} may lose {loses}: class {given}, but this study allows only {allowed}"
             + (f"; set {FLUSH_METHOD} = O_DIRECT" if name == DEDICATED else ""),
         )
         for name, (given, loses) in losses(knobs, target).items()
@@ -36,9 +36,9 @@ def too_unsafe(
 
 
 def leaves_out_fsync(knobs: Mapping[str, str], target: ServerTraits) -> bool:
-    """Whether the server itself takes O_DIRECT_NO_FSYNC with these normalised knobs.
+    """Whether the server itself chooses O_DIRECT_NO_FSYNC with these normalised knobs.
 
-    MySQL 8.0 does when it sizes itself to the host and no flush method is set.
+    MySQL 8.0 does if innodb_dedicated_server is ON and no flush method is set.
     """
     return (
         knobs.get(DEDICATED) == "ON"
@@ -48,9 +48,9 @@ def leaves_out_fsync(knobs: Mapping[str, str], target: ServerTraits) -> bool:
 
 
 def loss(knob: Knob, text: str, allowed: Durability) -> tuple[Durability, str] | None:
-    """Class and what is lost with a value by itself, in any spelling; None where it is allowed.
+    """Class and possible loss of a single value, in any spelling; None if it is allowed.
 
-    It looks at no server: a value that is unsafe where it came from is unsafe here as well.
+    Independent of the server: a value that is unsafe on one is unsafe on all.
     """
     for rule in knob.durability:
         spelled = {value.lower(): value for value in rule.values | rule.not_values}
@@ -60,7 +60,7 @@ def loss(knob: Knob, text: str, allowed: Durability) -> tuple[Durability, str] |
 
 
 def may_lose(name: str, value: str, lost: tuple[Durability, str], remark: str = "") -> str:
-    """ "sync_binlog = 0 may lose ... (D1)": what a value costs, as every file and page says it."""
+    """ "sync_binlog = 0 may lose ... (D1)", the wording of all files and pages."""
     given, loses = lost
     return f"{name} = {value}{remark} may lose {loses} ({given})"
 
@@ -68,10 +68,10 @@ def may_lose(name: str, value: str, lost: tuple[Durability, str], remark: str = 
 def losses(
     knobs: Mapping[str, str], target: ServerTraits | None = None
 ) -> dict[str, tuple[Durability, str]]:
-    """Class of, and what is lost with, every normalised knob below D0.
+    """Class and possible loss of every normalised knob below D0.
 
-    `knobs` are a whole config where a `target` is given: what it chooses because of them, and
-    because of what is not set, is put down to the knob that makes it choose.
+    With a `target`, `knobs` must be a complete config: an unsafe value that the server chooses by
+    itself is attributed to the knob that makes it choose.
     """
     found: dict[str, tuple[Durability, str]] = {}
     for name, value in knobs.items():

@@ -1,7 +1,7 @@
-"""What a server will have once it runs: the config's values over the defaults of its version.
+"""The values that a running server will have: those of the config, else its defaults.
 
 Formulas from the servers' sources (MySQL 5.7.37, 8.0.41, 9.7.0; MariaDB 10.11), see the catalogue.
-None stands for what cannot be known without the server.
+None means that a value cannot be known without the server.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MARIADB_WITHOUT_CHUNKS = (10, 11, 12)
 
 
 class Expected:
-    """Values that these normalised knobs lead to on the target."""
+    """The values that result from these normalised knobs on the target."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Expected:
         self.host = host
 
     def text(self, name: str) -> str | None:
-        """The value asked for, else the default where that is a plain value."""
+        """The requested value, else the default if that is a plain value."""
         if name in self.knobs:
             return self.knobs[name]
         knob = load_catalogue().get(name)
@@ -69,16 +69,16 @@ class Expected:
         return int(text) if text is not None and text.isascii() and text.isdigit() else None
 
     def dedicated(self) -> bool:
-        """Whether the server sizes itself to the host."""
+        """Whether the server sizes itself for the host (innodb_dedicated_server)."""
         return self.knobs.get(DEDICATED) == "ON"
 
     def unsupported_flush(self) -> str | None:
-        """The flush method, where the device's file system is known to have no direct I/O."""
+        """The flush method, if the device's file system is known not to support direct I/O."""
         method = self.text(FLUSH_METHOD)
         return method if self.host.direct_io is False and method in DIRECT_METHODS else None
 
     def breaks_gtid(self) -> bool:
-        """Whether GTIDs are on without what they need: the server does not start then."""
+        """Whether GTIDs are on without their prerequisites; the server does not start then."""
         return self.text(GTID_MODE) == "ON" and self.text(GTID_CONSISTENCY) != "ON"
 
     def pool(self) -> int | None:

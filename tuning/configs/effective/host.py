@@ -1,4 +1,4 @@
-"""What a config will meet on the host: the rules that need a figure are silent without it."""
+"""Facts about the host; rules that need an unknown fact do not apply."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class HostFacts:
-    """Where and under what load a config will run; None is unknown.
+    """The host and the load under which a config will run; None is unknown.
 
-    `memory_budget_bytes` is what the server may use of the host (a control group's limit counts),
+    `memory_budget_bytes` is the memory that the server may use (limits of control groups count),
     `host_memory_bytes` what it sees, `connections` the most that a workload opens, `direct_io`
-    whether the file system takes O_DIRECT, `open_files` the server's limit on open files,
-    `binary_log` whether the study has it on.
+    whether the file system supports O_DIRECT, `open_files` the server's limit on open files,
+    `binary_log` whether the study enables it.
     """
 
     memory_budget_bytes: int | None = None

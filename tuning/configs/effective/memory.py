@@ -1,4 +1,4 @@
-"""The memory that a config may take at worst: buffer pool, log buffer and connections."""
+"""The memory that a config uses in the worst case: buffer pool, log buffer and connections."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tuning.configs.effective.expected import MIB, Expected
 from tuning.configs.effective.variables import LOG_BUFFER, POOL
 
-#: What the driver, the system and the rest of the server need of the budget is the other part.
+#: Share of the budget for these; the rest is for the driver, the system and the server itself.
 MAX_SHARE = 0.85
 # Buffers of one connection and their defaults where the catalogue has none; each at most once in
 # the workload's statements. Source: MySQL Reference Manual, "How MySQL Uses Memory".
@@ -27,7 +27,7 @@ _SHARED = ("query_cache_size",)
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes at worst: once for the server, and for each connection."""
+    """Bytes in the worst case: once for the server, and for each connection."""
 
     pool: int
     log_buffer: int
@@ -35,20 +35,20 @@ class Need:
     per_connection: int
 
     def total(self, connections: int) -> int:
-        """Bytes with that many connections at work."""
+        """Bytes with that many active connections."""
         return self.pool + self.log_buffer + self.shared + connections * self.per_connection
 
     def text(self, connections: int) -> str:
         """The sum in words."""
         return (
-            f"{size(self.total(connections))} at worst (buffer pool {size(self.pool)}, log "
+            f"up to {size(self.total(connections))} (buffer pool {size(self.pool)}, log "
             f"buffer {size(self.log_buffer + self.shared)}, {connections} connections of "
             f"{size(self.per_connection)})"
         )
 
 
 def memory_need(expected: Expected) -> Need | None:
-    """What the config may take; None where the pool's size cannot be known."""
+    """The memory that the config may use; None if the pool's size cannot be known."""
     pool = expected.pool()
     if pool is None:
         return None
@@ -59,7 +59,7 @@ def memory_need(expected: Expected) -> Need | None:
 
 
 def largest_cause(expected: Expected, need: Need, connections: int) -> str:
-    """The knob of the config that takes the most; the pool where it sets none of them."""
+    """The knob of the config that uses the most memory; the pool if it sets none of them."""
     causes = {POOL: need.pool, LOG_BUFFER: need.log_buffer}
     for name in (*_PER_CONNECTION, _STACK):
         causes[name] = connections * (expected.whole(name) or 0)

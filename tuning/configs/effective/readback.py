@@ -1,4 +1,4 @@
-"""What the server made of a config: requested against effective values, read back after start."""
+"""Requested and effective values of a config, read back after the server's start."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BOOLEANS = {"1": "ON", "0": "OFF", "YES": "ON", "NO": "OFF"}
 
 @dataclass(frozen=True)
 class Difference:
-    """A knob that runs with another value than was asked for; None: the server shows none."""
+    """A knob whose effective value is not the requested one; None: the server shows none."""
 
     name: str
     requested: str
@@ -57,14 +57,14 @@ def differences(
 def effective_losses(
     variables: Mapping[str, str], target: ServerTraits
 ) -> dict[str, tuple[Durability, str]]:
-    """Class of, and what is lost with, every variable that the server runs below D0.
+    """Class and possible loss of every variable that the server runs below D0.
 
-    Also where nobody asked for it: MySQL 8.0 takes O_DIRECT_NO_FSYNC when it sizes itself to the
-    host. `variables` is SHOW GLOBAL VARIABLES with lower-case names.
+    Includes what was not requested: MySQL 8.0 chooses O_DIRECT_NO_FSYNC with
+    innodb_dedicated_server. `variables` is SHOW GLOBAL VARIABLES with lower-case names.
     """
     names = [name for name, knob in load_catalogue().knobs.items() if knob.exists_in(target)]
     if variables.get("log_bin", "ON") == "OFF":
-        names = [name for name in names if name != "sync_binlog"]  # there is nothing to lose
+        names = [name for name in names if name != "sync_binlog"]  # no binary log to lose
     return losses(effective_values(names, variables, target))
 
 
@@ -73,13 +73,13 @@ def signature(
     target: ServerTraits,
     knobs: Mapping[str, str] | None = None,
 ) -> str:
-    """SHA-256 (hex) of all that a config can influence, as the server runs it.
+    """SHA-256 (hex) of all effective values that a config can influence.
 
-    Two configs with the same signature on one server are the same config, whatever they ask for.
+    Two configs with the same signature on one server are the same config, whatever they request.
     `variables` is SHOW GLOBAL VARIABLES with lower-case names. Paths, binary logging and other
-    things that the advisor or the study sets are no part of it, nor is anything that differs from
-    one start to the next. `knobs` is what was asked for: it tells a size of the redo log that is
-    asked for by its old name but is the default one.
+    things that the advisor or the study sets are not included, nor is anything that differs
+    between two starts. `knobs` are the requested ones: they show whether the size of the redo log
+    was requested by its old name.
     """
     names = [knob.name for knob in load_catalogue().tunable(target)]
     effective = effective_values(names, variables, target)
@@ -95,10 +95,10 @@ def _put_redo(
     target: ServerTraits,
     knobs: Mapping[str, str],
 ) -> None:
-    """Put the size of the redo log that the server has in the place of its three variables.
+    """Replace the three variables of the redo log by its actual size.
 
-    MySQL from 8.0.30 on takes the old pair where the capacity is not set, and goes on to show the
-    default capacity; only its status has the figure (MySQL Reference Manual 8.0, "Redo Log").
+    MySQL from 8.0.30 on uses the old pair if the capacity is not set, but still shows the default
+    capacity; only its status has the size (MySQL Reference Manual 8.0, "Redo Log").
     """
     catalogue = load_catalogue()
     asked = CAPACITY not in knobs and any(name in knobs for name in (SIZE, FILES))

@@ -1,4 +1,4 @@
-"""The variables that rules across knobs speak of, by name, and which servers have them."""
+"""Names of the variables used in rules across knobs, and which servers have them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SIZE, FILES, CAPACITY = REDO = (
 
 
 def dedicated_chooses_flush(target: ServerTraits) -> bool:
-    """Whether a server that sizes itself to the host chooses its flush method, too.
+    """Whether innodb_dedicated_server also chooses the flush method.
 
     MySQL Reference Manual 8.0, "Enabling Automatic InnoDB Configuration for a Dedicated MySQL
     Server"; no longer in 8.4.

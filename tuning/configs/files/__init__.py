@@ -1,1 +1,1 @@
-"""A my.cnf as it comes: read line by line (`cnf`), each line with the knob it means (`lookup`)."""
+"""A my.cnf as written: read line by line (`cnf`), with the knob of each line (`lookup`)."""

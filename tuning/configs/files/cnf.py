@@ -1,8 +1,8 @@
-"""Reads a my.cnf the way the server does, and says what is wrong with it line by line.
+"""Reads a my.cnf like the server does, and reports its problems line by line.
 
 Facts on the format: MySQL Reference Manual, "Using Option Files". Two things differ on purpose:
-`!include` is refused (a config is one file), and so is what the server would cut or misread in
-silence (NUL bytes, lines beyond its 4 KiB buffer, quotes that are not closed).
+`!include` is refused (a config is one file), and so is what the server would silently cut or
+misread (NUL bytes, lines longer than its 4 KiB buffer, unclosed quotes).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.values import printable
 from tuning.errors import InvalidConfig, Problem
 
-#: The largest my.cnf that is read, wherever it comes from: a file, a form, the API.
+#: The largest my.cnf that is read, from a file, a form or the API.
 MAX_CONFIG_BYTES = 256 * 1024
-#: So many options a file may have; no server knows as many.
+#: The most options that a file may have; no server has as many.
 MAX_SETTINGS = 2_000
-#: So many groups that are not for the server, and so many problems, are told one by one.
-MAX_TOLD = 200
+#: The most groups for other programs, and the most problems, that are reported one by one.
+MAX_REPORTED = 200
 _MAX_SHOWN = 60
 _BLANKS = " \t\r\f\v"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
@@ -45,11 +45,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class CnfFile:
-    """The settings for the server in the order of the file, and the groups that are not for it.
+    """The settings for the server in the order of the file, and the groups of other programs.
 
     `skipped` has line and name of each header of such a group, `problems` what could not be read;
-    of both only the first MAX_TOLD are kept. `more_skipped` counts the other headers, and the last
-    problem the other problems.
+    of both only the first MAX_REPORTED are kept. `more_skipped` counts the other headers, and the
+    last problem counts the other problems.
     """
 
     source: str
@@ -61,7 +61,7 @@ class CnfFile:
 
 
 def read_cnf(path: Path) -> bytes:
-    """The bytes of a file, never more than may be parsed; raises InvalidConfig."""
+    """The bytes of a file, at most as many as may be parsed plus one; raises InvalidConfig."""
     try:
         with path.open("rb") as file:
             return file.read(MAX_CONFIG_BYTES + 1)
@@ -82,7 +82,7 @@ def parse_cnf(data: bytes, source: str, target: ServerTraits | None = None) -> C
 
 
 def scan_cnf(data: bytes, source: str, reads: Callable[[str], bool]) -> CnfFile:
-    """Like `parse_cnf`, but never raises: what can be read is there beside the problems.
+    """Like `parse_cnf`, but never raises: returns what can be read along with the problems.
 
     `reads` says which groups count.
     """
@@ -151,13 +151,13 @@ class _Parser:
         )
 
     def _lines(self, data: bytes) -> Iterator[tuple[int, str]]:
-        # Editors on Windows write a byte order mark; it says nothing.
+        # Editors on Windows write a byte order mark, which has no meaning.
         for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
             if b"\x00" in raw:
-                self._problem(number, "", "holds a NUL byte")
+                self._problem(number, "", "contains a NUL byte")
             elif len(raw) > MAX_LINE_BYTES:
                 self._problem(
-                    number, "", f"longer than {MAX_LINE_BYTES} bytes, where the server cuts"
+                    number, "", f"longer than {MAX_LINE_BYTES} bytes, so the server would cut it"
                 )
             else:
                 try:
@@ -172,7 +172,7 @@ class _Parser:
             self._problem(
                 number,
                 line.split()[0],
-                "other files are not read; paste their lines",
+                "other files are not read; paste their lines instead",
             )
         elif line[0] == "[":
             self._read_group(number, line)
@@ -180,19 +180,19 @@ class _Parser:
             self._problem(
                 number,
                 line,
-                "stands before the first group; add [mysqld] above",
+                "is before the first group; add [mysqld] above it",
             )
         elif self._reads(self._group):
             self._read_option(number, line)
 
     def _read_group(self, number: int, line: str) -> None:
         name, bracket, _ = line[1:].partition("]")
-        # Servers cut the blanks behind the name only: [ mysqld] is a group that nobody reads.
+        # Servers strip blanks only after the name: [ mysqld] is a group that no program reads.
         self._group = name.rstrip(_BLANKS)
         if not bracket:
             self._problem(number, line, "the ] of the group is missing")
         elif not self._reads(self._group):
-            if len(self._skipped) < MAX_TOLD:
+            if len(self._skipped) < MAX_REPORTED:
                 self._skipped.append((number, self._group))
             else:
                 self._more_skipped += 1
@@ -216,7 +216,7 @@ class _Parser:
             )
 
     def _problem(self, line: int, name: str, reason: str) -> None:
-        if len(self._problems) >= MAX_TOLD:
+        if len(self._problems) >= MAX_REPORTED:
             self._more_problems += 1
             return
         self._problems.append(Problem(self._source, line, printable(name, _MAX_SHOWN), reason))

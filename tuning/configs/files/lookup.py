@@ -1,4 +1,4 @@
-"""Which knob a setting of a file means, or why it means none: prefixes, old names, refusals."""
+"""Finds the knob of a setting in a file, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tuning.configs.files.cnf import Setting
 from tuning.configs.files.refusals import STUDY, gone_since, other_name, refusal
 
 _SWITCH = re.compile(r"(skip|disable|enable)_(.+)")
-#: To look for a similar name takes milliseconds, and a file may have thousands of wrong ones.
+#: The search for a similar name takes milliseconds, and a file may have thousands of wrong ones.
 _MAX_HINTS = 50
 
 
@@ -23,10 +23,10 @@ class _Refused(ValueError):
 
 @dataclass(frozen=True)
 class Read:
-    """A setting, the knob it means and the text of its value behind switches and prefixes.
+    """A setting, its knob and the text of its value after switches and prefixes are resolved.
 
-    `refused` and `dropped` say why there is nothing to ask the knob; `renamed` that the setting
-    has an old name of it.
+    `refused` and `dropped` are reasons why there is no value for the knob; `renamed`: the setting
+    uses an old name.
     """
 
     setting: Setting
@@ -38,7 +38,7 @@ class Read:
 
     @property
     def name(self) -> str:
-        """The knob's own name, or that of the setting where it is renamed or not known."""
+        """The knob's own name, or that of the setting if it is renamed or unknown."""
         return self.knob.name if self.knob and self.is_by_name else self.setting.name
 
     @property
@@ -48,9 +48,9 @@ class Read:
 
 
 class Reader:
-    """Finds the knob that a name means on the target, and what to say where there is none.
+    """Finds the knob of a name on the target, or the reason why there is none.
 
-    With `translates` names and variables of older servers are taken as well.
+    With `translates`, names and variables of older servers are accepted as well.
     """
 
     def __init__(self, target: ServerTraits, *, translates: bool) -> None:
@@ -77,9 +77,9 @@ class Reader:
         if knob is None and (switched := knob_behind_switch(name)):
             knob, state = switched
             if knob.kind not in (Kind.BOOL, Kind.ENUM, Kind.FLAG):
-                raise _Refused(f"{knob.name} is no switch; delete this line or give it a value")
+                raise _Refused(f"{knob.name} is not a switch; delete this line or give it a value")
             if text is not None:
-                raise _Refused(f"has a value beside its prefix; write {knob.name} = {text}")
+                raise _Refused(f"has both a prefix and a value; write {knob.name} = {text}")
             text = state
         if knob is None:
             return self._unknown(setting)
@@ -106,11 +106,11 @@ class Reader:
             self._hints += 1
             close = load_catalogue().closest(name, self._target)
         hint = f"did you mean {close}?" if close else "delete this line"
-        raise _Refused(f"is not a knob that the advisor tunes; {hint}")
+        raise _Refused(f"is not a knob of the advisor; {hint}")
 
 
 def knob_behind_switch(name: str) -> tuple[Knob, str] | None:
-    """The knob of `skip_x`, `disable_x` or `enable_x` and what it is switched to."""
+    """The knob of `skip_x`, `disable_x` or `enable_x` and its new value."""
     switch = _SWITCH.fullmatch(name)
     knob = load_catalogue().get(switch[2]) if switch else None
     return (knob, "ON" if switch[1] == "enable" else "OFF") if knob and switch else None

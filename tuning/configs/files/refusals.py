@@ -1,6 +1,6 @@
-"""Options that are no knobs, and why: so that a pasted production my.cnf gets useful answers.
+"""Options that are not knobs, with the reason, so that a production my.cnf gets useful messages.
 
-What is not named here is refused all the same, only with a less exact reason.
+An option that is not named here is refused as well, but with a less exact reason.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import re
 from benchmarks.servers.forbidden import Why, why_forbidden
 from tuning.catalogue.target import ServerTraits
 
-STUDY = "binary logging is chosen for the whole study, not by one config; delete this line"
+STUDY = "binary logging is set for the whole study, not by a config; delete this line"
 _REPLICA = "belongs to replication or clustering, which is not measured; delete this line"
 _PREFIX = "sets a limit, not a value; set the knob itself"
 
 _REASONS: dict[str, str] = {
-    "local_infile": Why.OWN,  # the loader of our own sets it
+    "local_infile": Why.OWN,  # set by our own loader
     "log_bin_basename": STUDY,
     "log_bin_index": STUDY,
     "log_replica_updates": _REPLICA,
@@ -24,7 +24,7 @@ _REASONS: dict[str, str] = {
 }
 _OF_REPLICAS = re.compile(r"(slave|replica(te)?|master|source|group_replication|relay|rpl)_.*")
 _RENAMED = {"tx_isolation": "transaction_isolation", "table_cache": "table_open_cache"}
-# Variables of older servers that are in no catalogue: nothing is lost where they are left out.
+# Variables of older servers that are not in the catalogue and can be left out without loss.
 # Source: MySQL Reference Manuals 5.7 to 8.4, "Server System Variables" and the release notes.
 _GONE_FROM_MYSQL = {
     (5, 7, 0): "innodb_additional_mem_pool_size innodb_use_sys_malloc thread_concurrency",
@@ -39,12 +39,12 @@ _GONE_FROM_MYSQL = {
 
 
 def other_name(name: str) -> str | None:
-    """What an old option of that name is called today."""
+    """The current name of an old option."""
     return _RENAMED.get(name)
 
 
 def gone_since(name: str, target: ServerTraits) -> str | None:
-    """The version that removed a variable no catalogue has; None where it may still be there."""
+    """The version that removed a variable outside the catalogue; None if it may still exist."""
     for version, names in _GONE_FROM_MYSQL.items():
         if not target.mariadb and target.version >= version and name in names.split():
             return f"{version[0]}.{version[1]}"
@@ -52,9 +52,9 @@ def gone_since(name: str, target: ServerTraits) -> str | None:
 
 
 def refusal(name: str) -> str | None:
-    """Why an option that is not in the catalogue may not be set; None when nothing is known.
+    """Why an option that is not in the catalogue may not be set; None if unknown.
 
-    `name` has underscores; prefixes such as `skip_` are looked through.
+    `name` has underscores; prefixes such as `skip_` are ignored.
     """
     if name in _RENAMED:
         return f"is called {_RENAMED[name]} in an option file"

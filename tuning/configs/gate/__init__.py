@@ -1,1 +1,1 @@
-"""Whether a config may run: `check` asks values and rules, `stages` adds what the server says."""
+"""Decides whether a config may run: `check` tests values and rules, `stages` adds the server's."""

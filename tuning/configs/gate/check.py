@@ -1,11 +1,11 @@
-"""The gate: only knobs of the catalogue, with values the target really takes, get through.
+"""The gate: accepts only knobs of the catalogue with values that the target really accepts.
 
 These are its first two stages (names, types, units, ranges, version, durability; rules across
-knobs), told line by line: what was kept, renamed, adjusted, dropped or refused, and why. What the
-server itself makes of a config is found by a trial start and read back
-(`benchmarks.servers.trial`, `tuning.configs.gate.stages`).
+knobs), reported line by line: what was kept, renamed, adjusted, dropped or refused, and why. The
+server itself is asked by a trial start and a read-back (`benchmarks.servers.trial`,
+`tuning.configs.gate.stages`).
 
-Without translation a file is taken as it is or refused; what translation would do is said.
+Without translation a file is used unchanged or refused; messages say what translation would do.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ def import_cnf(
     durability: Durability = Durability.D0,
     host: HostFacts = UNKNOWN,
 ) -> ImportReport:
-    """Read the bytes of a my.cnf for a server; never raises, whatever they are.
+    """Read the bytes of a my.cnf for a server; never raises.
 
-    `translate_from` is the server that the file was written for (ANY_VERSION: an older one, nobody
-    knows which); None takes the file as it is. Values below the study's `durability` are refused
-    either way.
+    `translate_from` is the server that the file was written for (ANY_VERSION: an unknown older
+    one); with None the file is used unchanged. Values below the study's `durability` are refused
+    in both cases.
     """
     reader = translate_from if isinstance(translate_from, ServerTraits) else target
     file = scan_cnf(data, source, lambda group: _reads(group, target, translate_from))
     problems = list(file.problems)
     if not file.settings and not problems:
         others = ", ".join(_group(group) for group in file.other_groups[:20])
-        groups = f"; it has only {others}" if others else ""
-        reason = f"sets nothing that {reader} reads{groups}; options go under [mysqld]"
+        groups = f"; its only groups are {others}" if others else ""
+        reason = f"sets nothing that {reader} reads{groups}; options belong under [mysqld]"
         problems.append(Problem(source, None, "", reason))
     report = import_settings(
         file.settings,
@@ -64,7 +64,7 @@ def import_cnf(
     )
 
     def unread(group: str) -> str:
-        blank = f"; it takes the blank for a part of the name: write {_group(group.strip())}"
+        blank = f"; the blank is part of the name: write {_group(group.strip())}"
         return f"a group that {reader} does not read{blank if group != group.strip() else ''}"
 
     lines = [
@@ -100,9 +100,9 @@ def check_knobs(
     host: HostFacts = UNKNOWN,
     raises_set: bool = False,
 ) -> ImportReport:
-    """The same gate for knobs that come from no file (presets, translations).
+    """The gate for knobs that do not come from a file (presets, translations).
 
-    `raises_set` lets it raise limits that are too low for the workload although they are set.
+    With `raises_set`, limits that are too low for the workload are raised even if they are set.
     Raises InvalidConfig with every problem found.
     """
     return import_settings(
@@ -125,9 +125,9 @@ def import_settings(
     host: HostFacts = UNKNOWN,
     raises_set: bool = False,
 ) -> ImportReport:
-    """The same for settings that have been read already; line 0 is that of no file.
+    """The gate for settings that have already been read; line 0 means "no file".
 
-    A key that is set twice counts as the server counts it: the last one wins, and a note says so.
+    If a key is set twice, the last one counts, as in the server, and a note says so.
     """
     reader = Reader(target, translates=translate_from is not None)
     read = [reader.read(setting) for setting in settings]
@@ -161,7 +161,7 @@ def import_settings(
 
 
 def _reads(group: str, target: ServerTraits, origin: Origin | None) -> bool:
-    """Which groups count: those that the server read which the file was written for."""
+    """Whether a group counts: the server that the file was written for reads it."""
     if origin is None:
         return server_group(group, target)
     if isinstance(origin, ServerTraits):
@@ -170,9 +170,9 @@ def _reads(group: str, target: ServerTraits, origin: Origin | None) -> bool:
 
 
 def _set_again(read: list[Read]) -> dict[int, int]:
-    """For each setting whose knob is set again, the place of the last one, which counts.
+    """For each setting whose knob is set again, the index of the last one, which counts.
 
-    It counts as well where it is dropped: the server that the file was for had that value.
+    It counts even if it is dropped: the original server had that value.
     """
     last = {one.name: place for place, one in enumerate(read)}
     return {place: last[one.name] for place, one in enumerate(read) if last[one.name] != place}
@@ -181,9 +181,9 @@ def _set_again(read: list[Read]) -> dict[int, int]:
 def _merge(
     outcomes: list[SettingOutcome | str], again: Mapping[int, int]
 ) -> tuple[dict[str, str], dict[str, int]]:
-    """The knobs of the config and the place of the setting that each comes from.
+    """The knobs of the config and the index of the setting that each comes from.
 
-    The last line counts, and what is set by its own name counts before what is renamed to it.
+    The last line counts, and a knob's own name takes precedence over a renamed one.
     """
     knobs: dict[str, str] = {}
     holders: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""What the server will make of a config where that is not what it says: remarks, no refusals.
+"""Remarks on values that the server will change or ignore; no refusals.
 
-A study ranks what the server really has (`tuning.configs.effective.readback`); this only says it
-earlier, and what is set without any effect.
+A study ranks effective values (`tuning.configs.effective.readback`); this only reports them
+earlier, and names settings without effect.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def _pool(expected: Expected) -> Remarks:
     chunk = expected.whole(CHUNK)
     if chunk and CHUNK in expected.knobs:
         if chunk * instances > pool:
-            yield CHUNK, "is larger than a part of the buffer pool, and the server shrinks it"
+            yield CHUNK, "is larger than a buffer pool instance, so the server reduces it"
         elif pool // chunk > _MAX_CHUNKS:
-            yield CHUNK, f"{pool // chunk} chunks; the manual advises at most {_MAX_CHUNKS}"
+            yield CHUNK, f"{pool // chunk} chunks; the manual recommends at most {_MAX_CHUNKS}"
 
 
 def _dedicated(expected: Expected) -> Remarks:
@@ -79,8 +79,8 @@ def _all_connections(expected: Expected) -> Remarks:
         return
     yield (
         MAX_CONNECTIONS,
-        f"with all {allowed} connections at work at once the server could take "
-        f"{size(need.total(int(allowed)))} of {size(budget)}; the workload does not do that",
+        f"with all {allowed} connections active at once the server could use "
+        f"{size(need.total(int(allowed)))} of {size(budget)}; the workload opens fewer",
     )
 
 
@@ -91,7 +91,7 @@ def _open_files(expected: Expected) -> Remarks:
         return
     room = max(0, (limit - _SERVERS_OWN_FILES - connections) // 2)
     if cache is not None and int(cache) > room:
-        why = f"{limit} open files are allowed, less one per connection, two per table"
+        why = f"{limit} open files are allowed, one per connection and two per table"
         yield "table_open_cache", _becomes(int(cache), room, why)
     files = expected.knobs.get("innodb_open_files")
     if files is not None and int(files) > limit:
@@ -103,8 +103,8 @@ def _backlog(expected: Expected) -> Remarks:
     if backlog is not None and connections is not None and int(backlog) < connections:
         yield (
             "back_log",
-            f"{backlog} is below the workload's {connections} connections, which are opened at "
-            "once: some may have to try again",
+            f"{backlog} is less than the workload's {connections} connections, which are opened "
+            "at once: some may have to retry",
         )
 
 
@@ -123,7 +123,7 @@ def _direct_io(expected: Expected) -> Remarks:
         yield (
             FLUSH_METHOD,
             f"is {default} by default, which the device's file system does not support: the "
-            "server goes on through the page cache",
+            "server will use the page cache instead",
         )
 
 
@@ -132,8 +132,8 @@ def _isolation(expected: Expected) -> Remarks:
     if expected.knobs.get(name) == "READ-UNCOMMITTED":
         yield (
             name,
-            "READ-UNCOMMITTED gives up isolation for speed: transactions read what others have "
-            "not committed and may roll back; nothing durable is lost",
+            "READ-UNCOMMITTED gives up isolation for speed: transactions read uncommitted rows of "
+            "others, which may be rolled back; durability is not affected",
         )
 
 
@@ -146,7 +146,7 @@ def _idle(expected: Expected) -> Remarks:
     if expected.knobs.get("query_cache_size", "0") != "0" and (
         expected.text("query_cache_type") in ("OFF", "0")
     ):
-        yield "query_cache_size", "takes memory without effect while query_cache_type is OFF"
+        yield "query_cache_size", "uses memory without effect while query_cache_type is OFF"
     if expected.host.binary_log is False:
         for name in expected.knobs:
             if name == "sync_binlog" or name.startswith("binlog_"):

@@ -1,4 +1,4 @@
-"""What the gate says of a config: line by line, as problems, and as notes on knobs."""
+"""The gate's report on a config: line by line, as problems, and as notes on knobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_GIVEN = 200
 class ImportedLine:
     """One line of the file for people: `given` None for a bare option, `line` 0 for no file.
 
-    `became` has the normalised knobs that the line puts into the config.
+    `became` has the normalised knobs that result from the line.
     """
 
     line: int
@@ -35,9 +35,9 @@ class ImportedLine:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """All that is to say of a config; its `knobs` may be used when there are no `problems`.
+    """The complete report on a config; its `knobs` may be used if there are no `problems`.
 
-    `value_problems` are those of single lines, `rule_problems` those of lines together.
+    `value_problems` are those of single lines, `rule_problems` those of combinations.
     """
 
     source: str
@@ -54,7 +54,7 @@ class ImportReport:
         return in_order([*self.value_problems, *self.rule_problems])
 
     def accepted(self) -> ImportReport:
-        """The same, for a config that passed; raises InvalidConfig when it has problems."""
+        """The report itself; raises InvalidConfig if the config has problems."""
         if self.problems:
             raise InvalidConfig(self.problems)
         return self
@@ -62,11 +62,11 @@ class ImportReport:
 
 @dataclass(frozen=True)
 class Passage:
-    """The settings of a config on their way through the gate, told apart by their place.
+    """The settings of a config on their way through the gate, identified by their index.
 
-    `outcomes` has a reason instead where the setting is no value there. `set_again` leads to the
-    last setting of the same knob, which counts; `holders` from a knob of the config to the setting
-    that it comes from; `refused` has every reason.
+    `outcomes` has a reason instead if the value is invalid. `set_again` maps to the last setting
+    of the same knob, which counts; `holders` maps a knob of the config to the setting that it
+    comes from; `refused` has all reasons.
     """
 
     read: list[Read]
@@ -76,7 +76,7 @@ class Passage:
     refused: Mapping[int, str]
 
     def problems(self, source: str) -> tuple[Problem, ...]:
-        """A problem for each that was refused."""
+        """A problem for each refused setting."""
         settings = {place: self.read[place].setting for place in self.refused}
         return in_order(
             Problem(source, settings[place].line or None, shown_name(settings[place].name), reason)
@@ -84,7 +84,7 @@ class Passage:
         )
 
     def lines(self) -> Iterator[ImportedLine]:
-        """What became of each setting."""
+        """The result of each setting."""
         for place, (one, outcome) in enumerate(zip(self.read, self.outcomes, strict=True)):
             line, name = one.setting.line, shown_name(one.setting.name)
             value = one.setting.value
@@ -100,7 +100,7 @@ class Passage:
                 )
 
     def notes(self, target: ServerTraits) -> list[Note]:
-        """One per knob that is not simply kept, then what is worth knowing of those that are."""
+        """A note per knob that was changed, then remarks on those that were kept."""
         changed: dict[str, Note] = {}
         lines: dict[str, list[int]] = {}
         became: dict[str, None] = {}
@@ -119,7 +119,7 @@ class Passage:
         return [*changed.values(), *twice, *known]
 
     def _beaten_by(self, place: int, outcome: SettingOutcome) -> int | None:
-        """The place of the setting that counts instead, None where this one does."""
+        """The index of the setting that counts instead, None if this one does."""
         if place in self.set_again:
             return self.set_again[place]
         holders = [self.holders[name] for name, _ in outcome.became]

@@ -1,7 +1,7 @@
-"""Rules across knobs that the server would otherwise settle in silence, its own way.
+"""Rules across knobs, for conflicts that the server would otherwise resolve silently.
 
-A rule that needs to know the host or the workload is silent where that is not known. What is only
-worth a remark is in `tuning.configs.gate.remarks`.
+A rule about the host or the workload does not apply if these are unknown. Remarks that refuse
+nothing are in `tuning.configs.gate.remarks`.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ def broken_rules(expected: Expected) -> list[Broken]:
 
 
 def _io_capacity(expected: Expected) -> Broken | None:
-    # Only the ceiling has a plain default nowhere: the server works it out from the capacity.
+    # The maximum has no plain default: the server computes it from the capacity.
     capacity, ceiling = expected.whole(IO_CAPACITY), expected.knobs.get(IO_CEILING)
     if capacity is None or ceiling is None or capacity <= int(ceiling):
         return None
     if IO_CAPACITY in expected.knobs:
         return (
             IO_CEILING,
-            f"{ceiling} is below {IO_CAPACITY} = {capacity}, which the server would lower",
+            f"{ceiling} is below {IO_CAPACITY} = {capacity}, so the server would lower the latter",
         )
     return (
         IO_CEILING,
         f"{ceiling} is below {IO_CAPACITY}, which is {capacity} on {expected.target} by default "
-        f"and would be lowered; set {IO_CAPACITY} too",
+        f"and would be lowered; set {IO_CAPACITY} as well",
     )
 
 
@@ -71,7 +71,7 @@ def _dirty_pages(expected: Expected) -> Broken | None:
         return (
             high_name,
             f"{readable(high)} is below {low_name} = {readable(low)} (the default), which the "
-            f"server would lower; set {low_name} too",
+            f"server would lower; set {low_name} as well",
         )
     return None
 
@@ -81,7 +81,7 @@ def _two_redo_sizes(expected: Expected) -> Broken | None:
         return None
     for name in (SIZE, FILES):
         if name in expected.knobs:
-            return name, f"has no effect beside {CAPACITY}; keep one of the two"
+            return name, f"has no effect together with {CAPACITY}; keep one of the two"
     return None
 
 
@@ -92,19 +92,19 @@ def _redo_files(expected: Expected) -> Broken | None:
     if total is None or total <= _MAX_REDO_FILES:
         return None
     name = SIZE if SIZE in expected.knobs else FILES
-    return name, f"the redo log would be {size(total)}, and the server takes at most 512 GiB"
+    return name, f"the redo log would be {size(total)}, but the server allows at most 512 GiB"
 
 
 def _gtid(expected: Expected) -> Broken | None:
     if not expected.breaks_gtid():
         return None
     if GTID_MODE in expected.knobs:
-        return GTID_MODE, f"ON needs {GTID_CONSISTENCY} = ON, or the server does not start"
+        return GTID_MODE, f"ON requires {GTID_CONSISTENCY} = ON; the server would not start"
     return (
         GTID_CONSISTENCY,
-        f"{expected.knobs[GTID_CONSISTENCY]} does not go with {GTID_MODE} = ON, the default of "
-        f"{expected.target}: the server does not start; leave it out, or set {GTID_MODE} = OFF "
-        "too",
+        f"{expected.knobs[GTID_CONSISTENCY]} conflicts with {GTID_MODE} = ON, the default of "
+        f"{expected.target}, and the server would not start; leave it out or set {GTID_MODE} = "
+        "OFF as well",
     )
 
 
@@ -119,8 +119,8 @@ def _statement_log(expected: Expected) -> Broken | None:
         name = "binlog_format" if "binlog_format" in expected.knobs else "transaction_isolation"
         return (
             name,
-            f"binlog_format = STATEMENT and transaction_isolation = {isolation} do not go "
-            "together: InnoDB refuses to change rows",
+            f"binlog_format = STATEMENT conflicts with transaction_isolation = {isolation}: "
+            "InnoDB would refuse to change rows",
         )
     return None
 
@@ -128,8 +128,8 @@ def _statement_log(expected: Expected) -> Broken | None:
 def _concurrency(expected: Expected) -> Broken | None:
     """Each thread inside InnoDB keeps 4 pages of redo log free (log0log.cc).
 
-    MySQL 8.0.46 and 9.7.4 ask for 17 MiB with 100 threads and for 148 MiB with 1000; a config
-    that is only just too small is left to the trial start.
+    MySQL 8.0.46 and 9.7.4 require 17 MiB with 100 threads and 148 MiB with 1000; a config that is
+    only slightly too small is left to the trial start.
     """
     threads, redo = int(expected.knobs.get(_CONCURRENCY, "0")), expected.redo()
     if not threads or redo is None or expected.target.mariadb:
@@ -141,8 +141,8 @@ def _concurrency(expected: Expected) -> Broken | None:
         return None
     return (
         _CONCURRENCY,
-        f"{threads} threads need a redo log above {size(needed)}, and this one has {size(redo)}; "
-        "the server does not start",
+        f"{threads} threads need a redo log of more than {size(needed)}, but it is {size(redo)}; "
+        "the server would not start",
     )
 
 
@@ -156,8 +156,8 @@ def _memory(expected: Expected) -> Broken | None:
         return None
     return (
         largest_cause(expected, need, connections),
-        f"the server may take {need.text(connections)}, which is more than {MAX_SHARE:.0%} "
-        f"of the {size(budget)} of memory that it may use here",
+        f"the server may use {need.text(connections)}, which is more than {MAX_SHARE:.0%} "
+        f"of the {size(budget)} of memory available here",
     )
 
 
@@ -189,8 +189,8 @@ def _direct_io(expected: Expected) -> Broken | None:
         return None
     return (
         FLUSH_METHOD,
-        f"{method} is not supported by the file system of this device; the server would go "
-        "on without it",
+        f"{method} is not supported by the file system of this device; the server would "
+        "continue without it",
     )
 
 

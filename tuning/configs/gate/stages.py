@@ -22,7 +22,7 @@ from tuning.errors import Problem
 
 
 class Stage(StrEnum):
-    """What is asked, in this order."""
+    """The stages, in order."""
 
     VALUES = "values"
     RULES = "rules"
@@ -32,10 +32,10 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True)
 class StageResult:
-    """The answer of one stage; `reached` is False where an earlier one kept it from being asked.
+    """The result of one stage; `reached` is False if an earlier stage failed.
 
-    `outcome` is the code of a failed start (benchmarks.outcomes.Outcome), `differences` are what
-    the server made of the config: shown, and no failure. `seconds` is the time of a trial start.
+    `outcome` is the code of a failed start (benchmarks.outcomes.Outcome), `differences` are values
+    that the server changed: shown, not a failure. `seconds` is the time of a trial start.
     """
 
     stage: Stage
@@ -49,7 +49,7 @@ class StageResult:
 
     @property
     def passed(self) -> bool:
-        """Whether it was asked and found nothing wrong."""
+        """Whether it ran and found no problem."""
         return self.reached and not self.problems
 
     def document(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class StageResult:
 
 
 def static_stages(report: ImportReport) -> tuple[StageResult, ...]:
-    """The results of values and rules, both of which are always asked."""
+    """The results of values and rules, which always run."""
     return (
         StageResult(Stage.VALUES, problems=report.value_problems, notes=report.notes),
         StageResult(Stage.RULES, problems=report.rule_problems),
@@ -94,7 +94,7 @@ def server_stages(
 def _start_problem(
     source: str, knobs: Mapping[str, str], failure: RunFailed, line_of: Mapping[str, int]
 ) -> Problem:
-    """What the server said, with the line of the knob that it named."""
+    """The server's message, with the line of the knob that it names."""
     said = f"{failure}\n{failure.log_tail}".lower().replace("-", "_")
     words = set(re.findall(r"[a-z_][a-z0-9_]+", said))
     named = [name for name in knobs if name in words]

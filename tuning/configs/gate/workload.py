@@ -1,4 +1,4 @@
-"""What a workload needs of a config: room for its connections and their prepared statements."""
+"""What a workload requires of a config: enough connections and prepared statements."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.variables import MAX_CONNECTIONS, MAX_STATEMENTS
 from tuning.configs.notes import Action, Note
 
-#: Connections of ours beside the driver's: telemetry, the check of the server, a spare one.
+#: Our connections besides the driver's: telemetry, the check of the server, a spare one.
 OWN_CONNECTIONS = 5
-#: What is left free where we choose the limit ourselves.
+#: Spare connections if we choose the limit ourselves.
 HEADROOM = 20
 #: tpcc-mysql and our sysbench script prepare 35 each.
 STATEMENTS_PER_CONNECTION = 40
@@ -26,23 +26,23 @@ class Fitted:
 
 
 def connections_needed(host: HostFacts) -> int | None:
-    """The smallest max_connections that the workload can do with."""
+    """The smallest max_connections that is enough for the workload."""
     if host.connections is None:
         return None
     return host.connections + OWN_CONNECTIONS
 
 
 def statements_needed(host: HostFacts) -> int | None:
-    """The smallest max_prepared_stmt_count that the workload can do with."""
+    """The smallest max_prepared_stmt_count that is enough for the workload."""
     if host.connections is None:
         return None
     return host.connections * STATEMENTS_PER_CONNECTION
 
 
 def fit_to_workload(expected: Expected, *, also_set: bool) -> Fitted:
-    """Raise limits that are too low for the workload and not set: nobody chose them.
+    """Raise limits that are too low for the workload and not set by the config.
 
-    With `also_set` those that are set too: presets were chosen for another workload.
+    With `also_set` also those that are set, because presets were made for another workload.
     """
     knobs, host = expected.knobs, expected.host
     found: dict[str, str] = {}

@@ -10,7 +10,7 @@ from tuning.catalogue.timeline import reached
 
 
 def why_absent(knob: Knob, target: ServerTraits) -> str:
-    """Why the target does not have a catalogued variable, and what it has instead."""
+    """Why the target does not have a catalogued variable, and its replacement."""
     facts = knob.facts(target)
     successor = load_catalogue().get(facts.successor) if facts.successor else None
     instead = f"; use {successor.name}" if successor and successor.exists_in(target) else ""
@@ -21,7 +21,7 @@ def _history(knob: Knob, facts: Facts, version: Version) -> str:
     if reached(version, facts.removed):
         return f" (removed in {_text(facts.removed[0])})"
     if facts.default and facts.added:
-        return f" (it came with {', '.join(_text(release) for release in facts.added)})"
+        return f" (added in {', '.join(_text(release) for release in facts.added)})"
     owners = [FLAVOUR_NAMES[flavour] for flavour, other in knob.flavours.items() if other.default]
     if not owners:
         return ""

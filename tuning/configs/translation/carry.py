@@ -1,4 +1,4 @@
-"""What becomes of one knob on another server: kept, renamed, brought into range or dropped."""
+"""Translates one knob to another server: kept, renamed, moved into range or dropped."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def carry_over(
     *,
     number: Callable[[str], int] | None = None,
 ) -> SettingOutcome:
-    """What becomes of one knob on the target; raises BadValue where the value never was one.
+    """The result of one knob on the target; raises BadValue if no server accepts the value.
 
-    `number` reads figures (default: as a server does) and raises ValueError.
+    `number` reads figures (default: like a server) and raises ValueError.
     """
     if knob.name == FLUSH_METHOD and text == "":
         # Empty was buffered I/O in 5.7; leaving it out would give O_DIRECT on newer servers.
         detail = (
-            "left empty there, which meant buffered I/O with fsync; written out, because "
-            "the default has changed since"
+            "was left empty, which meant buffered I/O with fsync; now written because the "
+            "default has changed since"
         )
         return SettingOutcome(Action.ADJUSTED, ((knob.name, "fsync"),), detail)
     if not knob.exists_in(target):
@@ -77,7 +77,7 @@ def carry_over(
             raise
         default = fixed_default(knob, target)
         at = f" ({default})" if default is not None else ""
-        return SettingOutcome.dropped(f"{bad}; the server's default{at} holds")
+        return SettingOutcome.dropped(f"{bad}; the server's default{at} applies")
 
 
 def _absent(knob: Knob, text: str | None, origin: Origin, target: ServerTraits) -> SettingOutcome:
@@ -95,16 +95,16 @@ def _absent(knob: Knob, text: str | None, origin: Origin, target: ServerTraits) 
     if not moved.became:
         return moved
     [(name, value)] = moved.became
-    return moved.renamed(f"is called {name} there ({value}){_RENAMED_BUT.get(name, '')}")
+    return moved.renamed(f"is called {name} on this server ({value}){_RENAMED_BUT.get(name, '')}")
 
 
 def _check_where_it_was(
     knob: Knob, text: str | None, origin: Origin, number: Callable[[str], int]
 ) -> None:
-    """Raise BadValue for what no server takes, though the target has no such knob.
+    """Raise BadValue for a value that no server accepts, even if the target lacks the knob.
 
-    Left out in silence it would seem to have been fine. Numbers out of the range pass: servers
-    bring them into it.
+    If it were dropped silently, it would seem to be valid. Numbers out of range are accepted,
+    because servers move them into the range.
     """
     if knob.kind is Kind.FLAG or (knob.kind in (Kind.INT, Kind.BYTES) and text is not None):
         if knob.kind is Kind.FLAG or _figure(text or "", number) is not None:
@@ -116,7 +116,7 @@ def _check_where_it_was(
     for traits in had:
         words = knob.values(traits)
         if text and text.isascii() and text.isdigit() and len(text) < 4 and int(text) < len(words):
-            return  # the place of a word in the list
+            return  # the index of a word in the list
         try:
             normalise(knob, text, traits)
         except BadValue as bad:
@@ -134,19 +134,19 @@ def _in_range(knob: Knob, text: str, value: float, target: ServerTraits) -> Sett
         return SettingOutcome.kept(knob.name, plain)
     if knob.name == _TRX_COMMIT and value == 3:
         # MariaDB's 3 is as durable as 1; elsewhere the server would make it 2, which is not.
-        detail = "3 is as durable as 1 there, and other servers would make it 2"
+        detail = "3 is as durable as 1 on MariaDB, but other servers would change it to 2"
         return SettingOutcome(Action.ADJUSTED, ((knob.name, "1"),), detail)
     nearest = limits.low if value < limits.low else limits.high
     new = f"{nearest:g}" if knob.kind is Kind.FLOAT else f"{int(nearest)}"
     detail = (
         f"{text} is outside {readable(limits.low)} to {readable(limits.high)}, "
-        f"where servers make it {new}"
+        f"so servers change it to {new}"
     )
     return SettingOutcome(Action.ADJUSTED, ((knob.name, new),), detail)
 
 
 def _was_known(knob: Knob, text: str | None, origin: Origin) -> bool:
-    """Whether a server that the setting may come from takes the value."""
+    """Whether a server that the setting may come from accepts the value."""
     known = (traits for traits in releases(origin) if knob.exists_in(traits))
     return any(usable(knob, text, traits) is not None for traits in known)
 

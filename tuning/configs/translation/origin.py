@@ -9,7 +9,7 @@ from tuning.catalogue.target import ServerTraits
 
 
 class AnyVersion(StrEnum):
-    """Stands in for the server a file was written for when nobody knows: any older one."""
+    """Means that the server a file was written for is unknown: any older one."""
 
     ANY = "any"
 
@@ -17,7 +17,7 @@ class AnyVersion(StrEnum):
 ANY_VERSION = AnyVersion.ANY
 Origin = ServerTraits | AnyVersion
 
-#: One release of every series in scope, to ask whether a value was ever known anywhere.
+#: One release of every series in scope, to find out whether any of them accepts a value.
 RELEASES = tuple(
     ServerTraits(flavour, version)
     for flavour, versions in {

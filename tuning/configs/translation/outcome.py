@@ -1,4 +1,4 @@
-"""What becomes of one setting on its way to a server, whether a preset's or a user's."""
+"""The result of translating one setting of a preset or of a user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tuning.configs.notes import Action
 
 @dataclass(frozen=True)
 class SettingOutcome:
-    """The normalised knobs that come of a setting, and in words why they differ from it."""
+    """The normalised knobs that result from a setting, and the reason why they differ from it."""
 
     action: Action
     became: tuple[tuple[str, str], ...] = ()
@@ -17,7 +17,7 @@ class SettingOutcome:
 
     @classmethod
     def kept(cls, name: str, value: str) -> SettingOutcome:
-        """Taken as it is, in the server's form."""
+        """Used unchanged, in the server's form."""
         return cls(Action.KEPT, ((name, value),))
 
     @classmethod
@@ -27,20 +27,20 @@ class SettingOutcome:
 
     @classmethod
     def held(cls, detail: str) -> SettingOutcome:
-        """Left at the server's default, because a preset cannot be corrected."""
+        """Left at the server's default, because a user cannot correct a preset."""
         return cls(Action.HELD, (), detail)
 
     def renamed(self, detail: str) -> SettingOutcome:
-        """The same, told as another name; what is left out stays so."""
+        """The same result, reported as renamed; a dropped setting stays dropped."""
         return SettingOutcome(Action.RENAMED, self.became, detail) if self.became else self
 
     def in_future(self) -> str:
         """ "would ..." for a message: what translation would do."""
         values = ", ".join(f"{name} = {value}" for name, value in self.became)
         if self.action is Action.RENAMED and values:
-            return f"would make it {values}"
+            return f"would change it to {values}"
         if self.action is Action.RENAMED:
-            return "would count it in what takes its place"
+            return "would include it in its replacement"
         if self.action is Action.ADJUSTED and values:
-            return f"would make it {self.became[-1][1]}"
+            return f"would change it to {self.became[-1][1]}"
         return "would drop it"

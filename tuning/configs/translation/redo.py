@@ -2,7 +2,7 @@
 
 MySQL has `innodb_log_file_size` x `innodb_log_files_in_group` until 8.0.30 and
 `innodb_redo_log_capacity` from then on; MariaDB has had one file of `innodb_log_file_size` since
-10.5. One figure, the bytes in all, is what stays the same.
+10.5. The total size in bytes stays the same.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def translate_redo(
     target: ServerTraits,
     number: Callable[[str], int],
 ) -> dict[str, SettingOutcome]:
-    """What becomes of the names in REDO that are set; {} where they mean the same there.
+    """The results of the set names in REDO; {} if they mean the same on the target.
 
-    `number` reads a figure and raises ValueError; what it cannot read is left to the caller too.
+    `number` reads a figure and raises ValueError; what it cannot read is left to the caller.
     """
     found = _translate(values, origin, target, number)
     return {name: _within_limits(outcome, target) for name, outcome in found.items()}
@@ -74,7 +74,7 @@ def _translate(
 
 
 def _within_limits(outcome: SettingOutcome, target: ServerTraits) -> SettingOutcome:
-    """The same with sizes that the target takes."""
+    """The same result with sizes that the target accepts."""
     became, detail = [], outcome.detail
     for name, value in outcome.became:
         limits = load_catalogue().knobs[name].limits(target)
@@ -82,13 +82,13 @@ def _within_limits(outcome: SettingOutcome, target: ServerTraits) -> SettingOutc
         low = 0 if limits is None else int(limits.low)
         if not low <= int(value) <= high:
             value = f"{low if int(value) < low else high}"
-            detail += f", and {readable(int(value))} is as near as {target} comes"
+            detail += f", changed to {readable(int(value))}, the nearest that {target} accepts"
         became.append((name, value))
     return replace(outcome, became=tuple(became), detail=detail)
 
 
 def _has_one_file(given: Mapping[str, int], origin: Origin, target: ServerTraits) -> bool:
-    """Whether the size was that of the whole log: MariaDB's since 10.5."""
+    """Whether the size was that of the whole log, as in MariaDB since 10.5."""
     if isinstance(origin, ServerTraits):
         return origin.mariadb
     return target.mariadb and FILES not in given
@@ -96,13 +96,13 @@ def _has_one_file(given: Mapping[str, int], origin: Origin, target: ServerTraits
 
 def _from_capacity(given: Mapping[str, int], target: ServerTraits) -> dict[str, SettingOutcome]:
     found = {
-        name: SettingOutcome.dropped(f"has no effect beside {CAPACITY}")
+        name: SettingOutcome.dropped(f"has no effect together with {CAPACITY}")
         for name in (SIZE, FILES)
         if name in given
     }
     total = given[CAPACITY]
     if target.mariadb:
-        detail = f"{CAPACITY} is called {SIZE} there"
+        detail = f"{CAPACITY} is called {SIZE} on this server"
         found[CAPACITY] = SettingOutcome(Action.RENAMED, ((SIZE, f"{total}"),), detail)
     elif not has_capacity(target):
         half = total // _OLD_FILES
@@ -133,8 +133,8 @@ def _to_one_file(
     found: dict[str, SettingOutcome] = {}
     if origin is not None and SIZE in given and one_file:
         detail = (
-            f"taken as the whole log of a MariaDB; if a MySQL wrote it, it had {_OLD_FILES} files "
-            f"of it: write {readable(size * _OLD_FILES)}"
+            f"read as the whole log of MariaDB; if the file is from MySQL, there were "
+            f"{_OLD_FILES} files of this size: write {readable(size * _OLD_FILES)}"
         )
         return {SIZE: SettingOutcome(Action.KEPT, ((SIZE, f"{size}"),), detail)}
     total = size * files
@@ -149,4 +149,4 @@ def _to_one_file(
 
 
 def _said(given: Mapping[str, int], files: int) -> str:
-    return f"{files} files" if FILES in given else f"{files} files (the default there)"
+    return f"{files} files" if FILES in given else f"{files} files (the old default)"

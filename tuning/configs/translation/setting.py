@@ -1,4 +1,4 @@
-"""One setting of a file on its way to a server: what becomes of it there, or why it is refused."""
+"""Translates one setting of a file for a server, or says why it is refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tuning.configs.values import BadValue, normalise, server_number
 def translated_redo(
     last: Mapping[str, Read], origin: Origin | None, target: ServerTraits
 ) -> dict[str, SettingOutcome]:
-    """What translation makes of the redo log's knobs, asked for or not."""
+    """The translation of the redo log's knobs, whether requested or not."""
     values = {name: last[name].text for name in REDO if name in last}
     return translate_redo(values, origin or ANY_VERSION, target, server_number)
 
@@ -32,10 +32,10 @@ def outcome_of(
     *,
     counts: bool = True,
 ) -> SettingOutcome | str:
-    """What becomes of one setting, or why it is refused.
+    """The result of one setting, or the reason why it is refused.
 
-    `counts` is False where the same is set again further down: servers still refuse what is no
-    value there, but nothing else comes of it.
+    `counts` is False if the same knob is set again further down: servers still refuse an invalid
+    value, but it has no other effect.
     """
     if read.refused:
         return read.refused
@@ -62,7 +62,7 @@ def outcome_of(
 
 
 def _would(read: Read, target: ServerTraits, redo: Mapping[str, SettingOutcome]) -> str:
-    """What translation would have done with a line that is refused without it."""
+    """What translation would do with a line that is refused without it."""
     if read.knob is None:
         return ""
     try:

@@ -1,8 +1,8 @@
-"""Carries settings from one server to another, in one way for presets and for users' files.
+"""Translates settings from one server to another, both for presets and for users' files.
 
-The result means, as far as the server can do it, what the settings meant where they were written;
-nothing is changed or left out without a word. It passes the gate (`tuning.configs.gate.check`)
-afterwards like any other config.
+As far as the server allows, the result means what the settings meant on the original server; every
+change and omission has a note. Afterwards it passes the gate (`tuning.configs.gate.check`) like
+any other config.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tuning.configs.values import BadValue, fixed_default, paper_number
 
 @dataclass(frozen=True)
 class Translation:
-    """Normalised knobs for the target and one note per knob that is not simply kept."""
+    """Normalised knobs for the target and one note per knob that was changed."""
 
     knobs: dict[str, str]
     notes: tuple[Note, ...]
@@ -40,9 +40,9 @@ def translate_knobs(
     *,
     durability: Durability = Durability.D0,
 ) -> Translation:
-    """Translate knobs in any spelling, "" for one that the source left empty.
+    """Translate knobs in any spelling; "" for one that the source left empty.
 
-    Never refuses: what the target or a study of that durability cannot have is held at the
+    Never refuses: what the target or a study of that durability does not allow is left at the
     server's default, with a note.
     """
     redo = translate_redo(knobs, origin, target, paper_number)
@@ -59,8 +59,8 @@ def translate_knobs(
         found[FLUSH_METHOD] = "O_DIRECT"
         notes = [note for note in notes if note.name != FLUSH_METHOD]
         detail = (
-            f"O_DIRECT is written out: {target} would choose O_DIRECT_NO_FSYNC beside "
-            f"innodb_dedicated_server (class D2), and this study is {durability}"
+            f"set to O_DIRECT: with innodb_dedicated_server {target} would choose "
+            f"O_DIRECT_NO_FSYNC (class D2), but this study allows only {durability}"
         )
         notes.append(Note(FLUSH_METHOD, Action.ADJUSTED, detail))
     if (
@@ -71,7 +71,7 @@ def translate_knobs(
         other = found.pop(GTID_CONSISTENCY)
         notes = [note for note in notes if note.name != GTID_CONSISTENCY]
         detail = (
-            f"at the server's default: {other} does not go with {GTID_MODE} = ON, the default of "
+            f"at the server's default: {other} conflicts with {GTID_MODE} = ON, the default of "
             f"{target}"
         )
         notes.append(Note(GTID_CONSISTENCY, Action.HELD, detail))
@@ -81,21 +81,22 @@ def translate_knobs(
 def _published(
     name: str, text: str, origin: Origin, target: ServerTraits, durability: Durability
 ) -> SettingOutcome:
-    """One knob of a preset: held where it cannot be had, because nobody can edit a preset."""
+    """One knob of a preset: left at the default if not possible, as no user can edit a preset."""
     knob = load_catalogue().get(name)
     if knob is None or knob.set_by is SetBy.ADVISOR:
         files = knob is not None or refusal(name) is not None
         return SettingOutcome.dropped(
-            "the advisor places files" if files else "not in the catalogue"
+            "the advisor sets the location of files" if files else "not in the catalogue"
         )
     if not text and name != FLUSH_METHOD:
-        return SettingOutcome.dropped("left empty there: the server's default")
+        return SettingOutcome.dropped("left empty in the preset: the server's default applies")
     lost = loss(knob, text, durability)
     if lost is not None and knob.exists_in(target):
         default = fixed_default(knob, target)
         at = "it" if default is None else f"the server's default ({default})"
         return SettingOutcome.held(
-            f"at {at}: {text} may lose {lost[1]} (class {lost[0]}), and this study is {durability}"
+            f"at {at}: {text} may lose {lost[1]} (class {lost[0]}), but this study allows only "
+            f"{durability}"
         )
     try:
         outcome = carry_over(knob, text, origin, target, number=paper_number)
