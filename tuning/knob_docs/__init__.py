@@ -1,1 +1,1 @@
-"""The pages of docs/ that are made from the catalogue."""
+"""The pages of docs/ that are generated from the catalogue."""

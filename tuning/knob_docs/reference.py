@@ -1,4 +1,4 @@
-"""The catalogue as a reader wants it: docs/knobs.md."""
+"""The catalogue as a document: docs/knobs.md."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _CHANGE = {
     Dynamic.GLOBAL: "while the server runs",
     Dynamic.SESSION: "while the server runs, for each session as well",
     Dynamic.PARTLY: "while the server runs, between some of its values",
-    Dynamic.NO_EFFECT: "while the server runs, to no effect",
+    Dynamic.NO_EFFECT: "while the server runs, without effect",
 }
 _SET_BY = {
-    SetBy.ADVISOR: "Not a knob: the advisor places files itself.",
-    SetBy.STUDY: "Not a knob: a study decides about binary logging as a whole.",
+    SetBy.ADVISOR: "Not a knob: the advisor sets the location of files.",
+    SetBy.STUDY: "Not a knob: binary logging is set for a study as a whole.",
 }
 _HEAD = """# The knobs
 
-Every server variable that the advisor knows: what it does for OLTP, its default on each server,
-what a change takes, what it risks, and what is worth a measurement. A config may set these and no
-others. The page is made from `tuning/catalogue/knobs.yaml` by `manage.py knobs_docs`; a test
-compares the catalogue with every server that is at hand.
+Every server variable that the advisor knows: its purpose for OLTP, its default on each server,
+how it can be changed, its risks, and which values are worth testing. A config may set these and no
+others. This page is generated from `tuning/catalogue/knobs.yaml` by `manage.py knobs_docs`; a test
+compares the catalogue with every installed server.
 
 Servers: {servers}.
-What is said of MySQL holds for Percona Server of the same series unless that is named as well.
+Facts about MySQL also hold for Percona Server of the same series unless it is named as well.
 
-Durability: a config is D0 unless a value below says otherwise. D1 may lose the last commits, D2
-may corrupt data. The letter behind a default is its source: {evidence}.
+Durability: a config is D0 unless it sets a value that is marked below. D1 may lose the last
+commits, D2 may corrupt data. The letter after a default is its source: {evidence}.
 
-Costs: what a value gives up for speed other than durability. The advisor proposes it only
-where its kind is allowed (`--allow`): {costs}.
+Costs: what a value gives up for speed, other than durability. The advisor proposes such a value
+only if its kind is allowed (`--allow`): {costs}.
 """
 
 
@@ -81,10 +81,10 @@ def _points(knob: Knob, catalogue: Catalogue) -> Iterator[str]:
             yield f"Takes {'; '.join(ranges)}."
         yield f"Changes {'; '.join(by_server(said, lambda target: _change(knob, target)))}."
     if knob.new_data_dir:
-        yield "Fixed when the data directory is made."
+        yield "Fixed when the data directory is created."
     yield from (_lifecycle(knob, catalogue))
     for rule in knob.durability:
-        yield f"{rule.durability} with {_values(rule)}: loses {rule.loses}."
+        yield f"{rule.durability} with {_values(rule)}: may lose {rule.loses}."
     for cost in knob.costs:
         known = f"({cost.source}) [{cost.evidence}]"
         yield f"Costs {cost.kind} with {_values(cost)}: {cost.loses} {known}."
@@ -94,7 +94,7 @@ def _points(knob: Knob, catalogue: Catalogue) -> Iterator[str]:
 
 
 def _as_mysql(knob: Knob, target: ServerTraits) -> bool:
-    """Whether Percona Server is here what MySQL of the same series is."""
+    """Whether Percona Server has the same facts as MySQL of the same series."""
     if target.flavour.value != "percona":
         return False
     [mysql] = [t for t in DOCUMENTED if t.flavour.value == "mysql" and t.series == target.series]
@@ -117,7 +117,7 @@ def _range(knob: Knob, target: ServerTraits) -> str:
 
 def _change(knob: Knob, target: ServerTraits) -> str:
     dynamic = knob.dynamic(target)
-    return _CHANGE[dynamic] if dynamic else "in a way that is not known"
+    return _CHANGE[dynamic] if dynamic else "in an unknown way"
 
 
 def _lifecycle(knob: Knob, catalogue: Catalogue) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _lifecycle(knob: Knob, catalogue: Catalogue) -> Iterator[str]:
         if facts.removed:
             parts.append(f"removed {removal_words(facts.removed[0])}")
         if facts.tolerated:
-            parts.append("the name is still taken, with a warning")
+            parts.append("the name is still accepted, with a warning")
         if facts.successor in catalogue.knobs and (parts or not facts.default):
             parts.append(f"use `{facts.successor}`")
         if parts and parts != shared:
@@ -155,7 +155,7 @@ def _values(rule: DurabilityRule | Cost) -> str:
     if isinstance(rule, Cost):
         return said
     if rule.not_values:
-        said = f"anything but {', '.join(f'`{value}`' for value in sorted(rule.not_values))}"
+        said = f"any value except {', '.join(f'`{value}`' for value in sorted(rule.not_values))}"
     for name, values in rule.only_with.items():
-        said += f" where {name} is {' or '.join(f'`{value}`' for value in sorted(values))}"
+        said += f" if {name} is {' or '.join(f'`{value}`' for value in sorted(values))}"
     return said

@@ -1,4 +1,4 @@
-"""What has become of the whitepaper's parameters: docs/whitepaper-parameters.md."""
+"""The whitepaper's parameters on current servers: docs/whitepaper-parameters.md."""
 
 from __future__ import annotations
 
@@ -66,22 +66,22 @@ _PRINTED_AS = {
 _NO_VARIABLE = {
     "read_ahead_buffer": "see `innodb_read_ahead_threshold`",
 }
-_HEAD = """# What has become of the whitepaper's parameters
+_HEAD = """# The whitepaper's parameters on current servers
 
 "Accelerating OLTP performance with NVMe SSDs" (2016) lists its parameters in Tables 5 to 8 of its
-Appendix A, for MySQL and Percona Server 5.7. This page says what each of them is on servers of
-today; it is made from the knob catalogue (`tuning/catalogue/knobs.yaml`, where the source of every
-fact stands) by `manage.py knobs_docs`. What is sized or dropped for the server at hand is shown
-line by line when a study is made.
+Appendix A, for MySQL and Percona Server 5.7. This page shows what has become of each of them on
+current servers. It is generated from the knob catalogue (`tuning/catalogue/knobs.yaml`, which has
+the source of every fact) by `manage.py knobs_docs`. What is sized or dropped for the actual server
+is shown line by line in every study.
 
-The servers meant are {servers}.
+The servers are {servers}.
 "Kept" compares the default with that of the paper's server, 5.7.11.
 """
 
 
 @dataclass(frozen=True)
 class Fate:
-    """What a parameter is on one server: one word for the kind, and the rest in words."""
+    """What became of a parameter on one server: a keyword, and the details in words."""
 
     kind: str
     detail: str = ""
@@ -104,16 +104,16 @@ def whitepaper_page() -> str:
 
 
 def fate(name: str, target: ServerTraits) -> Fate:
-    """What a parameter of the paper is on the target."""
+    """What became of a parameter of the paper on the target."""
     knob = load_catalogue().get(name)
     if knob is None:
         if refusal(name) is None:
             return Fate("no variable", _NO_VARIABLE[name])
-        return Fate("a place", "set by the advisor")
+        return Fate("a path", "set by the advisor")
     if not knob.exists_in(target):
         return _gone(knob, target)
     if knob.set_by is SetBy.ADVISOR:
-        return Fate("a place", f"set by the advisor{_end(knob, target)}")
+        return Fate("a path", f"set by the advisor{_end(knob, target)}")
     return _there(knob, target)
 
 
@@ -123,13 +123,13 @@ def _gone(knob: Knob, target: ServerTraits) -> Fate:
     when = ""
     if reached(target.version, facts.removed):
         when = f"removed {removal_words(facts.removed[0])}"
-    accepted = "the name is still taken, with a warning" if facts.tolerated else ""
+    accepted = "the name is still accepted, with a warning" if facts.tolerated else ""
     details = [part for part in (when, accepted) if part]
     if successor is not None and successor.exists_in(target):
         return Fate("replaced", "; ".join([f"by `{successor.name}`", *details]))
     if not details:
         only = Flavour.MYSQL not in knob.flavours
-        return Fate("not there", "Percona Server only" if only else "")
+        return Fate("not available", "Percona Server only" if only else "")
     return Fate("dropped", "; ".join(details))
 
 
@@ -154,7 +154,7 @@ def _end(knob: Knob, target: ServerTraits) -> str:
 
 
 def _values_lost(knob: Knob, target: ServerTraits) -> str:
-    """The paper's values that the target does not take, or that are not safe."""
+    """The paper's values that the target does not accept, or that are unsafe."""
     said: dict[str, str] = {}
     for preset in PRESETS:
         text = load_preset(preset).knobs.get(knob.name, "")
@@ -165,7 +165,7 @@ def _values_lost(knob: Knob, target: ServerTraits) -> str:
         except BadValue:
             limits = knob.limits(target)
             most = f" (at most {limits.high:.0f})" if limits else ""
-            said[text] = f"is not taken{most}"
+            said[text] = f"is not accepted{most}"
             continue
         for rule in knob.durability:
             if rule.matches(value, {}):

@@ -1,4 +1,4 @@
-"""Facts of the catalogue in words, for the documentation made from it."""
+"""Facts of the catalogue in words, for the generated documentation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tuning.catalogue.resources import Of
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits, Version
 from tuning.configs.values import readable
 
-# One release of each series that is documented: the newest that was at hand.
+# One release of each documented series: the newest that was available.
 DOCUMENTED = tuple(
     ServerTraits(flavour, version)
     for flavour, version in (
@@ -31,7 +31,7 @@ DOCUMENTED = tuple(
 
 
 def default_words(knob: Knob, target: ServerTraits) -> str:
-    """The default as a reader writes it: 16M, ON, or the rule by which the server finds it."""
+    """The default for readers: 16M, ON, or the rule by which the server computes it."""
     default = knob.default(target)
     if isinstance(default, Computed):
         return f"auto ({default.rule})"
@@ -41,7 +41,7 @@ def default_words(knob: Knob, target: ServerTraits) -> str:
 
 
 def limit_words(value: float) -> str:
-    """An end of a range; those that only the width of a number sets as a power of two."""
+    """An end of a range; as a power of two if only the width of the number limits it."""
     return f"2^{math.log2(value):.0f}" if value >= 2**62 else readable(value)
 
 
@@ -52,12 +52,12 @@ def version_words(version: Version) -> str:
 
 
 def removal_words(version: Version) -> str:
-    """When a variable went; of MySQL 9 only the series before is known for certain."""
+    """When a variable was removed; for MySQL 9 only the previous series is certain."""
     return "after 8.4" if version == (9, 0, 0) else f"in {version_words(version)}"
 
 
 def by_server(targets: Sequence[ServerTraits], words: Callable[[ServerTraits], str]) -> list[str]:
-    """What is said of several servers, said once: "200 (MySQL 5.7, 8.0; MariaDB 10.6)"."""
+    """Facts of several servers, grouped: "200 (MySQL 5.7, 8.0; MariaDB 10.6)"."""
     groups: dict[str, list[ServerTraits]] = {}
     for target in targets:
         groups.setdefault(words(target), []).append(target)
@@ -77,7 +77,7 @@ def series_words(targets: Sequence[ServerTraits]) -> str:
 
 
 def worth_testing_words(knob: Knob, part: WorthTesting) -> str:
-    """A range or words worth a try, and on whose word."""
+    """A range or words that are worth testing, with the source."""
     if part.values:
         said = ", ".join(f"`{value}`" for value in part.values)
     elif part.of is None:

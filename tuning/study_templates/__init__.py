@@ -1,1 +1,1 @@
-"""Study templates: ready-made studies, each a readable YAML file in this folder."""
+"""Study templates: ready-made studies, each a YAML file in this folder."""

@@ -1,4 +1,4 @@
-"""Values of a template's knobs: figures as they are, or shares of what the host has."""
+"""Values of a template's knobs: plain figures, or shares of the host's resources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIKE_A_SHARE = re.compile(r"%| of | per ")
 
 @dataclass(frozen=True)
 class Amount:
-    """`text` as an option file has it, or so many `times` of the data, the memory or the CPUs."""
+    """`text` as in an option file, or a multiple (`times`) of the data, the memory or the CPUs."""
 
     text: str
     of: Of | None = None
@@ -29,16 +29,16 @@ class Amount:
 
 
 def read_amount(value: object) -> Amount:
-    """`6 % of data`, `50 % of memory`, `2 per core`, or a value as it is; raises ValueError."""
+    """Read `6 % of data`, `50 % of memory`, `2 per core` or a plain value; raises ValueError."""
     if isinstance(value, bool):  # YAML's reading of a plain on or off
         return Amount("ON" if value else "OFF")
     if not isinstance(value, str | int):
-        raise ValueError(f"a value is text, a whole number, on or off, not {value!r}")
+        raise ValueError(f"a value must be text, a whole number, on or off, not {value!r}")
     text = f"{value}".strip()
     if share := _SHARE.fullmatch(text):
         return Amount(text, Of(share[2]), float(share[1]) / 100)
     if per_core := _PER_CORE.fullmatch(text):
         return Amount(text, Of.CORES, float(per_core[1]))
     if _LIKE_A_SHARE.search(text):
-        raise ValueError(f"{text!r} is none of `6 % of data`, `50 % of memory`, `2 per core`")
+        raise ValueError(f"{text!r} is not like `6 % of data`, `50 % of memory` or `2 per core`")
     return Amount(text)

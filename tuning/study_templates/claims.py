@@ -1,6 +1,6 @@
-"""What the source of a template found, as statements that a study can check.
+"""Claims of a template's source, as statements that a study can check.
 
-`tuning.study_templates.evaluation` says whether a study confirms them.
+`tuning.study_templates.evaluation` decides whether a study confirms them.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from benchmarks.storage.kinds import DeviceKind
 from tuning.statistics.data import Metric
 
 Candidate = Annotated[str, Field(min_length=1)]
-#: A part of 1.
+#: A fraction of 1.
 Share = Annotated[Number, Field(ge=0, lt=1)]
-# What a ratio, of the claim's first config to its second, would have to lie in: None is no bound.
+# The range that a claim states for the ratio of its first config to its second; None: no bound.
 Range = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, config=STRICT)
 class Faster:
-    """`candidate` is better than `than` by more than the share `by` (0.05 is 5 %) of `metric`."""
+    """`candidate` is better than `than` in `metric` by more than the fraction `by` (0.05: 5 %)."""
 
     candidate: Candidate
     than: Candidate
@@ -36,7 +36,7 @@ class Faster:
 
     @property
     def claimed(self) -> Range:
-        """Of the metric, candidate over `than`."""
+        """The range of the metric's ratio, candidate to `than`."""
         return _better(1 + self.by, self.metric)
 
 
@@ -54,13 +54,13 @@ class Best:
 
     @property
     def claimed(self) -> Range:
-        """Of the metric, candidate over each of the others."""
+        """The range of the metric's ratio, candidate to each of the others."""
         return _better(1.0, self.metric)
 
 
 @dataclass(frozen=True, config=STRICT)
 class NoDifference:
-    """`candidate` and `other` differ by less than the share `within` of `metric`."""
+    """`candidate` and `other` differ in `metric` by less than the fraction `within`."""
 
     candidate: Candidate
     other: Candidate
@@ -73,14 +73,16 @@ class NoDifference:
 
     @property
     def claimed(self) -> Range:
-        """Of the metric, candidate over `other`."""
+        """The range of the metric's ratio, candidate to `other`."""
         return 1 / (1 + self.within), 1 + self.within
 
 
 @dataclass(frozen=True, config=STRICT)
 class Knee:
-    """More connections stop paying: the most that were measured complete less than the share
-    `within` more than at most the share `before` of them do.
+    """More connections have no use.
+
+    The largest number of connections completes at most the fraction `within` more than a number of
+    connections up to the fraction `before` of it.
     """
 
     candidate: Candidate
@@ -93,7 +95,7 @@ class Knee:
 
     @property
     def claimed(self) -> Range:
-        """Of tpmP, the most connections over the fewer."""
+        """The range of the tpmP ratio, most connections to fewer."""
         return None, 1 + self.within
 
     @property
@@ -106,10 +108,10 @@ Statement = Faster | Best | NoDifference | Knee
 
 @dataclass(frozen=True, config=STRICT)
 class Claim:
-    """A finding of a source: its words, where they stand, the figures it gives ("": none).
+    """A claim of a source: its words, their place and its figures ("": none).
 
-    `devices` are the kinds of device that it speaks of; empty: every one. With `needs_seeks` it
-    is about seek times, of which an emulated device tells nothing.
+    `devices` are the kinds of device that it applies to; empty: all. With `needs_seeks` it is
+    about seek times, which an emulated device does not have.
     """
 
     says: Annotated[str, Field(min_length=10)]
@@ -124,11 +126,11 @@ class Claim:
 
     def __post_init__(self) -> None:
         if len(self._stated) != 1:
-            raise ValueError("states one of faster, best, no_difference and knee")
+            raise ValueError("must have exactly one of faster, best, no_difference and knee")
 
     @property
     def statement(self) -> Statement:
-        """The one that it states."""
+        """The statement of the claim."""
         return self._stated[0]
 
     @property

@@ -1,4 +1,4 @@
-"""Says whether a study confirms what the source of its template found."""
+"""Decides whether a study confirms the claims of its template's source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tuning.study_templates.claims import Best, Claim, Faster, Knee, NoDifferenc
 
 
 class FindingKind(StrEnum):
-    """What a study can say of a claim."""
+    """The possible results of a claim."""
 
     CONFIRMED = "confirmed"
     CONTRADICTED = "contradicted"
@@ -23,7 +23,7 @@ class FindingKind(StrEnum):
 
     @property
     def label(self) -> str:
-        """For people, as the beginning of a sentence."""
+        """Text for people, as the beginning of a sentence."""
         return self.value.replace("_", " ").capitalize()
 
     @property
@@ -33,14 +33,14 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True)
 class ClaimBoard:
-    """One board: a ranking on one device with so many connections.
+    """One board: a ranking on one device with one number of connections.
 
     device: its name for people. kind: as in `benchmarks.storage.identity.DeviceIdentity`.
-    device_id: what tells devices apart.
+    device_id: identifies the device.
     analyses: the ranking by each metric. observations: the runs behind them.
-    same_as: by name of a candidate that was not measured because it is the same config as
-        another: that one's name.
-    is_throttled: whether the device is emulated, and so without seek times.
+    same_as: for a candidate that was not measured because it is a duplicate: the name of the
+        measured one.
+    is_throttled: whether the device is emulated and therefore has no seek times.
     """
 
     device: str
@@ -56,12 +56,12 @@ class ClaimBoard:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a study says of a claim in one place.
+    """The result of a claim on one board.
 
-    said: what was measured, with the interval, or why nothing can be said; begins in lower case
-        or with a name. ratio, interval: of the metric, the claim's first config over its second;
-        None without figures. device, kind, connections: where; None for what no place of the
-        study can say, and connections also for a knee.
+    said: the measured figures with the interval, or why there is no result; begins in lower case
+        or with a name. ratio, interval: of the metric, the claim's first config to its second;
+        None without figures. device, kind, connections: the board; None if no board of the study
+        applies, and connections also for a knee.
     """
 
     claim: Claim
@@ -76,13 +76,13 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """The answer with what it rests on, for people."""
+        """The result with its evidence, for people."""
         here = " here" if self.kind.is_decided or self.ratio is not None else ""
         return f"{self.kind.label}{here}: {self.said}."
 
     @property
     def published(self) -> str:
-        """The source's own figures with their place, to stand beside the sentence."""
+        """The source's own figures with their place, to be shown beside the sentence."""
         figures = f": {self.claim.published}" if self.claim.published else ""
         return f"{self.claim.source}{figures}"
 
@@ -93,10 +93,10 @@ def evaluate_all(claims: Iterable[Claim], places: Sequence[ClaimBoard]) -> list[
 
 
 def evaluate(claim: Claim, places: Sequence[ClaimBoard]) -> list[Finding]:
-    """What the places say of the claim: one finding for each that it speaks of, at least one.
+    """The results of a claim: one finding per board that it applies to, at least one.
 
-    For a knee that is one for each device. Places without the claim's candidates say nothing
-    where others have them (each durability class has a board of its own).
+    For a knee it is one per device. Boards without the claim's candidates are skipped if others
+    have them (each durability class has a board of its own).
     """
     suited = [place for place in places if not claim.devices or place.kind in claim.devices]
     if not suited:
@@ -104,12 +104,12 @@ def evaluate(claim: Claim, places: Sequence[ClaimBoard]) -> list[Finding]:
     if claim.needs_seeks:
         suited = [place for place in suited if not place.is_throttled]
         if not suited:
-            why = "an emulated disk has no seek times, so it cannot tell"
+            why = "an emulated disk has no seek times, so it cannot decide this"
             return [_undecided(claim, why)]
     having = [place for place in suited if _has(place, claim)]
     if not having:
         names = " and ".join(dict.fromkeys(claim.statement.names))
-        return [_undecided(claim, f"there are no figures of {names} that can be compared")]
+        return [_undecided(claim, f"there are no comparable figures of {names}")]
     statement = claim.statement
     if isinstance(statement, Knee):
         devices: dict[tuple[int, str], list[ClaimBoard]] = {}
@@ -131,7 +131,7 @@ def _no_such_device(claim: Claim, places: Sequence[ClaimBoard]) -> str:
     kinds = " or ".join(claim.devices) or "any"
     measured = " and ".join(dict.fromkeys(place.kind for place in places))
     on = f"; it ran on {measured}" if measured else ""
-    return f"the study measured no device of the kind {kinds}{on}"
+    return f"the study measured no device of kind {kinds}{on}"
 
 
 def _has(place: ClaimBoard, claim: Claim) -> bool:
@@ -161,14 +161,14 @@ def _faster(claim: Claim, statement: Faster, place: ClaimBoard) -> Finding:
     if found is None:
         return _same_config(claim, statement.candidate, statement.than)
     kind = _exceeds(found, statement.by, statement.metric, _floor(place, statement.metric))
-    needed = f", and more than {_share(statement.by)} is claimed" if statement.by else ""
+    needed = f"; the claim is more than {_share(statement.by)}" if statement.by else ""
     said = _said(found, statement.candidate, statement.than, statement.metric)
     return _finding(claim, kind, f"{said}{needed}", found)
 
 
 def _no_difference(claim: Claim, statement: NoDifference, place: ClaimBoard) -> Finding:
     found = _between(place, statement.candidate, statement.other, statement.metric)
-    said = "they are one config here"
+    said = "the same config here"
     if found is None:
         same = f"{statement.candidate} and {statement.other}: {said}"
         return _finding(claim, FindingKind.CONFIRMED, same, Difference(1.0, None))
@@ -180,15 +180,15 @@ def _no_difference(claim: Claim, statement: NoDifference, place: ClaimBoard) -> 
         _exceeds(found, statement.within, Metric.TPMP, _floor(place, statement.metric)),
         _exceeds(_turned(found), statement.within, Metric.TPMP, _floor(place, statement.metric)),
     ):
-        kind = FindingKind.CONTRADICTED  # one of them is ahead by more, whichever
+        kind = FindingKind.CONTRADICTED  # one of the two is ahead by more than that
     said = _said(found, statement.candidate, statement.other, statement.metric)
     return _finding(
-        claim, kind, f"{said}, and less than {_share(statement.within)} is claimed", found
+        claim, kind, f"{said}; the claim is less than {_share(statement.within)}", found
     )
 
 
 def _best(claim: Claim, statement: Best, place: ClaimBoard) -> Finding:
-    """Against the one that comes nearest to it, or is furthest ahead."""
+    """Compared with the config that comes nearest to it, or is furthest ahead."""
     mine = place.same_as.get(statement.candidate, statement.candidate)
     analysis = place.analyses[statement.metric]
     others = statement.among or tuple(line.name for line in analysis.standings)
@@ -210,11 +210,11 @@ def _best(claim: Claim, statement: Best, place: ClaimBoard) -> Finding:
     shown = [name for name in pairs if kinds[name] is kind]
     rival = min(shown, key=lambda name: _oriented(pairs[name].ratio, statement.metric))
     said = _said(pairs[rival], statement.candidate, rival, statement.metric)
-    return _finding(claim, kind, f"of {len(pairs) + 1} configs, {said}", pairs[rival])
+    return _finding(claim, kind, f"of {len(pairs) + 1} configs {said}", pairs[rival])
 
 
 def _knee(claim: Claim, statement: Knee, places: Sequence[ClaimBoard]) -> Finding:
-    """Numbers of connections are compared as configs are, against the largest."""
+    """Connection counts are compared like configs, with the largest as baseline."""
     runs = {
         place.connections: [
             replace(run, candidate=f"{place.connections}", replicate=0)
@@ -229,7 +229,7 @@ def _knee(claim: Claim, statement: Knee, places: Sequence[ClaimBoard]) -> Findin
     if not below:
         share = _share(statement.before)
         return _undecided(
-            claim, f"{statement.candidate} has no figures with at most {share} of the connections"
+            claim, f"{statement.candidate} has no figures with up to {share} of the connections"
         )
     analysis = analyse(
         [run for count in counts for run in runs[count]],
@@ -251,27 +251,27 @@ def _knee(claim: Claim, statement: Knee, places: Sequence[ClaimBoard]) -> Findin
     elif last and last.interval and last.interval.low > 1 + statement.within:
         kind = FindingKind.CONTRADICTED
     if shown is None:
-        return _undecided(claim, f"{at} and {most} connections have no block in common")
+        return _undecided(claim, f"{at} and {most} connections share no block")
     said = _said(shown, f"{most} connections", f"{at}", Metric.TPMP, plural=True)
     return _finding(
         claim,
         kind,
-        f"with {statement.candidate}, {said}, and less than {_share(statement.within)} is claimed",
+        f"with {statement.candidate}, {said}; the claim is less than {_share(statement.within)}",
         shown,
     )
 
 
 def _between(place: ClaimBoard, name: str, other: str, metric: Metric) -> Difference | None:
-    """None where both names stand for one measured config."""
+    """The difference of two candidates; None if both names are the same measured config."""
     mine, theirs = place.same_as.get(name, name), place.same_as.get(other, other)
     return place.analyses[metric].between(mine, theirs)
 
 
 def _exceeds(found: Difference, by: float, metric: Metric, floor: float) -> FindingKind:
-    """Whether the difference, seen so that more is better, exceeds the share `by`.
+    """Whether the difference, oriented so that more is better, exceeds the fraction `by`.
 
-    As in a verdict the interval has to exclude what is asked about, and the estimate to be away
-    from it by more than the noise floor: on either side.
+    As in a verdict, the interval must exclude the claimed value, and the estimate must differ from
+    it by more than the noise floor, in either direction.
     """
     if found.interval is None:
         return FindingKind.NOT_DECIDED
@@ -285,7 +285,7 @@ def _exceeds(found: Difference, by: float, metric: Metric, floor: float) -> Find
 
 
 def _turned(found: Difference) -> Difference:
-    """The same difference seen from the other config."""
+    """The inverse difference."""
     interval = found.interval and Interval(
         1 / found.interval.high,
         1 / found.interval.low if found.interval.low else inf,
@@ -299,14 +299,14 @@ def _floor(place: ClaimBoard, metric: Metric) -> float:
 
 
 def _oriented(ratio: float, metric: Metric) -> float:
-    """The ratio so that more is better."""
+    """The ratio, oriented so that more is better."""
     if metric.more_is_better:
         return ratio
     return 1 / ratio if ratio else inf
 
 
 def _same_config(claim: Claim, name: str, other: str) -> Finding:
-    return _undecided(claim, f"{name} and {other} are one config on this server")
+    return _undecided(claim, f"{name} and {other} are the same config on this server")
 
 
 def _undecided(claim: Claim, why: str) -> Finding:
@@ -320,7 +320,7 @@ def _finding(claim: Claim, kind: FindingKind, said: str, found: Difference) -> F
 def _said(
     found: Difference, name: str, other: str, metric: Metric, *, plural: bool = False
 ) -> str:
-    """As `a completes 12.0 % more New-Orders per minute than b (95 % interval +8 to +16 %)`."""
+    """Like `a completes 12.0 % more New-Orders per minute than b (95 % interval ...)`."""
     change = percent(abs(found.ratio - 1))
     more = found.ratio >= 1
     verbs = ("complete", "have", "take") if plural else ("completes", "has", "takes")
@@ -338,5 +338,5 @@ def _said(
 
 
 def _share(share: float) -> str:
-    """One that somebody wrote down: 5 %, not 5.0 %."""
+    """A percentage as written in a claim: 5 %, not 5.0 %."""
     return f"{share * 100:g} %"

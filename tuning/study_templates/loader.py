@@ -1,4 +1,4 @@
-"""Study templates, as their files have them."""
+"""Study templates, as in their files."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ VariantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]
 
 @dataclass(frozen=True, config=STRICT)
 class TemplateVariant:
-    """A candidate that a template makes itself: the preset `base` with other values for `knobs`.
+    """A candidate of the template's own: the preset `base` with other values for `knobs`.
 
     A knob of the base is replaced; `title` is a few words for people. With `logs_with_data` the
-    redo log stays beside the data although the device has a directory of its own for it.
+    redo log stays with the data although the device has a separate directory for it.
     """
 
     name: VariantName
@@ -44,13 +44,13 @@ class TemplateVariant:
     @classmethod
     def _says_something(cls, content: object) -> object:
         if isinstance(content, dict) and not content.keys() & {"knobs", "logs_with_data"}:
-            raise ValueError("says neither `knobs` nor `logs_with_data`: it would be its base")
+            raise ValueError("has neither `knobs` nor `logs_with_data`: it would equal its base")
         return content
 
     def __post_init__(self) -> None:
         knobs = load_catalogue().knobs
         if unknown := [name for name in self.knobs if name not in knobs or knobs[name].set_by]:
-            raise ValueError(f"{', '.join(unknown)}: there is no such knob in the catalogue")
+            raise ValueError(f"{', '.join(unknown)}: not a knob of the catalogue")
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -58,13 +58,13 @@ class StudyTemplate:
     """What a study of this kind measures; times in seconds, `baseline` is one of its candidates.
 
     Either `connections` or `connections_per_core` is empty. `races` and `confirms` as in
-    `tuning.models.Study`. `copies_of_baseline` are further names of the same config, measured
-    apart: what they differ by is noise. `proposals` are names of `tuning.proposals.schools`.
-    `budget_minutes` ends the blocks by time where nobody asks for another size or budget. With
-    `searches` it goes on to configs of its own, for that time. `durability` is the least safe
-    class of its own candidates. `needs_log_device` says that it asks about a log directory of the
-    device's, and tells nothing where there is none. `repeats` names the figure that it repeats,
-    `claims` what was found there.
+    `tuning.models.Study`. `copies_of_baseline` is a number of copies of the same config, measured
+    separately: their differences are noise. `proposals` are names of `tuning.proposals.schools`.
+    `budget_minutes` limits the blocks by time unless the user requests another size or budget.
+    With `searches` it continues with proposals of its own, for that time. `durability` is the
+    least safe class of its own candidates. `needs_log_device`: it is about a separate log
+    directory and requires a device that has one. `repeats` names the published figure that it
+    repeats, `claims` are its statements.
     """
 
     name: str
@@ -92,7 +92,7 @@ class StudyTemplate:
     @model_validator(mode="before")
     @classmethod
     def _per_core(cls, content: object) -> object:
-        """A file has both kinds of numbers as `connections`: [8, 16] or {per_core: [1, 2]}."""
+        """A file has both kinds of numbers under `connections`: [8, 16] or {per_core: [1, 2]}."""
         if not isinstance(content, dict):
             return content
         if "connections_per_core" in content:
@@ -103,20 +103,22 @@ class StudyTemplate:
         return content
 
     def __post_init__(self) -> None:
-        """Every name that is used is that of one candidate; logs are placed where they can be."""
+        """Every name must be that of one candidate, and `logs_with_data` needs a log device."""
         if bool(self.connections) == bool(self.connections_per_core):
-            raise ValueError("connections: numbers, or {per_core: numbers}")
+            raise ValueError("connections must be numbers or {per_core: numbers}")
         names = (*self.presets, *self.variants, *self.proposals)
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"{', '.join(twice)} is more than one of preset, variant, proposal")
         if self.baseline in self.proposals:
-            raise ValueError("the baseline cannot be a proposal: its values are the host's")
+            raise ValueError(
+                "the baseline cannot be a proposal, because its values depend on the host"
+            )
         if self.baseline not in self.candidates:
             raise ValueError("the baseline is not among the presets and variants")
         named = {name for claim in self.claims for name in claim.statement.names}
         if unknown := sorted(named - set(self.candidates)):
-            raise ValueError(f"a claim is about {', '.join(unknown)}, which is no candidate")
-        # Without a log directory such a variant is its base under another name.
+            raise ValueError(f"a claim is about {', '.join(unknown)}, which is not a candidate")
+        # Without a log directory such a variant equals its base.
         with_data = [one.name for one in self.variants.values() if one.logs_with_data]
         if with_data and not self.needs_log_device:
             raise ValueError(f"needs_log_device is missing, and {', '.join(with_data)} needs one")
@@ -128,7 +130,7 @@ class StudyTemplate:
         return tuple(sorted(names, key=lambda name: name != self.baseline))
 
     def connections_on(self, logical_cpus: int) -> tuple[int, ...]:
-        """The numbers of connections on a host with so many CPUs; no number twice."""
+        """The connection counts on a host with that many CPUs; no number twice."""
         if self.connections:
             return self.connections
         scaled = (max(round(times * logical_cpus), 1) for times in self.connections_per_core)
@@ -142,9 +144,9 @@ def template_names() -> list[str]:
 
 @cache
 def load_template(name: str) -> StudyTemplate:
-    """The template of that name; raises UnknownTemplate naming those there are."""
+    """The template of that name; raises UnknownTemplate naming the known ones."""
     # Looked up in the list, so that a name from the API never becomes a path.
     if name not in template_names():
         known = ", ".join(template_names())
-        raise UnknownTemplate(f"there is no study template {name!r}; there are: {known}")
+        raise UnknownTemplate(f"unknown study template {name!r}; known are: {known}")
     return read_data_file(HERE / f"{name}.yaml", StudyTemplate, is_named=True)

@@ -86,11 +86,11 @@ def test_the_problems_of_all_files_come_together() -> None:
         (" ", b"[mysqld]\nsync_binlog=1\n", "needs a name"),
         ("a\nb", b"[mysqld]\nsync_binlog=1\n", "needs a name"),
         ("x" * 61, b"[mysqld]\nsync_binlog=1\n", "needs a name"),
-        ("empty", b"", "sets nothing that MySQL 9.7.4 reads; options go under"),
+        ("empty", b"", "sets nothing that MySQL 9.7.4 reads; options belong under"),
         (
             "client",
             b"[client]\nport=1\n[mysqld-8.0]\nx=1",
-            r"it has only \[client\], \[mysqld-8.0\]",
+            r"its only groups are \[client\], \[mysqld-8.0\]",
         ),
     ],
 )
@@ -101,7 +101,7 @@ def test_files_that_are_no_candidate(name: str, data: bytes, reason: str) -> Non
 
 def test_the_studys_durability_decides() -> None:
     data = b"[mysqld]\nsync_binlog=0\n"
-    with pytest.raises(InvalidConfig, match="class D1, but this study is D0"):
+    with pytest.raises(InvalidConfig, match="class D1, but this study allows only D0"):
         plan_file("mine", data, MYSQL)
     assert plan_file("mine", data, MYSQL, durability=Durability.D1).knobs == {"sync_binlog": "0"}
 

@@ -56,13 +56,13 @@ def test_every_published_parameter_has_a_row() -> None:
         (
             "innodb_page_cleaners",
             "MariaDB 10.11",
-            "dropped: removed in 10.6; the name is still taken, with a warning",
+            "dropped: removed in 10.6; the name is still accepted, with a warning",
         ),
-        ("datadir", "MySQL 9.x", "a place: set by the advisor"),
-        ("innodb_log_group_home_dir", "MySQL 9.x", "a place: set by the advisor"),
-        ("innodb_show_locks_held", "MySQL 8.4", "not there: Percona Server only"),
+        ("datadir", "MySQL 9.x", "a path: set by the advisor"),
+        ("innodb_log_group_home_dir", "MySQL 9.x", "a path: set by the advisor"),
+        ("innodb_show_locks_held", "MySQL 8.4", "not available: Percona Server only"),
         ("innodb_show_locks_held", "Percona Server 8.0", "kept: `10`"),
-        ("log_timestamps", "MariaDB 10.11", "not there"),
+        ("log_timestamps", "MariaDB 10.11", "not available"),
         ("read_ahead_buffer", "MySQL 8.0", "no variable: see `innodb_read_ahead_threshold`"),
         (
             "innodb_checksum_algorithm",
@@ -72,12 +72,12 @@ def test_every_published_parameter_has_a_row() -> None:
         (
             "innodb_checksum_algorithm",
             "MariaDB 10.11",
-            "default changed: `crc32` → `full_crc32`; the paper's `NONE` is not taken",
+            "default changed: `crc32` → `full_crc32`; the paper's `NONE` is not accepted",
         ),
         (
             "innodb_max_purge_lag_delay",
             "MySQL 8.0",
-            "kept: `0`; the paper's `30000000` is not taken (at most 10000000)",
+            "kept: `0`; the paper's `30000000` is not accepted (at most 10000000)",
         ),
     ],
 )
@@ -98,7 +98,7 @@ def test_every_knob_is_described_with_what_matters() -> None:
     )
     assert sections.keys() == load_catalogue().knobs.keys()
     trx_commit = sections["innodb_flush_log_at_trx_commit"]
-    assert "- D1 with `0`, `2`: loses the commits of about the last second" in trx_commit
+    assert "- D1 with `0`, `2`: may lose the commits of about the last second" in trx_commit
     assert "`0` to `3` (MariaDB 10.6, 10.11, 11.8)" in trx_commit
     capacity = sections["innodb_io_capacity"]
     assert "`10000` [B] (MySQL 8.4, 9.7)" in capacity
@@ -107,5 +107,5 @@ def test_every_knob_is_described_with_what_matters() -> None:
     redo = sections["innodb_redo_log_capacity"]
     assert "- Worth testing: 512M per CPU (innodb_dedicated_server of MySQL 8.4" in redo
     assert "- Worth testing: 0.5 to 0.75 x the memory" in sections["innodb_buffer_pool_size"]
-    assert "Fixed when the data directory is made." in sections["innodb_page_size"]
+    assert "Fixed when the data directory is created." in sections["innodb_page_size"]
     assert "Percona Server 5.7: " not in sections["innodb_fill_factor"]

@@ -99,7 +99,7 @@ def test_the_sentence_has_the_interval_and_stands_beside_the_published_figure() 
     finding = only(Faster("new", "base", 0.05), place({"base": 1000, "new": 1500}))
     assert finding.sentence.startswith("Confirmed here: new completes ")
     assert "more New-Orders per minute than base (95 % interval +" in finding.sentence
-    assert finding.sentence.endswith("and more than 5 % is claimed.")
+    assert finding.sentence.endswith("the claim is more than 5 %.")
     assert finding.published == "A paper, Figure 1: +55 %"
 
 
@@ -185,7 +185,7 @@ def test_knee(levels: dict[int, float], noise: tuple[float, ...], kind: FindingK
         assert "200 connections complete 1." in finding.sentence
         assert "than 100 (95 % interval" in finding.sentence
     elif 50 not in levels:
-        assert "no figures with at most 50 % of the connections" in finding.sentence
+        assert "no figures with up to 50 % of the connections" in finding.sentence
 
 
 def test_a_claim_about_other_devices_is_not_decided_here() -> None:
@@ -194,7 +194,7 @@ def test_a_claim_about_other_devices_is_not_decided_here() -> None:
     )
     assert finding.kind is FindingKind.NOT_DECIDED
     assert finding.sentence == (
-        "Not decided: the study measured no device of the kind hdd or sata-ssd; it ran on nvme."
+        "Not decided: the study measured no device of kind hdd or sata-ssd; it ran on nvme."
     )
 
 
@@ -210,9 +210,7 @@ def test_each_device_that_a_claim_is_about_gets_its_own_finding() -> None:
 
 def test_without_figures_nothing_is_decided() -> None:
     [finding] = evaluate(claim(Faster("lost", "base")), [place({"base": 10, "new": 20})])
-    assert finding.sentence == (
-        "Not decided: there are no figures of lost and base that can be compared."
-    )
+    assert finding.sentence == ("Not decided: there are no comparable figures of lost and base.")
     [finding] = evaluate(claim(Faster("new", "base")), [])
     assert finding.kind is FindingKind.NOT_DECIDED
 
@@ -234,7 +232,7 @@ def test_a_candidate_that_was_measured_under_another_name() -> None:
     assert only(NoDifference("old", "base"), where).kind is FindingKind.CONFIRMED
     same = only(Faster("old", "base"), where)
     assert same.kind is FindingKind.NOT_DECIDED
-    assert "are one config on this server" in same.sentence
+    assert "are the same config on this server" in same.sentence
 
 
 def test_claims_are_read_with_their_defaults() -> None:

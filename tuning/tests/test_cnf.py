@@ -154,7 +154,7 @@ def test_what_is_wrong_is_said_with_its_line(text: str, line: int, reason: str) 
 def test_bytes_that_are_no_text_are_refused_with_their_line() -> None:
     assert problems(b"[mysqld]\na=\xff\xfe\nb=1\x00\nc=\xc3\xa9") == [
         (2, "is not UTF-8 text"),
-        (3, "holds a NUL byte"),
+        (3, "contains a NUL byte"),
     ]
 
 

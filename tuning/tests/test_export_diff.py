@@ -222,7 +222,7 @@ def test_what_would_overrule_the_recommendation_is_taken_out(
     assert out.isdisjoint(found)
     assert broken_rules(Expected(knobs, MYSQL_8)) == []
     assert "Removed from your file" in flat(diff)
-    assert "Left as it is" not in flat(diff)
+    assert "Unchanged in your file" not in flat(diff)
     for name in out:
         assert f"# {name}".encode() in new.replace(b"-", b"_")
     assert render_diff(given_, new).endswith("nothing to change.\n")

@@ -119,8 +119,8 @@ def test_a_device_that_waits_its_turn_is_not_said_to_be_missing(tmp_path: Path) 
         requests.append(DeviceRequest(tmp_path / kind, kind=kind))
     study = create_study(StudyRequest(template="flush-neighbors", devices=requests))
     on_hdd, on_ssd = StudyResult(study).findings
-    assert "no figures of neighbors-1" in on_hdd.sentence
-    assert "no device of the kind sata-ssd or sas-ssd or nvme" in on_ssd.sentence
+    assert "no comparable figures of neighbors-1" in on_hdd.sentence
+    assert "no device of kind sata-ssd or sas-ssd or nvme" in on_ssd.sentence
 
 
 def test_an_emulated_disk_says_nothing_of_seeks(
@@ -181,7 +181,9 @@ def test_a_template_with_nothing_to_compare_is_refused_with_the_reason(
     bare = replace(template, presets=("server-default",), baseline="server-default", claims=())
     monkeypatch.setattr(studies, "load_template", lambda _: bare)
     monkeypatch.setattr(studies, "find_server", lambda *_: MARIADB)
-    with pytest.raises(BadRequest, match="nothing to compare here: unlimited: MariaDB"):
+    with pytest.raises(
+        BadRequest, match="nothing to compare here: unlimited: not possible on MariaDB"
+    ):
         create_study(StudyRequest(template="thread-concurrency"))
     assert not Study.objects.exists()
 

@@ -97,7 +97,7 @@ def test_values_take_the_form_that_the_server_shows(line: str, name: str, value:
         ("innodb_buffer_pool_size = -1", "must not be negative"),
         ("innodb_buffer_pool_size = NaN", "whole number"),
         ("innodb_buffer_pool_size = 1e9", "whole number"),
-        ("innodb_buffer_pool_size = ", "set to nothing; the server's default is 134217728"),
+        ("innodb_buffer_pool_size = ", "has an empty value; the server's default is 134217728"),
         ("innodb_buffer_pool_size", "needs a value"),
         ("innodb_buffer_pool_size = 1M", "must be 5M to"),
         ("join_buffer_size = 9223372036854775808", "too large a number"),
@@ -114,17 +114,17 @@ def test_values_take_the_form_that_the_server_shows(line: str, name: str, value:
         # words
         ("innodb_flush_method = fdatasync", "must be one of fsync, O_DSYNC"),
         ("innodb_flush_method = 4", "must be a name .*, not the number '4'"),
-        ("innodb_flush_method = ", "set to nothing"),
+        ("innodb_flush_method = ", "has an empty value"),
         ("innodb_adaptive_hash_index = maybe", "must be ON or OFF"),
-        ("innodb_adaptive_hash_index = ", "set to nothing"),
+        ("innodb_adaptive_hash_index = ", "has an empty value"),
         ("thread_handling = pool-of-threads", "must be one of one-thread-per-connection"),
         ("innodb_monitor_enable = ../../etc", "cannot be"),
-        ("skip_innodb_doublewrite = 1", "value beside its prefix"),
-        ("skip_innodb_io_capacity", "no switch"),
+        ("skip_innodb_doublewrite = 1", "has both a prefix and a value"),
+        ("skip_innodb_io_capacity", "not a switch"),
         # names
         ("innodb_bufer_pool_size = 1G", "did you mean innodb_buffer_pool_size"),
         ("INNODB_IO_CAPACITY = 200", "did you mean innodb_io_capacity"),
-        ("wait_timeout = 28800", "not a knob that the advisor tunes; delete this line"),
+        ("wait_timeout = 28800", "not a knob of the advisor; delete this line"),
         ("tx_isolation = READ-COMMITTED", "is called transaction_isolation"),
         ("maximum_join_buffer_size = 1G", "a limit, not a value"),
         # what the server at hand lacks
@@ -177,11 +177,11 @@ def test_what_the_server_would_not_take_as_written_is_refused(line: str, why: st
         ("init_file = /tmp/x.sql", "loads or runs code"),
         ("init-connect = 'DROP TABLE x'", "loads or runs code"),
         ("wsrep_provider = /x.so", "loads or runs code"),
-        ("log_bin = /var/log/mysql/bin", "chosen for the whole study"),
-        ("log-bin", "chosen for the whole study"),
-        ("skip-log-bin", "chosen for the whole study"),
-        ("disable-log-bin", "chosen for the whole study"),
-        ("log_bin_index = x", "chosen for the whole study"),
+        ("log_bin = /var/log/mysql/bin", "set for the whole study"),
+        ("log-bin", "set for the whole study"),
+        ("skip-log-bin", "set for the whole study"),
+        ("disable-log-bin", "set for the whole study"),
+        ("log_bin_index = x", "set for the whole study"),
         ("replicate_do_db = x", "replication"),
     ],
 )
@@ -217,7 +217,7 @@ def test_shell_and_path_tricks_are_no_values(value: str) -> None:
 def test_flush_log_at_trx_commit_3_is_mariadbs_only() -> None:
     found = reason("innodb_flush_log_at_trx_commit = 3", MYSQL97)
     assert "must be 0 to 2 on MySQL 9.7.4" in found
-    assert "would use 2 in silence and lose the commits of about the last second" in found
+    assert "would silently use 2 and may lose the commits of about the last second" in found
     assert gate("innodb_flush_log_at_trx_commit = 3", MARIADB).knobs
 
 
@@ -238,7 +238,7 @@ def test_a_d0_study_refuses_what_loses_data_and_says_what(
     line: str, target: ServerTraits, admitted: Durability
 ) -> None:
     [problem] = refused(line, target)
-    assert f"class {admitted}, but this study is D0" in problem.reason
+    assert f"class {admitted}, but this study allows only D0" in problem.reason
     assert "may lose" in problem.reason
     knobs = gate(line, target, admitted).knobs
     assert durability_of(knobs) is admitted
@@ -385,7 +385,10 @@ def test_a_server_that_would_leave_out_the_fsync_by_itself_is_d2(target: ServerT
     """MySQL 8.0 takes O_DIRECT_NO_FSYNC beside innodb_dedicated_server, unless told otherwise."""
     [problem] = refused("innodb_dedicated_server = ON", target)
     assert problem.line == 2
-    assert "class D2, but this study is D0; set innodb_flush_method = O_DIRECT" in problem.reason
+    assert (
+        "class D2, but this study allows only D0; set innodb_flush_method = O_DIRECT"
+        in problem.reason
+    )
     knobs = gate("innodb_dedicated_server = ON", target, Durability.D2).knobs
     assert durability_of(knobs, target) is Durability.D2
     safe = gate("innodb_dedicated_server = ON\ninnodb_flush_method = O_DIRECT", target).knobs

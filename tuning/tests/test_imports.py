@@ -101,8 +101,8 @@ def test_without_translation_the_same_lines_are_refused_and_say_what_it_would_do
     reasons = {p.line: p.reason for p in found.problems}
     assert list(reasons) == [4, 6, 7, 8, 9, 13]
     assert reasons[6] is not None
-    assert "translation would make it innodb_redo_log_capacity = 3221225472" in reasons[6]
-    assert reasons[7].endswith("translation would count it in what takes its place")
+    assert "translation would change it to innodb_redo_log_capacity = 3221225472" in reasons[6]
+    assert reasons[7].endswith("translation would include it in its replacement")
     assert reasons[8].endswith("(removed in 8.0.3); translation would drop it")
     assert reasons[9].endswith("translation would drop it")
     assert "translation" not in reasons[13]
@@ -251,7 +251,7 @@ def test_what_translation_makes_of_a_line(
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("innodb_flush_log_at_trx_commit = 2", "class D1, but this study is D0"),
+        ("innodb_flush_log_at_trx_commit = 2", "class D1, but this study allows only D0"),
         ("innodb_doublewrite = OFF", "class D2"),
         ("innodb_checksums = 0", "class D2"),
         ("innodb_checksum_algorithm = none", "class D2"),
@@ -292,7 +292,7 @@ def test_a_key_set_twice_is_told_under_an_old_name_too() -> None:
 
 def test_a_number_of_files_that_nobody_wrote_is_said_to_be_assumed() -> None:
     [line] = report("innodb_log_file_size=1G", MYSQL97, ANY_VERSION).lines
-    assert line.detail.startswith("2 files (the default there) of 1G become")
+    assert line.detail.startswith("2 files (the old default) of 1G become")
 
 
 def test_what_is_set_itself_counts_before_what_is_renamed_to_it() -> None:
@@ -343,7 +343,7 @@ def test_the_groups_are_those_of_the_server_it_was_written_for(
 
 def test_plan_file_translates_only_when_asked() -> None:
     data = b"[mysqld]\ninnodb_log_file_size=1G\n"
-    with pytest.raises(InvalidConfig, match="translation would make it"):
+    with pytest.raises(InvalidConfig, match="translation would change it to"):
         plan_file("mine", data, MYSQL97)
     assert plan_file("mine", data, MYSQL97, translate_from=ANY_VERSION).knobs == {
         "innodb_redo_log_capacity": f"{2 * GIB}"
@@ -376,7 +376,7 @@ def test_plan_file_translates_only_when_asked() -> None:
         (b"[mysqld]\ninnodb_monitor_enable=`reboot`\n", 2, "cannot be"),
         (b"[mysqld]\nback_log=$(id)\n", 2, "whole number"),
         (b"[mysqld]\nback_log=1;id\n", 2, "whole number"),
-        (b"[mysqld]\nback_log=\n", 2, "set to nothing"),
+        (b"[mysqld]\nback_log=\n", 2, "has an empty value"),
         (b"[mysqld]\nback_log\n", 2, "needs a value"),
         (b"[mysqld]\n\x1b[31mname=1\n", 2, "not a knob"),
     ],
@@ -494,8 +494,8 @@ def test_translated_knobs_pass_the_gate_but_for_rules_across_knobs(
         passed = check_knobs(translated.knobs, target, source="x", durability=Durability.D2)
     except InvalidConfig as refused:
         across = [
-            *("data directory is made", "has no effect beside", "needs", "is above", "is below"),
-            *("do not go together", "study, not by one config", "need a redo log", "at most 512"),
+            *("data directory is made", "has no effect together", "needs", "is above", "is below"),
+            *("conflicts with", "study, not by a config", "need a redo log", "at most 512"),
         ]
         for problem in refused.problems:
             assert any(words in problem.reason for words in across), problem
@@ -509,7 +509,7 @@ BAD_NUMBERS = [
     ("abc", "whole number"),
     ("1e400", "whole number"),
     ("NaN", "whole number"),
-    ("", "set to nothing"),
+    ("", "has an empty value"),
     ("1.5G", "whole number"),
     ("0x10", "whole number"),
     ("../../etc/passwd", "whole number"),
@@ -600,6 +600,6 @@ def test_what_is_fixed_is_looked_at_in_the_line_that_counts(origin: Origin | Non
 def test_one_redo_file_or_two_is_said_where_nobody_knows() -> None:
     [line] = report("innodb_log_file_size=1G", MARIADB, ANY_VERSION).lines
     assert line.became == (("innodb_log_file_size", f"{GIB}"),)
-    assert "if a MySQL wrote it, it had 2 files of it: write 2G" in line.detail
+    assert "there were 2 files of this size: write 2G" in line.detail
     [known] = report("innodb_log_file_size=1G", MARIADB, MARIADB).lines
     assert known.detail == ""

@@ -104,7 +104,7 @@ def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidDataFile, match="line 2"):
         loader._rows(broken, columns)
     broken.write_text("connections,device,tpmP\n50,NVMe\n")
-    with pytest.raises(InvalidDataFile, match="line 2 is not a whole row"):
+    with pytest.raises(InvalidDataFile, match="line 2 is incomplete"):
         loader._rows(broken, columns)
 
 

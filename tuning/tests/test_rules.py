@@ -113,7 +113,7 @@ def test_max_connections_alone_is_no_alarm() -> None:
     host = HostFacts(memory_budget_bytes=4 * GIB, connections=16)
     text = "max_connections=10000"
     assert not broken(text, MYSQL97, host)
-    assert "the workload does not do that" in said(text, MYSQL97, host)["max_connections"]
+    assert "the workload opens fewer" in said(text, MYSQL97, host)["max_connections"]
     assert "max_connections" not in said("max_connections=500", MYSQL97, host)
 
 
@@ -126,7 +126,7 @@ def test_direct_io_needs_a_file_system_that_has_it() -> None:
 
 def test_a_default_that_the_file_system_lacks_is_told() -> None:
     here = HostFacts(direct_io=False)
-    assert "through the page cache" in said("", MARIADB, here)["innodb_flush_method"]
+    assert "the page cache instead" in said("", MARIADB, here)["innodb_flush_method"]
     assert said("", MYSQL97, here) == {}  # which finds out and takes fsync
     assert said("innodb_flush_method=fsync", MARIADB, here) == {}
     assert said("", MARIADB, HostFacts(direct_io=True)) == {}
@@ -212,7 +212,7 @@ def test_a_preset_has_to_run_so_it_is_raised_or_held() -> None:
         (f"query_cache_size={MIB}", MARIADB, "query_cache_size", "query_cache_type is OFF"),
         ("table_open_cache=40000", MYSQL97, "table_open_cache", "effective 9919"),
         ("innodb_open_files=40000", MYSQL97, "innodb_open_files", "effective 20000"),
-        ("back_log=10", MYSQL97, "back_log", "below the workload's 64"),
+        ("back_log=10", MYSQL97, "back_log", "less than the workload's 64"),
         ("sync_binlog=1", MYSQL97, "sync_binlog", "without the binary log"),
     ],
 )

@@ -51,7 +51,7 @@ def test_every_template_loads(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["quik", "", "../presets/x", "quick.yaml", "QUICK"])
 def test_an_unknown_name_is_refused_with_those_there_are(name: str) -> None:
-    with pytest.raises(UnknownTemplate, match=r"there are: .*quick") as refused:
+    with pytest.raises(UnknownTemplate, match=r"known are: .*quick") as refused:
         load_template(name)
     assert refused.value.code == "unknown_template"
 
@@ -73,10 +73,10 @@ def test_an_unknown_name_is_refused_with_those_there_are(name: str) -> None:
         ("baseline: server-default", "baseline: other", "not among the presets"),
         ("baseline: server-default", "baseline: ''", "baseline: String"),
         ("connections: [8]", "connections: [8, 8]", "connections: 8 stands here twice"),
-        ("connections: [8]", "connections: []", "connections: numbers, or"),
+        ("connections: [8]", "connections: []", "connections must be numbers or"),
         ("connections: [8]", "connections: [0]", "connections/0: Input"),
         ("connections: [8]", "connections: 8", "connections: Input"),
-        ("connections: [8]", "connections: {per_core: []}", "connections: numbers, or"),
+        ("connections: [8]", "connections: {per_core: []}", "connections must be numbers or"),
         ("connections: [8]", "connections: {per_core: [0]}", "connections_per_core/0: Input"),
         ("connections: [8]", "connections: {per_core: [1, 1]}", "stands here twice"),
         ("connections: [8]", "connections: {per_cpu: [1]}", "connections: Input"),
@@ -111,10 +111,14 @@ CLAIM = "{says: It is faster., source: Somebody said so, faster: {candidate: a, 
         ("Somebody said so", "Me", "claims/0/source: String"),
         ("source", "sauce", "claims/0/source: has to be given; claims/0/sauce: is not known"),
         ("faster: {", "quicker: {", "claims/0/quicker: is not known here"),
-        ("faster: {candidate: a, than: b}", "devices: [hdd]", "claims/0: states one of faster"),
-        ("faster:", "knee: {candidate: a}, faster:", "claims/0: states one of faster"),
+        (
+            "faster: {candidate: a, than: b}",
+            "devices: [hdd]",
+            "claims/0: must have exactly one of faster",
+        ),
+        ("faster:", "knee: {candidate: a}, faster:", "claims/0: must have exactly one of faster"),
         ("than: b", "then: b", "claims/0/faster/than: has to be given"),
-        ("than: b", "than: c", "a claim is about c, which is no candidate"),
+        ("than: b", "than: c", "a claim is about c, which is not a candidate"),
         ("than: b", "than: ''", "claims/0/faster/than: String"),
         ("than: b", "than: b, by: 5", "claims/0/faster/by: .* less than 1, not 5"),
         ("than: b", "than: b, by: 5 %", "claims/0/faster/by: Input should be a valid number"),

@@ -77,7 +77,7 @@ def test_no_path_is_carried_over(server: str) -> None:
                 "innodb_log_group_home_dir",
                 "innodb_undo_directory",
             ):
-                assert detail(translation, name) == "the advisor places files"
+                assert detail(translation, name) == "the advisor sets the location of files"
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Named configs as they were published, and a template's own, sized to the host."""
+"""Published configs and templates' own variants, sized for the host."""

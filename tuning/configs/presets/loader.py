@@ -1,7 +1,7 @@
-"""Named configs as they were published, in files of `preset_files/`.
+"""Published configs, in files of `preset_files/`.
 
-Values are carried over as they stand in the source, paths and retired knobs included; what
-becomes of them on a server at hand is for `tuning.configs.translation.translate` to say.
+Values are copied exactly from the source, including paths and retired knobs;
+`tuning.configs.translation.translate` translates them for a server.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _server(written: object) -> ServerTraits:
 
 @dataclass(frozen=True, config=STRICT)
 class Variant:
-    """What a preset is on servers without the knob `lacks`, or of one `series` (8.0)."""
+    """The form of a preset on servers without the knob `lacks`, or of one `series` (8.0)."""
 
     knobs: Frozen[Name, str]
     scaling: Rules
@@ -42,9 +42,9 @@ class Variant:
 
     def __post_init__(self) -> None:
         if (self.lacks is None) == (self.series is None):
-            raise ValueError("either `lacks` or `series`")
+            raise ValueError("exactly one of `lacks` and `series` must be given")
         if self.lacks and self.lacks not in load_catalogue().knobs:
-            raise ValueError(f"lacks {self.lacks}, which is not in the catalogue")
+            raise ValueError(f"lacks: {self.lacks} is not in the catalogue")
 
     def is_for(self, target: ServerTraits) -> bool:
         """Whether the target is such a server."""
@@ -55,11 +55,11 @@ class Variant:
 
 @dataclass(frozen=True, config=STRICT)
 class Preset:
-    """A published config. `knobs` in the source's own words, "" where it left one empty.
+    """A published config. `knobs` as in the source, "" for one that it left empty.
 
-    `scaling` says of every knob what it grows with, `data_bytes` the data that those which grow
-    with the data were chosen for; `written_for` is None where every server is meant. `variants`
-    is for servers that need other knobs for the same thing, `adaptations` what was said of one.
+    `scaling` defines for every knob what it scales with, `data_bytes` is the data size that the
+    values were chosen for; `written_for` is None if the preset is for every server. `variants` are
+    for servers that need other knobs for the same purpose, `adaptations` the notes of one.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Preset:
     source: Annotated[str, Field(min_length=10)]
     knobs: Frozen[Name, str]
     written_for: Annotated[ServerTraits, PlainValidator(_server)] | None = None
-    # No less than a MiB: "50" is a slip for "50G".
+    # At least 1 MiB: "50" is a typing error for "50G".
     data_bytes: Annotated[Size, Field(ge=1024**2)] | None = None
     scaling: Rules = Field(default_factory=dict, validate_default=True)
     remarks: Frozen[Name, Annotated[str, Field(min_length=5)]] = Field(default_factory=dict)
@@ -79,12 +79,12 @@ class Preset:
         rules = [rule for scaling in scalings for rule in scaling.values()]
         shares = [rule.knob for rule in rules if rule.of is Of.DATA and not rule.steps]
         if shares and self.data_bytes is None:
-            raise ValueError(f"{shares[0]} grows with the data, but data_bytes is missing")
+            raise ValueError(f"{shares[0]} scales with the data, but data_bytes is missing")
         if unknown := sorted(self.remarks.keys() - self.knobs.keys()):
-            raise ValueError(f"remarks on {', '.join(unknown)}, which is not among the knobs")
+            raise ValueError(f"remarks on {', '.join(unknown)}, which is not one of the knobs")
 
     def for_server(self, target: ServerTraits) -> Preset:
-        """The preset as it is meant for the target: itself, or the first variant that fits."""
+        """The preset for the target: itself, or the first variant that applies."""
         for variant in self.variants:
             if variant.is_for(target):
                 return replace(
@@ -107,9 +107,9 @@ def preset_names() -> list[str]:
 
 @cache
 def load_preset(name: str) -> Preset:
-    """The preset of that name; raises UnknownPreset naming those there are."""
+    """The preset of that name; raises UnknownPreset naming the known ones."""
     # Looked up in the list, so that a name from the API never becomes a path.
     if name not in preset_names():
         known = ", ".join(preset_names())
-        raise UnknownPreset(f"there is no preset {name!r}; there are: {known}")
+        raise UnknownPreset(f"unknown preset {name!r}; known are: {known}")
     return read_data_file(FOLDER / f"{name}.yaml", Preset, is_named=True)

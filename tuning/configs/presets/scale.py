@@ -1,4 +1,4 @@
-"""Sizes a config to the host at hand, to figures that the server takes without rounding."""
+"""Sizes a config for the host, with figures that the server does not round."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tuning.configs.presets.scaling import Scaling
 from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import paper_number, readable
 
-# InnoDB starts with 5 MiB, but gives up when locks fill much of a pool that is about as small.
+# InnoDB starts with 5 MiB, but fails when locks fill a large part of such a small pool.
 MIN_POOL = 16 * MIB
 
 
@@ -31,10 +31,10 @@ class Scaled:
 def scale(
     knobs: Mapping[str, str], preset: Preset, target: ServerTraits, resources: HostResources
 ) -> Scaled:
-    """Size each knob as the preset declares it: with data, memory or CPUs, or not at all.
+    """Scale each knob as the preset declares: with data, memory or CPUs, or not at all.
 
     `knobs` are the translated ones of `preset`, which is the one for the target
-    (`Preset.for_server`). Sizes are such that the server has nothing left to round.
+    (`Preset.for_server`). The server does not need to round the resulting sizes.
     """
     found = dict(knobs)
     host = HostFacts(logical_cpus=resources.logical_cpus)
@@ -62,7 +62,7 @@ def scale(
 def _size_redo(
     knobs: dict[str, str], wanted: int, target: ServerTraits, resources: HostResources
 ) -> Note:
-    """Set the redo log's size in bytes under the names that the target has for it."""
+    """Set the size of the redo log in bytes, with the target's names for it."""
     total = _nearest(wanted, 2 * MIB)  # whole MiB for each of two files
     moved = translate_redo({CAPACITY: f"{total}"}, target, target, int).get(CAPACITY)
     for name, value in moved.became if moved else ((CAPACITY, f"{total}"),):
@@ -73,7 +73,7 @@ def _size_redo(
 
 
 def unrounded_pool(wanted: int, expected: Expected) -> int:
-    """The size in bytes nearest to `wanted` that the server takes as it is, beside these knobs."""
+    """The size in bytes nearest to `wanted` that the server does not change with these knobs."""
 
     def is_kept(size: int) -> bool:
         knobs = {**expected.knobs, POOL: f"{size}"}
@@ -82,7 +82,7 @@ def unrounded_pool(wanted: int, expected: Expected) -> int:
     size = max(wanted, MIN_POOL)
     chunk = expected.whole(CHUNK) or DEFAULT_CHUNK
     near: set[int] = set()
-    # Also seen from the limit of one instance, where the steps change.
+    # Candidates around the limit of one instance as well, where the steps change.
     for value in (size, min(size, GIB - 1), max(size, GIB)):
         parts = expected.instances(value) or 1
         for step in (parts * MIB, parts * chunk):

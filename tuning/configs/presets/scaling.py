@@ -1,4 +1,4 @@
-"""How the knobs of a preset grow with the host: declared in its file, knob by knob."""
+"""How the knobs of a preset scale with the host, declared knob by knob in its file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tuning.configs.values import paper_number
 
 
 def _read_size(written: object) -> object:
-    """Bytes of "1G"; what is no text is left as it is."""
+    """Bytes of "1G"; anything but text is returned unchanged."""
     if not isinstance(written, str):
         return written
     if not re.fullmatch(r"[0-9]+[KMGT]?", written):
@@ -30,9 +30,9 @@ Size = Annotated[StrictInt, BeforeValidator(_read_size)]
 
 @dataclass(frozen=True, config=STRICT)
 class Step:
-    """What holds where there is less than `below` (None: any) of a resource.
+    """The rule for less than `below` (None: any amount) of a resource.
 
-    Either `take`, a value, or `times`, a factor of the resource (bytes per CPU, say).
+    Either `take`, a value, or `times`, a multiple of the resource (such as bytes per CPU).
     """
 
     below: Size | None = None
@@ -41,14 +41,14 @@ class Step:
 
     def __post_init__(self) -> None:
         if (self.take is None) == (self.times is None):
-            raise ValueError("either `take` or `times`")
+            raise ValueError("exactly one of `take` and `times` must be given")
 
 
 @dataclass(frozen=True, config=STRICT)
 class Scaling:
-    """One knob's rule. Without `of` it stays as it is, and `why` says for what reason.
+    """The rule of one knob. Without `of` it does not scale, for the reason `why`.
 
-    `of` the data without steps: the share of the data that the preset was written for.
+    With `of` data and no steps, its share of the data stays as published.
     """
 
     knob: Name
@@ -63,19 +63,19 @@ class Scaling:
 
     def __post_init__(self) -> None:
         if self.of is None and not self.why:
-            raise ValueError("with nothing: `why` has to be given")
+            raise ValueError("with nothing: `why` must be given")
         if self.of is None and self.steps:
-            raise ValueError("with nothing: there are no steps")
+            raise ValueError("with nothing: `steps` must not be given")
         if self.of in (Of.MEMORY, Of.CORES) and not self.steps:
-            raise ValueError(f"with {self.of}: `steps` have to be given")
+            raise ValueError(f"with {self.of}: `steps` must be given")
         has_no_limit = [step.below is None for step in self.steps]
         if any(has_no_limit[:-1]) or not all(has_no_limit[-1:]):
-            raise ValueError("the last step, and no other, holds without limit")
+            raise ValueError("only the last step, and it always, must have no `below`")
 
     def figure(
         self, published: int, written_for_bytes: int | None, resources: HostResources
     ) -> int | None:
-        """The value for these resources, not rounded; None where it stays as published."""
+        """The value for these resources, not rounded; None if it stays as published."""
         if self.of is None:
             return None
         if self.of is Of.DATA and not self.steps:
@@ -105,10 +105,10 @@ def _by_knob(written: object) -> object:
 
 
 def _of_each_knob(rules: Mapping[str, Scaling], info: ValidationInfo) -> Mapping[str, Scaling]:
-    """In the order of the knobs; raises ValueError unless each has exactly one."""
+    """The rules in the order of the knobs; raises ValueError unless each has exactly one."""
     knobs: Mapping[str, str] = info.data.get("knobs", rules)
     if differing := sorted(rules.keys() ^ knobs.keys()):
-        raise ValueError(f"scaling and knobs differ in {', '.join(differing)}")
+        raise ValueError(f"scaling and knobs do not match for {', '.join(differing)}")
     return {name: rules[name] for name in knobs}
 
 

@@ -1,4 +1,4 @@
-"""A template's own candidates as presets, so that they go the way that presets go."""
+"""A template's own candidates as presets, so that both are processed in the same way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tuning.study_templates.loader import TemplateVariant
 def variant_preset(
     variant: TemplateVariant, target: ServerTraits, resources: HostResources
 ) -> Preset:
-    """The base as it is meant for the target, with the variant's values in place of its own.
+    """The base preset for the target, with the variant's values instead of its own.
 
     Raises UnknownPreset.
     """
@@ -25,14 +25,14 @@ def variant_preset(
     rules = {
         name: Scaling(name, amount.of, steps=(Step(times=amount.times),))
         if amount.of
-        else Scaling(name, None, why="The figure is what the template asks about.")
+        else Scaling(name, None, why="The template is about this figure.")
         for name, amount in variant.knobs.items()
     }
     return replace(
         base,
         name=variant.name,
         title=variant.title,
-        source=base.source if base.knobs else "Everything else is as the server has it.",
+        source=base.source if base.knobs else "Everything else is the server's default.",
         knobs={**base.knobs, **figures},
         scaling={**base.scaling, **rules},
         remarks={},
@@ -40,9 +40,9 @@ def variant_preset(
 
 
 def cannot_have(variant: TemplateVariant, notes: Iterable[Note]) -> str:
-    """Why the target cannot run the variant as it is meant; "" when it can.
+    """Why the target cannot run the variant as intended; "" if it can.
 
-    A candidate whose very knob fell away would be its base under a name that promises more.
+    A candidate that loses its own knob would be just its base under a misleading name.
     """
     lost = [
         f"{note.name}: {note.detail}"
