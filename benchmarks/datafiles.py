@@ -1,7 +1,7 @@
-"""Reads the project's own data files: YAML that has to fit the pydantic class of its content.
+"""Reads the project's own data files: YAML that must match a pydantic class.
 
 Such a class is a pydantic dataclass with `config=STRICT`. Its numbers and switches are strict
-(`Count`, `Number`, `StrictInt`, `StrictBool`): neither "5" nor yes is read as what may be meant.
+(`Count`, `Number`, `StrictInt`, `StrictBool`): "5" is not a number, and yes is not a Boolean.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, str_strip_whitespace=Tr
 
 
 def with_name(name: str, content: object) -> object:
-    """An entry that is found by a name, with this name as one of its values; raises ValueError."""
+    """A named entry, with its name as one of its values; raises ValueError."""
     if not isinstance(content, dict):
         return content
     if "name" in content:
-        raise ValueError(f"{name} has its name already: `name` is no key in it")
+        raise ValueError(f"{name} already has its name: `name` is not a key of it")
     return {"name": name, **content}
 
 
@@ -56,12 +56,12 @@ def _as_written(value: object, check: ValidatorFunctionWrapHandler) -> object:
 
 
 def distinct(by: str = "") -> AfterValidator:
-    """Refuses values (entries by their attribute `by`) that are there more than once."""
+    """Refuses duplicate values (entries by their attribute `by`)."""
 
     def check(values: tuple[object, ...]) -> tuple[object, ...]:
         keys = [getattr(one, by) if by else one for one in values]
         if twice := dict.fromkeys(f"{key}" for key in keys if keys.count(key) > 1):
-            raise ValueError(f"{', '.join(twice)} stands here twice")
+            raise ValueError(f"{', '.join(twice)} is given twice")
         return values
 
     return AfterValidator(check)
@@ -69,13 +69,13 @@ def distinct(by: str = "") -> AfterValidator:
 
 #: A whole number above 0.
 Count = Annotated[StrictInt, Field(ge=1)]
-#: A number that stays whole where it was written so: 2**64 - 1 is no float.
+#: A number that stays an integer if written as one: 2**64 - 1 does not become a float.
 Number = Annotated[StrictFloat, WrapValidator(_as_written)]
 #: One or more.
 Some = Annotated[tuple[V, ...], Field(min_length=1)]
-#: A mapping that nobody can change any more.
+#: An immutable mapping.
 Frozen = Annotated[Mapping[K, V], AfterValidator(MappingProxyType)]
-#: The same of entries that have their key as their `name`.
+#: An immutable mapping of entries that have their key as their `name`.
 Named = Annotated[Mapping[K, V], BeforeValidator(_with_names), AfterValidator(MappingProxyType)]
 
 
@@ -103,7 +103,7 @@ _SHOWN = 8
 
 
 def faults(error: ValidationError) -> str:
-    """What is wrong and where, in one line: "hdd/read_iops: Input should be ..., not 0"."""
+    """All errors with their places in one line: "hdd/read_iops: Input should be ..., not 0"."""
     found = list(dict.fromkeys(map(_fault, error.errors(include_url=False))))
     more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
     return "; ".join(found[:_SHOWN] + more)
@@ -118,15 +118,15 @@ def _fault(one: ErrorDetails) -> str:
 
 
 _PLAIN = {
-    "missing": "has to be given",
-    "missing_argument": "has to be given",
-    "unexpected_keyword_argument": "is not known here",
-    "dataclass_type": "has to be a mapping of keys to values",
+    "missing": "is missing",
+    "missing_argument": "is missing",
+    "unexpected_keyword_argument": "is unknown",
+    "dataclass_type": "must be a mapping of keys to values",
 }
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader; refuses the same key twice, and keys that are no text (8.10, on)."""
+    """The safe loader; refuses duplicate keys, and keys that are not text (8.10, on)."""
 
     def construct_mapping(
         self, node: yaml.MappingNode, deep: bool = False
@@ -135,9 +135,9 @@ class _Loader(yaml.CSafeLoader):
         for key, _ in node.value:
             problem = ""
             if key.tag != "tag:yaml.org,2002:str":
-                problem = f"the key {key.value} has to be text: write it in quotes"
+                problem = f"the key {key.value} must be text: put it in quotes"
             elif key.value in seen:
-                problem = f"the key {key.value} stands here twice"
+                problem = f"the key {key.value} is given twice"
             if problem:
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)

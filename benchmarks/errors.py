@@ -1,4 +1,4 @@
-"""The package's one error tree: what can be expected to fail while measuring.
+"""The error tree of this package: failures that are expected while measuring.
 
 Anything that is not a `BenchmarkError` is a bug and is reported as one.
 """
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from benchmarks.outcomes import Outcome
 
-#: What the system says when a disk or a quota is full.
+#: The system's error numbers for a full disk or quota.
 NO_SPACE_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -19,8 +19,8 @@ class BenchmarkError(Exception):
     """An expected failure.
 
     `code` is a stable word for programs, `str(error)` one line for people, `log_tail` the lines
-    of a server's or driver's log that explain it (secrets already removed), `field` what it is
-    about of that which was asked for ("server", "devices[1].path"); "" where nothing of it is.
+    of a server's or driver's log that explain it (secrets already removed), `field` the field of
+    the request that it is about ("server", "devices[1].path"), "" if it is about none.
     """
 
     code = "benchmark_error"
@@ -36,9 +36,9 @@ class BenchmarkError(Exception):
 
 @contextmanager
 def about(field: str) -> Iterator[None]:
-    """Name the field of the request that a BenchmarkError from within is about.
+    """Name the field of the request that a BenchmarkError from this block is about.
 
-    One that has a field already is about that part of it: "path" becomes "devices[1].path".
+    If the error already has a field, it is appended: "path" becomes "devices[1].path".
     """
     try:
         yield
@@ -52,11 +52,11 @@ class InvalidDataFile(BenchmarkError, code="invalid_data_file"):
 
 
 class NotAServer(BenchmarkError, code="not_a_server"):
-    """A path that was named as a server is not a mysqld that can be run here."""
+    """The given path is not a mysqld that can run here."""
 
 
 class NoServerFound(BenchmarkError, code="no_server_found"):
-    """No server was named, none is on PATH and set-up installed none."""
+    """No server was named, none is on PATH and none was installed by set-up."""
 
 
 class NoServerUser(BenchmarkError, code="no_server_user"):
@@ -64,7 +64,7 @@ class NoServerUser(BenchmarkError, code="no_server_user"):
 
 
 class NoDriver(BenchmarkError, code="no_driver"):
-    """The workload driver that was asked for is not installed."""
+    """The requested workload driver is not installed."""
 
 
 class DeviceUnusable(BenchmarkError, code="device_unusable"):
@@ -76,11 +76,11 @@ class EmulationUnavailable(BenchmarkError, code="emulation_unavailable"):
 
 
 class NoFio(BenchmarkError, code="no_fio"):
-    """fio, which probes devices, is not installed."""
+    """fio, which is needed to probe devices, is not installed."""
 
 
 class ProbeFailed(BenchmarkError, code="probe_failed"):
-    """fio ended with an error or said something that cannot be understood."""
+    """fio ended with an error or its output cannot be read."""
 
 
 class LoadFailed(BenchmarkError, code="load_failed"):
@@ -88,7 +88,7 @@ class LoadFailed(BenchmarkError, code="load_failed"):
 
 
 class RunFailed(BenchmarkError):
-    """A run ended without a measurement; `outcome` says in which way."""
+    """A run ended without a measurement; `outcome` says how."""
 
     def __init__(self, outcome: Outcome, message: str, *, log_tail: str = "") -> None:
         super().__init__(message, log_tail=log_tail)

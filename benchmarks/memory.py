@@ -1,4 +1,4 @@
-"""How much memory a server may use: the host's, or less where control groups confine us."""
+"""How much memory a server may use: the host's, or less if control groups limit us."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.errors import EmulationUnavailable
 
 @dataclass(frozen=True)
 class _Files:
-    """Limit, use, and the line of memory.stat with what is given back at once when needed."""
+    """Limit, use, and the line of memory.stat with what can be reclaimed at once."""
 
     limit: str
     used: str
@@ -32,8 +32,8 @@ _FILES = {
 def memory_budget() -> int:
     """Bytes that this process and its children may use: RAM or a control group's limit.
 
-    The smallest limit from our own group up to the top of the tree counts; in a container its own
-    group is the top. What cannot be read limits nothing.
+    The smallest limit from our own group up to the root of the tree counts; in a container its own
+    group is the root. What cannot be read is no limit.
     """
     return min([host_memory(), *(limit for limit, _ in _limits())])
 
@@ -41,14 +41,14 @@ def memory_budget() -> int:
 def available_memory() -> int:
     """Bytes that are free now, of the host's memory and below every limit of `memory_budget`.
 
-    Pages of files that nobody has touched lately count as free, as the kernel counts the host's.
+    File pages that were not used lately count as free, as in the kernel's figure for the host.
     """
     free = int(psutil.virtual_memory().available)
     return max(0, min([free, *(limit - used for limit, used in _limits())]))
 
 
 def host_memory() -> int:
-    """Bytes of RAM that the kernel has, which is what servers see."""
+    """Bytes of RAM that the kernel reports, which is what servers see."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
@@ -76,7 +76,7 @@ def _reclaimable(group: Path, name: str) -> int:
 
 
 def _number(path: Path) -> int | None:
-    """Bytes; None for "max" and what is not there."""
+    """Bytes; None for "max" and for a missing file."""
     try:
         return int(path.read_text())
     except (OSError, ValueError):

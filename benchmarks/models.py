@@ -1,4 +1,4 @@
-"""What was measured, on what, and how it ended. The Run row is the job: see `RunState`."""
+"""Hosts, devices, servers, workloads, configs, runs and probes. The row of a run is the job."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Host(models.Model):
 
 
 class Device(models.Model):
-    """Where the data goes on a host: a directory, perhaps one more for the redo logs, and limits.
+    """Where the data is on a host: a directory, optionally one for the redo logs, and limits.
 
-    A row stands for the same device for good, and its limits never change. Where another disk is
-    found behind the directory the row retires, and the disk gets a row of its own.
+    A row always stands for the same device, and its limits never change. If another disk is found
+    behind the directory, the row retires, and the disk gets a row of its own.
     """
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="devices")
@@ -82,32 +82,32 @@ class Device(models.Model):
             memory = profile.memory_bytes
             limit = f" with {memory / 1e6:.0f} MB of memory" if memory is not None else ""
             return f"emulated {profile.name}{limit}"
-        # A virtual disk's kind is "other"; what it calls itself says more.
+        # The kind of a virtual disk is "other"; its model name says more.
         return self.model if self.kind == "other" and self.model else self.kind
 
     @property
     def profile(self) -> EmulationProfile | None:
-        """The limits of an emulated device; None for a device as it is."""
+        """The limits of an emulated device; None for a real device."""
         return EmulationProfile(**self.emulation) if self.emulation else None
 
     @property
     def is_throttled(self) -> bool:
-        """Whether it stands for a slower device, and not only for one with less memory."""
+        """Whether it emulates a slower device, and not only less memory."""
         return self.profile is not None and self.profile.throttles
 
     @property
     def found(self) -> DeviceIdentity | None:
-        """What stores the data, as it was found last; None for a row older than such findings."""
+        """The identity of the data device, as detected last; None for an old row without it."""
         return _identity(self.identity)
 
     @property
     def found_for_logs(self) -> DeviceIdentity | None:
-        """What stores the redo logs, where they have a directory of their own."""
+        """The identity of the redo log's device, if it has a directory of its own."""
         return _identity(self.log_identity)
 
     @property
     def layout(self) -> DeviceLayout:
-        """Our folders on it."""
+        """Our directories on it."""
         return DeviceLayout(Path(self.data_dir), Path(self.log_dir) if self.log_dir else None)
 
 
@@ -137,7 +137,7 @@ class Server(models.Model):
 
 
 class Workload(models.Model):
-    """What is driven against the server, and for how long."""
+    """The load on the server, and for how long."""
 
     driver = models.CharField(max_length=32)
     warehouses = models.PositiveIntegerField()
@@ -173,7 +173,7 @@ class Config(models.Model):
 
 
 class JobRow(models.Model):
-    """A row that is a job (`benchmarks.jobs`): one process claims it and says that it lives."""
+    """A row that is a job (`benchmarks.jobs`): one process claims it and sends heartbeats."""
 
     claimed_by = models.CharField(
         max_length=255, blank=True, help_text="the process that does it, and may say how it ended"
@@ -283,7 +283,7 @@ class Run(JobRow, UsageColumns):
 
     class Meta:
         constraints: ClassVar = [
-            # One benchmark at a time on a host, whatever the broker or two workers believe.
+            # One benchmark at a time on a host, even with duplicate messages or two workers.
             models.UniqueConstraint(
                 fields=["host"],
                 condition=models.Q(state="running"),
@@ -346,7 +346,7 @@ ACTIVE_PROBE_STATES = (ProbeState.QUEUED, ProbeState.RUNNING)
 
 
 class Probe(JobRow):
-    """One look at what a device can do, with fio. The row is the job, as with runs."""
+    """One measurement of a device with fio. The row is the job, as with runs."""
 
     device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="probes")
     seconds = models.FloatField(help_text="how long it is to take")
@@ -393,5 +393,5 @@ class Probe(JobRow):
 
     @property
     def found(self) -> ProbeResult | None:
-        """All that it measured; None unless it ended well."""
+        """All that it measured; None unless it succeeded."""
         return ProbeResult.from_json(self.result) if self.result else None

@@ -1,4 +1,4 @@
-"""How a run can end. Each way to fail has its own name, so no failure hides behind another."""
+"""The outcomes of a run. Every kind of failure has its own."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Outcome(StrEnum):
     ZERO_WORK = "zero_work"
     DRIVER_FAILED = "driver_failed"
     DISTURBED = "disturbed"
-    # Its first seconds showed it to be hopeless: a bound is known, no figure.
+    # Stopped early because its first seconds were too slow: an upper bound, no figure.
     CUT_SHORT = "cut_short"
     CANCELLED = "cancelled"
     LOST = "lost"
-    # The device, the server or the dataset cannot be used: nothing was started.
+    # The device, the server or the dataset cannot be used; nothing was started.
     SETUP_FAILED = "setup_failed"
-    # A bug of the advisor itself, told apart from what can be expected to fail.
+    # A bug of the advisor itself, as opposed to an expected failure.
     INTERNAL_ERROR = "internal_error"

@@ -600,7 +600,7 @@ CONDITIONS: dict[str, Any] = {
         "slower_clock_pct": 15.0,
         "throttled_pct": 1.0,
     },
-    "unwatched": ["throttling: this host does not tell"],
+    "unwatched": ["throttling: not reported by this host"],
 }
 
 

@@ -109,7 +109,7 @@ def _measured(job: Job, most: float, flush_us: float, traced: bool) -> JobResult
     split, missing = None, BUFFERED
     if job.direct and job.block_bytes > 2**16:
         missing = (
-            f"The disk counted {int(iops * 4)} requests where fio made {int(iops * 2)}: they were "
+            f"The disk counted {int(iops * 4)} requests, but fio made {int(iops * 2)}: they were "
             "merged or split, or others used the disk."
         )
     elif job.direct:

@@ -115,7 +115,7 @@ def test_two_emulated_devices_on_one_directory_are_told_apart(
         ({"path": "/proc"}, "device_unusable", "path", "cannot be written to"),
         ({"path": "~nobody-here/x"}, "device_unusable", "path", "home directory"),
         ({"log_dir": "/nowhere/at/all"}, "device_unusable", "log_dir", "does not exist"),
-        ({"log_dir": "{here}"}, "device_unusable", "log_dir", "the data's directory"),
+        ({"log_dir": "{here}"}, "device_unusable", "log_dir", "the data directory"),
         ({"path": "/dev/shm", "emulate": "hdd"}, "emulation_unavailable", "emulate", "tmpfs"),
         ({"emulate": "floppy"}, "invalid_request", "emulate", "not a valid choice"),
         ({"memory_mb": 64}, "invalid_request", "memory_mb", "greater than or equal to 68"),

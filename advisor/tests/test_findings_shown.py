@@ -61,9 +61,7 @@ def test_each_claim_stands_with_its_source_and_what_was_found(browser: Client) -
     assert first.startswith("Config #2 is better than #1 for NVMe SSDs.")
     assert "Whitepaper 2016, section 3, Figure 1: 37,802 against 24,441 tpmP" in first
     assert re.search(r"confirmed whitepaper-2 completes 5\d\.\d % more .*95 % interval \+", first)
-    assert (
-        "not decided the study measured no device of kind sata-ssd; it ran on nvme" in second
-    )
+    assert "not decided the study measured no device of kind sata-ssd; it ran on nvme" in second
     assert "so far" not in first
 
 

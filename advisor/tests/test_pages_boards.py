@@ -134,7 +134,7 @@ def test_disturbed_and_warming_runs_are_counted_and_what_was_measured_again_is_l
     assert "other programs used 33.9 % of the CPUs (limit 10 %), most of it make" in page
     assert "CPU use by other programs over limit 33.9 10.0 % make 33.1" in page
     assert "Host stalled 0.00 1.00 s" in page
-    assert "throttling: this host does not tell" in page
+    assert "throttling: not reported by this host" in page
     again = words(admin_client.get(reverse("run-detail", args=[slot.run_id])).content.decode())
     assert "still warming up (+31 %)" in again
     assert f"Retry of run {void.pk} (disturbed)" in again

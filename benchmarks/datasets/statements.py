@@ -20,7 +20,7 @@ POLL_S = 0.2
 
 
 def cancelled() -> RunFailed:
-    """What a load or a clone raises when it was told to stop."""
+    """What a load or a clone raises when it was asked to stop."""
     return RunFailed(Outcome.CANCELLED, "cancelled while the dataset was being prepared")
 
 

@@ -10,7 +10,7 @@ The contract, which `benchmarks/tests/test_driver_contract.py` holds every drive
   - `ZERO_WORK`: it ran, but no New-Order was completed in the measured interval;
   - `CANCELLED`: `should_stop` said so;
   - `TIMED_OUT`: it was still there long after warm-up and measured interval;
-  - `LOST`: somebody else ended its process, or `OUT_OF_MEMORY`: the kernel did for want of memory.
+  - `LOST`: its process was killed from outside, or `OUT_OF_MEMORY`: by the kernel.
 
   Why the server died, if it did, is the caller's to find out.
 * `on_phase` is called from the calling thread, once for each phase and in order, as close to its

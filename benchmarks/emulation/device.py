@@ -1,4 +1,4 @@
-"""An emulated device: cgroups around one server, made for one run and gone with it."""
+"""An emulated device: cgroups around one server, created for one run and removed after it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class CgroupLimits:
             group.lift()
 
     def oom_kills(self) -> int | None:
-        """Processes inside that the kernel has ended for want of memory; None: no memory limit."""
+        """Processes inside killed by the kernel for lack of memory; None: no memory limit."""
         counts = [group.oom_kills() for group in self.groups]
         return next((count for count in counts if count is not None), None)
 

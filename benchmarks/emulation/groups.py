@@ -68,7 +68,7 @@ class Group:
                     (self.directory / name).write_text(f"{line.split()[0]} {unlimited}")
 
     def oom_kills(self) -> int | None:
-        """Processes in this group that the kernel has ended for want of memory."""
+        """Processes in this group that the kernel has killed for lack of memory."""
         if MEMORY not in self.controllers:
             return None
         name = "memory.events" if self.version == 2 else "memory.oom_control"

@@ -70,8 +70,8 @@ def parent_for(hierarchy: Hierarchy, controllers: list[str]) -> Path:
             return parent
         reasons.append(reason)
     raise EmulationUnavailable(
-        f"no cgroup hands on {' and '.join(controllers)}: {'; '.join(reasons)}. Run the worker as "
-        "root, or in a delegated cgroup (docs/emulation.md)"
+        f"no cgroup delegates {' and '.join(controllers)}: {'; '.join(reasons)}. Run the worker "
+        "as root, or in a delegated cgroup (docs/emulation.md)"
     )
 
 

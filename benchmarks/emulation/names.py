@@ -1,4 +1,4 @@
-"""The names of our cgroups, which say whose they are: no list of them has to be kept."""
+"""The names of our cgroups. They contain the owner, so that no list of them is needed."""
 
 from __future__ import annotations
 

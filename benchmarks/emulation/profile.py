@@ -1,4 +1,4 @@
-"""What an emulated device may do, and the words by which everything calls it emulated."""
+"""The limits of an emulated device, and its label."""
 
 from __future__ import annotations
 

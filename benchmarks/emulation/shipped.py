@@ -1,4 +1,4 @@
-"""The profiles of profiles.yaml, scaled to what the real device can do."""
+"""The profiles of profiles.yaml, scaled for the real device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removes the cgroups of workers that were killed."""
+"""Removes the cgroups of killed workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The disks that requests to a path are queued on: where the kernel can hold them back."""
+"""The disks on which requests to a path are queued, where the kernel can throttle them."""
 
 from __future__ import annotations
 

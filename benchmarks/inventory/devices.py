@@ -1,4 +1,4 @@
-"""From a directory that a user names to the row of the device behind it."""
+"""From a directory named by a user to the row of the device behind it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DeviceRequest:
 
 @dataclass(frozen=True)
 class FoundDevice:
-    """What is behind a request, looked at and tried."""
+    """The device behind a request, inspected and tested."""
 
     data: DeviceIdentity
     log: DeviceIdentity | None
@@ -92,7 +92,9 @@ def _find_log(named: Path, data: DeviceIdentity) -> DeviceIdentity:
         check_usable(log_dir, 0)
         log = identify_device(log_dir)
         if log.path == data.path:
-            raise DeviceUnusable(f"{log_dir}: is the data's directory; name another for the logs")
+            raise DeviceUnusable(
+                f"{log_dir}: is the data directory; name another one for the logs"
+            )
     return log
 
 
@@ -166,7 +168,7 @@ def correct_kind(device: Device, kind: DeviceKind | None) -> None:
     Raises DeviceUnusable for a throttled device, which is what its limits make of it.
     """
     if device.is_throttled:
-        raise DeviceUnusable("an emulated device is of the kind that it stands for", field="kind")
+        raise DeviceUnusable("the kind of an emulated device cannot be changed", field="kind")
     corrected = kind.value if kind else ""
     device.kind_correction = "" if corrected == device.discovered_kind else corrected
     device.kind = device.kind_correction or device.discovered_kind

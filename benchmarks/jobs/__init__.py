@@ -1,1 +1,1 @@
-"""What a host's worker does for a row: claimed, kept alive, ended, closed."""
+"""The jobs of a host's worker: claiming a row, heartbeat, ending, storing."""

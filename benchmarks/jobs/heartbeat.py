@@ -1,4 +1,4 @@
-"""Says that a piece of work is alive and hears whether it should stop."""
+"""The heartbeat of a job, which also reads whether the job should stop."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ TAKEN_AWAY = "taken_away"
 class Heartbeat:
     """A thread that calls `beat` every second until the block ends.
 
-    `beat` stores the heartbeat and returns the row's stop request ("" for none). A database that
-    is away for a moment is no reason to throw a measurement away: the beat is tried again.
-    A Celery pool process outlives a killed worker: when our parent changes, we stop as well.
-    What a user asks for outweighs every other reason to stop, also one heard before.
+    `beat` stores the heartbeat and returns the row's stop request ("" for none). If the database
+    is unavailable for a moment, the measurement continues and the next beat tries again.
+    A Celery pool process outlives a killed worker: if our parent changes, we stop as well.
+    A user's request takes precedence over every other reason to stop, even an earlier one.
     """
 
     def __init__(self, beat: Callable[[], str]) -> None:
@@ -57,7 +57,7 @@ class Heartbeat:
                     connections["default"].close()
                     continue
                 except Exception:
-                    # Without this thread the job would be taken for dead, whatever the bug is.
+                    # Without this thread the job would look dead, so it survives any bug.
                     logger.exception("heartbeat not stored")
                     continue
                 if heard == CANCELLED or not self.stop_request:

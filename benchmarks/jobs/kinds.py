@@ -1,4 +1,4 @@
-"""What a kind of job is: its rows, what it does with one, and how each way to end is written."""
+"""Kinds of jobs: the rows of a kind, its work, and what is stored for each ending."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from benchmarks.outcomes import Outcome
 
 RowT = TypeVar("RowT", bound=JobRow)
 
-#: Column to value, such that JSON can hold it.
+#: Column to value; the values can be written as JSON.
 Values = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What is written when a job ends: columns of its row, and the `details` that belong to it,
-    columns of one row each. With `is_final` the job's row also gets its `finished_at`.
+    """What is stored when a job ends: the columns of its row, and of the rows in `details`.
+
+    With `is_final` the job's row also gets its `finished_at`.
     """
 
     values: Values
@@ -41,8 +42,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class Job(Generic[RowT]):
-    """A job under way. `report` takes columns that are stored with the next heartbeat, `keep` what
-    is stored should only tidying up be left and the job not come to its end.
+    """A running job.
+
+    `report` takes columns that are stored with the next heartbeat. `keep` takes the ending that
+    is stored if the job dies when only the clean-up is left.
     """
 
     row: RowT
@@ -55,15 +58,15 @@ class JobKind(ABC, Generic[RowT]):
     """Declares one kind; `benchmarks.jobs.engine` and `benchmarks.jobs.sweep` do the rest.
 
     A row waits (`waiting`), is claimed by one process (`running`) and is closed by one of the
-    methods below. It belongs to the process whose claim stands in it (`ours`): a kind that keeps
-    the claim in a row that was given up for lost takes what comes late, until somebody clears it.
+    methods below. It belongs to the process whose claim it has (`ours`): a kind that keeps the
+    claim of a lost row accepts a late result until the claim is cleared.
     """
 
     #: In logs and in the names of spooled files.
     name: ClassVar[str]
-    #: Of the Celery message that says "wake up".
+    #: Name of the Celery message that says "wake up".
     task: ClassVar[str]
-    #: From the row to its host.
+    #: Lookup from the row to its host.
     host: ClassVar[str] = "host"
     waiting: ClassVar[Q] = Q(state="queued")
     running: ClassVar[Q] = Q(state="running")
@@ -72,40 +75,40 @@ class JobKind(ABC, Generic[RowT]):
     @property
     @abstractmethod
     def rows(self) -> QuerySet[RowT]:
-        """All rows of this kind, with what `work` reads of other tables."""
+        """All rows of this kind, with the related rows that `work` reads."""
 
     def claimed(self) -> Values:
-        """What is written beside the claim; expressions are allowed here."""
+        """What is written together with the claim; expressions are allowed here."""
         return {}
 
     @abstractmethod
     def work(self, job: Job[RowT]) -> Ending:
-        """Do it; raises whatever is in the way, BenchmarkErrors for what can be expected.
+        """Do the job; raises BenchmarkErrors for expected failures.
 
-        RunFailed ends it because of `job.should_stop`, where that was asked for.
+        Raises RunFailed if `job.should_stop` asked it to end.
         """
 
     @abstractmethod
     def failed(self, row: RowT, failure: Failure) -> Ending:
-        """It could not be done."""
+        """The ending of a job that failed."""
 
     def cancelled(self, row: RowT) -> Ending:
-        """A user did not want it any more."""
+        """The ending of a job that a user cancelled."""
         return self.given_back(row, "cancelled by the user")
 
     def given_back(self, row: RowT, reason: str) -> Ending:
-        """Its worker ended in good order before it was done."""
+        """The ending of a job whose worker was stopped before it was done."""
         return Ending({"state": "cancelled", "step": "", "reason": reason})
 
     def lost(self, row: RowT, reason: str) -> Ending:
-        """Its worker died or went silent, or took its database away."""
+        """The ending of a job whose worker died, went silent or lost its database."""
         return Ending({"state": "lost", "step": "", "reason": reason})
 
     def store_details(self, row_id: int, details: list[Values]) -> None:
         """Write the rows that belong to an ending, in its transaction."""
 
     def running_on(self, host_id: int) -> QuerySet[RowT]:
-        """What a host is doing, as its rows say."""
+        """The running jobs of a host, according to the rows."""
         return self.rows.filter(self.running, **{self.host: host_id})
 
     def host_of(self, row_id: int) -> int:

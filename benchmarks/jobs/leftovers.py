@@ -1,4 +1,4 @@
-"""What a worker that died at once leaves behind: servers, half a dataset, half a clone."""
+"""Cleans up after a worker that was killed: servers, incomplete datasets and clones."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ RUN_PREFIX = "run-"
 def clear_leftovers(host_id: int) -> list[str]:
     """End orphaned servers; delete their cgroups, half-loaded datasets and folders of dead runs.
 
-    Returns a line for each thing done. A run whose process lives (of another worker that ends
-    just now) is left alone.
+    Returns a line for each action. A run whose process is alive (of another worker that is about
+    to end) is left alone.
     """
     done = reap(settings.INSTANCE_REGISTRY)
     done += sweep_cgroups()
@@ -41,8 +41,8 @@ def clear_leftovers(host_id: int) -> list[str]:
             found += _clear_runs(layout.run_dir(""), alive)
             found += sweep_trials(layout.trials_dir)
             found += sweep_probes(layout.root)
-        except OSError as error:  # a device that is gone must not keep the worker from its work
-            logger.warning("%s could not be looked through: %s", place, error)
+        except OSError as error:  # a missing device must not stop the worker
+            logger.warning("%s could not be searched: %s", place, error)
         else:
             done += [f"deleted {path}" for path in found]
     return done

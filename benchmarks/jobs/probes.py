@@ -1,4 +1,4 @@
-"""The kind of job that looks at what a device can do, with fio."""
+"""The kind of job that probes a device with fio."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Look = Callable[..., ProbeResult]
 
 @dataclass(frozen=True)
 class ProbeKind(JobKind[Probe]):
-    """Probes. One that ended early is not begun again by itself: its user asks once more."""
+    """Probes. One that ended early is not started again automatically."""
 
     name = "probe"
     task = "benchmarks.probe"

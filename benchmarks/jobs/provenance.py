@@ -1,4 +1,4 @@
-"""Which code measured: the git commit, or the package's own word where there is no git."""
+"""The version of the code that measured: the git commit, if there is one."""
 
 from __future__ import annotations
 

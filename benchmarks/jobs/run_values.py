@@ -1,4 +1,4 @@
-"""What is stored of a run that was driven, by the names of its row's columns."""
+"""The stored values of a measured run, by the columns of its row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def run_values(ended: Ended) -> tuple[dict[str, Any], list[SampleRow]]:
     """The columns of the run's row, its state among them, and the rows of its samples.
 
     Every figure of Metrics has its column. A disturbed run gets no figure that could be ranked,
-    one that was cut short a bound in place of a figure.
+    one that was cut short a bound instead of a figure.
     """
     seen = ended if isinstance(ended, Measurement) else ended.evidence
     values: dict[str, Any] = {

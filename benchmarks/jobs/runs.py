@@ -24,18 +24,18 @@ from benchmarks.servers.binary import identify
 from benchmarks.telemetry.disturbance import Limits
 
 Measure = Callable[..., Measurement]
-#: Gives the rule by which a run is cut short, asked when the run begins; None: it never is.
+#: Returns the rule by which a run is cut short, called when the run begins; None: never.
 CutRuleFor = Callable[[Run], CutRule | None]
 
 
 def never_cut(_: Run) -> CutRule | None:
-    """Every run is measured to its end."""
+    """No run is cut short."""
     return None
 
 
 @dataclass(frozen=True)
 class RunKind(JobKind[Run]):
-    """Runs. A result that comes late is taken as long as nobody has queued the run again."""
+    """Runs. A late result is accepted as long as the run has not been queued again."""
 
     name = "run"
     task = "tuning.execute"
@@ -77,16 +77,16 @@ def _driven(ended: Ended) -> Ending:
 
 
 def plan_for(run: Run) -> Plan:
-    """What `measure` needs to know, read from the row.
+    """The input of `measure`, read from the row.
 
-    Raises NotAServer, NoDriver, DeviceUnusable or another BenchmarkError when something is no
-    longer there.
+    Raises NotAServer, NoDriver, DeviceUnusable or another BenchmarkError if something no longer
+    exists.
     """
     binary = identify(Path(run.server.path))
     if binary.digest != run.server.digest:
         raise BenchmarkError(
-            f"{run.server.path} is no longer the server this study began with "
-            f"({run.server.version}): its digest changed"
+            f"{run.server.path} is no longer the server that the study began with "
+            f"({run.server.version}): its digest has changed"
         )
     workload, device = run.workload, run.device
     return Plan(

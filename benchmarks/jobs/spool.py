@@ -1,8 +1,8 @@
-"""How jobs ended that the database does not know of yet, in files of this user only.
+"""Endings of jobs that are not in the database yet, in private files of this user.
 
-A measurement takes minutes to hours, and a locked or restarting database, a full disk or the end
-of the worker come at any moment: what was found is on disk before it is stored, and goes from
-there only when it is.
+A measurement takes minutes to hours, and the database may be locked or restarting, the disk full
+or the worker killed at any moment. So a result is written to disk before it is stored, and deleted
+after that.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ logger = logging.getLogger(__name__)
 
 _SUFFIX = ".json"
 _DRAFT = ".draft"
-# Kept for who wants to look: nothing of ours reads these again.
+# Kept for inspection; never read again.
 _SET_ASIDE = ".set-aside"
 
 
 @dataclass(frozen=True)
 class Note:
-    """The ending of one job: of a row of that kind, by the process that had claimed it."""
+    """The ending of one job, written by the process that had claimed its row."""
 
     kind: str
     row_id: int
@@ -42,7 +42,7 @@ class Note:
         return folder() / f"{self.kind}-{self.row_id}{_SUFFIX}"
 
     def write(self) -> None:
-        """Bring it to the disk. Raises OSError."""
+        """Write it to disk. Raises OSError."""
         folder().mkdir(mode=0o700, exist_ok=True)
         draft = self.path.with_suffix(_DRAFT)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -57,28 +57,28 @@ class Note:
         sync_directory(self.path.parent)
 
     def remove(self) -> None:
-        """It is stored."""
+        """Delete the file of a stored note."""
         _move(self.path, None)
 
     def set_aside(self) -> None:
-        """It can not be stored: keep it under a name that is not read again."""
+        """Keep a note that cannot be stored under a name that is not read again."""
         _move(self.path, _SET_ASIDE)
 
 
 def folder() -> Path:
-    """Where they are, once there was one; closed to everyone but this user."""
+    """The directory of the files, which only this user can read."""
     path: Path = settings.RUN_DIR / "unstored"
     return path
 
 
 def clear_drafts() -> None:
-    """Delete what a killed process had only begun to write; nobody may be writing meanwhile."""
+    """Delete incomplete files of killed processes; no process may be writing meanwhile."""
     for path in folder().glob(f"*{_DRAFT}"):
         _move(path, None)
 
 
 def notes() -> list[Note]:
-    """What is there; a file that can not be read is set aside."""
+    """All notes; a file that cannot be read is set aside."""
     found = []
     for path in sorted(folder().glob(f"*{_SUFFIX}")):
         try:
@@ -93,12 +93,12 @@ def notes() -> list[Note]:
 
 
 def is_spooled(kind: str, row_id: int) -> bool:
-    """Whether that row's ending waits to be stored."""
+    """Whether the ending of that row has not been stored yet."""
     return (folder() / f"{kind}-{row_id}{_SUFFIX}").exists()
 
 
 def _move(path: Path, suffix: str | None) -> None:
-    """Give a file another suffix, or delete it; what can not be done says so and does no harm."""
+    """Give a file another suffix, or delete it; a failure is only logged."""
     try:
         if suffix is None:
             path.unlink(missing_ok=True)
@@ -109,7 +109,7 @@ def _move(path: Path, suffix: str | None) -> None:
 
 
 class _Encoder(DjangoJSONEncoder):
-    """Also of numbers that are not Python's own."""
+    """Encodes numpy's numbers as well."""
 
     def default(self, o: Any) -> Any:
         return o.item() if hasattr(o, "item") else super().default(o)

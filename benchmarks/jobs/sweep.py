@@ -1,4 +1,4 @@
-"""Finds jobs whose process died or went silent, results that were not stored, what was left."""
+"""Finds jobs whose process died or went silent, unstored results and leftovers."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from benchmarks.models import JobRow
 
 logger = logging.getLogger(__name__)
 
-#: A living process of this host is silent when so many sweeps in a row found the same heartbeat.
-#: A clock that was set, or a host or database that stood still, is no silence: the sweeps stood
-#: still as well.
+#: A live process of this host counts as silent after this many sweeps in a row with the same
+#: heartbeat. If the clock was set, or the host or the database stalled, it does not, because the
+#: sweeps stalled as well.
 SILENT_SWEEPS = 10
 
-#: So often what was left is looked for once nothing runs: a killed process may take its time.
+#: Number of searches for leftovers when nothing runs; a killed process may need some time to end.
 CLEARINGS = 3
 
 _Heard = tuple[str, int, object]
 
 
 class Sweeper:
-    """Looks after all kinds of jobs on one host, from one process, again and again."""
+    """Looks after all kinds of jobs on one host, called repeatedly by one process."""
 
     def __init__(self, kinds: Sequence[JobKind[Any]]) -> None:
         self._kinds = {kind.name: kind for kind in kinds}
@@ -41,9 +41,9 @@ class Sweeper:
         self._clearings = CLEARINGS
 
     def sweep(self, host_id: int) -> None:
-        """Store what waits for it, give up what died, delete what it left. Safe to repeat.
+        """Store pending results, mark dead jobs as lost, delete leftovers. Safe to repeat.
 
-        Raises django.db.Error when the database is away.
+        Raises django.db.Error if the database is unavailable.
         """
         with measuring_alone(patience_s=0) as alone:
             stored = alone and self._store_noted()
@@ -57,24 +57,24 @@ class Sweeper:
                 self._clearings -= 1
 
     def request_stop(self, host_id: int) -> None:
-        """The worker is shutting down: ask what runs on this host to end within seconds."""
+        """The worker is shutting down: ask the current job of this host to end within seconds."""
         for kind in self._kinds.values():
             kind.running_on(host_id).filter(stop_request="").update(stop_request=WORKER_STOPPING)
 
     def _store_noted(self) -> bool:
-        """Store what waits for it, until the database is away; whether there was any."""
+        """Store pending results until the database is unavailable; whether there were any."""
         clear_drafts()
         for note in (found := notes()):
             kind = self._kinds.get(note.kind)
             if kind is None:
-                logger.error("%s is of a kind that is not known here", note.path)
+                logger.error("%s is of an unknown kind", note.path)
                 note.set_aside()
             elif not settle(kind, note):
                 break
         return bool(found)
 
     def _lose_abandoned(self, host_id: int) -> bool:
-        """Give up every job that nobody does any more; whether there were any."""
+        """Mark every abandoned job as lost; whether there were any."""
         silent: dict[_Heard, int] = {}
         lost = False
         limit = Now() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
@@ -91,21 +91,21 @@ class Sweeper:
                 if is_dead(row.claimed_by):
                     lost |= _lose(kind, row, "the worker died")
                 elif silent.get(heard, 0) >= _bound(row.claimed_by):
-                    lost |= _lose(kind, row, "the worker was not heard of any more")
+                    lost |= _lose(kind, row, "the worker stopped sending heartbeats")
         self._silent = silent
         return lost
 
 
 def _bound(claim: str) -> int:
-    """How many sweeps find it silent; of another host's process its heartbeat is all we know."""
+    """Sweeps after which a process is silent; for another host only the heartbeat is known."""
     return SILENT_SWEEPS if is_of_this_host(claim) else 1
 
 
 def _lose(kind: JobKind[Any], row: JobRow, reason: str) -> bool:
-    """False when it was heard of after all."""
+    """Mark a job as lost; False if its heartbeat has arrived after all."""
     step = getattr(row, "step", "")
     ending = kind.lost(row, f"{reason} while {step}" if step else reason)
-    # Not "equal": SQLite compares text, and its own clock has milliseconds only.
+    # Not "equal": SQLite compares text, and its own clock has only milliseconds.
     heard = row.heartbeat_at
     unheard = Q(heartbeat_at=None) if heard is None else Q(heartbeat_at__lte=heard)
     lost = store(kind, row.pk, row.claimed_by, ending, only=kind.running & unheard)

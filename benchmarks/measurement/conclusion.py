@@ -1,4 +1,4 @@
-"""From what was seen of a run to its result: figures, or why it has none."""
+"""From the evidence of a run to its result: figures, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from benchmarks.telemetry.sampler import Sampler
 from benchmarks.telemetry.series import merge_commits, merge_new_orders, merge_p95
 from benchmarks.telemetry.trend import find_trend
 
-# The kernel counts CPU time in hundredths of a second: shares of less than this mean nothing.
+# The kernel counts CPU time in hundredths of a second: shares of shorter times are meaningless.
 _MIN_S = 0.5
 
 
 def conclude(evidence: Evidence, driven: Driven) -> Ended:
-    """The measurement, or why there is none to be had.
+    """The measurement, or the reason why there is none.
 
-    Raises RunFailed for a driver's result that is no measurement (compute_metrics).
+    Raises RunFailed for a driver's result that is not a measurement (compute_metrics).
     """
     if evidence.disturbances:
-        # Also of a run that was cut short: it may have been hopeless because of that.
+        # Also for a run that was cut short: the disturbance may be why it was too slow.
         return Disturbed(evidence)
     result, start, end = driven.end_of, driven.start, driven.end
     if isinstance(result, Cut):
@@ -56,7 +56,7 @@ def conclude(evidence: Evidence, driven: Driven) -> Ended:
 def weigh_conditions(
     limits: Limits, sampler: Sampler, driven: Driven
 ) -> tuple[dict[str, object], list[Disturbance]]:
-    """What the host did beside the run, as a document, and every limit that it passed."""
+    """The conditions on the host during the run, as a document, and every exceeded limit."""
     disturbances = []
     start, end = driven.start, driven.end
     seconds = end.t - start.t
@@ -78,7 +78,7 @@ def weigh_conditions(
 
 
 def samples_of(sampler: Sampler, driven: Driven) -> list[SampleRow]:
-    """The run second by second: telemetry, commits, and what the driver counted."""
+    """The run second by second: telemetry, commits, and the driver's counts."""
     merged = merge_commits(sampler.series(), driven.commits_per_second)
     if isinstance(driven.end_of, DriverResult):
         merged = merge_new_orders(merged, driven.end_of.new_orders_per_second)

@@ -1,4 +1,4 @@
-"""The driven part of a run: warm-up and measured interval, watched all along."""
+"""The driven part of a run: warm-up and measured interval, with telemetry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BEGINNING = {
 
 @dataclass(frozen=True)
 class Driven:
-    """The driver's result, or why it was ended early; snapshots of both ends of the interval.
+    """The driver's result, or why it was stopped early; snapshots at both ends of the interval.
 
     `driver_cpu_s` and `commits_per_second` (as the server counts them) are of that interval.
     """
@@ -49,9 +49,9 @@ def drive(
     steps: Steps,
     should_stop: Callable[[], bool],
 ) -> Driven:
-    """Run the workload under telemetry, the driver's files in `work_dir`, which is made.
+    """Run the workload under telemetry, with the driver's files in `work_dir`, which is created.
 
-    Raises RunFailed: the driver's own, or what the server that failed under it has to say.
+    Raises RunFailed: that of the driver, or of the server if that failed.
     """
     marks: dict[Phase, Snapshot] = {}
     commits = CommitCounter(server.connect)
@@ -86,8 +86,8 @@ def drive(
             cut = cut_watch.found if stopped else None
             if cut is not None:
                 marks[Phase.STOPPING] = sampler.mark(MEASURE_END)
-            # The driver only saw its connections break or hang, and a server may stand still for
-            # want of disk space; the server knows why.
+            # The driver only sees its connections break or hang; the server's log has the reason,
+            # such as a full disk.
             trouble = None if stopped and cut is None else find_trouble(server)
             if trouble is not None or cut is None:
                 raise trouble or failure from failure.__cause__
@@ -96,7 +96,7 @@ def drive(
         raise explain_death(server)
     start, end = marks[Phase.MEASURING], marks[Phase.STOPPING]
     if isinstance(end_of, Cut):
-        # Nobody asked the driver when measuring began: it works evenly all along.
+        # The driver's CPU time at the start is unknown, but its load is even.
         share = (end.t - start.t) / (end.t - marks[Phase.WARMING].t)
         driver_cpu_s = share * (_children_cpu_s() - used_s)
     else:
@@ -105,7 +105,7 @@ def drive(
 
 
 def _children_cpu_s() -> float:
-    """CPU time of all children of this process that have ended."""
+    """CPU time of all ended children of this process."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

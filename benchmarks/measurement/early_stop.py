@@ -1,6 +1,6 @@
-"""Ends a run early that its first seconds already show to be hopeless.
+"""Ends a run early if its first seconds are too slow.
 
-What is hopeless is not for this floor to say: whoever wants the run gives a rule.
+What is too slow is not decided on this floor: the caller gives a rule.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ class Cut:
     tpmP_at_most: float
 
 
-#: Judges the commits of each second measured so far; None while the run may go on.
+#: Judges the commits of each second measured so far; None if the run may continue.
 CutRule = Callable[[Sequence[int]], Cut | None]
 
 
 @dataclass
 class CutWatch:
-    """Asks the rule after each further second; a driver polls `should_stop`.
+    """Applies the rule after each further second; a driver polls `should_stop`.
 
-    `counts` gives the commits of each whole second measured so far. Afterwards `found` is
-    what the rule said, None when it said nothing.
+    `counts` gives the commits of each whole second measured so far. Afterwards `found` is the
+    result of the rule, None if the run was not cut.
     """
 
     rule: CutRule | None
@@ -36,11 +36,11 @@ class CutWatch:
     _seen: int = field(default=0, init=False)
 
     def should_stop(self) -> bool:
-        """Whether the run was cancelled or is hopeless."""
-        return self.cancelled() or self.is_hopeless()
+        """Whether the run was cancelled or is too slow."""
+        return self.cancelled() or self.is_too_slow()
 
-    def is_hopeless(self) -> bool:
-        """Whether the rule says so; once it has it is not asked again."""
+    def is_too_slow(self) -> bool:
+        """Whether the rule cuts the run; after that it is not applied again."""
         if self.rule is None or self.found is not None:
             return self.found is not None
         counts = self.counts()

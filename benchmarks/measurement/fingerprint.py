@@ -1,4 +1,4 @@
-"""What a measurement depends on beside the config: runs compare only where all of it agrees."""
+"""What a measurement depends on besides the config: comparable runs agree in all of it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PROC = Path("/proc")
 SYS = Path("/sys")
 UNKNOWN = "unknown"
 
-# The kernel keeps a few KiB more or less for itself from boot to boot, and a balloon driver a few
-# MiB: no reason to call it another machine.
+# The kernel's own share varies by a few KiB between boots, and a balloon driver's by a few MiB;
+# it is still the same machine.
 _MEMORY_STEP = 256 * 1024 * 1024
 
 
@@ -30,12 +30,12 @@ def host_fingerprint(
     proc_root: Path = PROC,
     sys_root: Path = SYS,
 ) -> dict[str, str]:
-    """Name -> text of what stays the same from run to run on an unchanged host.
+    """Name -> text of the facts that stay the same between runs on an unchanged host.
 
     Keys: cpu_model, logical_cpus, memory_bytes, kernel, machine, virtualisation, those of
     `host_tunables` and, with the prefixes data_ and log_, kind, block_device, model, transport,
-    write_cache, raid, scheduler, file_system, mount_options. What the host does not tell is
-    "unknown". `log` is None where the logs live with the data; then there are no log_ keys. Free
+    write_cache, raid, scheduler, file_system, mount_options. What the host does not report is
+    "unknown". `log` is None if the logs are with the data; then there are no log_ keys. Free
     space, load and the current clock rate are left out on purpose.
     """
     cpuinfo = read_text(proc_root / "cpuinfo")
@@ -63,7 +63,7 @@ def comparability_key(
     dataset_key: str,
     log_bin: bool,
 ) -> str:
-    """sha256 (hex) over all that must agree before two runs may be ranked together.
+    """sha256 (hex) of all that must agree if two runs are to be ranked together.
 
     `log_bin` is the state read back from the server. `dataset_key` names server, warehouses and
     page size of the golden copy, not its path.
@@ -75,12 +75,12 @@ def comparability_key(
         "dataset": dataset_key,
         "log_bin": log_bin,
     }
-    # JSON keeps the parts apart: no two different sets of facts spell the same text.
+    # JSON separates the parts: different sets of facts never give the same text.
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def comparable_facts(fingerprint: Mapping[str, str]) -> dict[str, str]:
-    """The fingerprint without what differs a little from one look to the next."""
+    """The fingerprint without what varies slightly between readings."""
     facts = dict(fingerprint)
     if facts.get("memory_bytes", "").isdigit():
         facts["memory_bytes"] = str(round(int(facts["memory_bytes"]) / _MEMORY_STEP))
@@ -123,7 +123,7 @@ def _memory_bytes(meminfo: str) -> str:
 
 
 def _virtualisation(cpuinfo: str, sys_root: Path) -> str:
-    """The product name of a virtual machine or "hypervisor", "none" where the CPU shows none."""
+    """The product name of a virtual machine or "hypervisor"; "none" if the CPU shows none."""
     if not re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE):
         return read_text(sys_root / "hypervisor/type") or (
             "none" if "flags" in cpuinfo else UNKNOWN

@@ -1,4 +1,4 @@
-"""What is to be measured: all that one run needs to know before it begins."""
+"""The plan of a run: everything that must be known before it begins."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from benchmarks.telemetry.disturbance import Limits
 
 @dataclass(frozen=True)
 class Plan:
-    """All that one run needs to know. `options` are the candidate's knobs, `limits` what the run
-    may meet before it is void, and `cut_rule` says when it is not worth finishing. `emulation`
-    holds the server back to what a slower device does. `logs_with_data` leaves the redo log with
-    the data although the layout has a place for it, whose device is watched all the same.
-    `expected` is what must still store the data and the redo log, None for whatever does.
+    """The plan of one run.
+
+    `options` are the candidate's knobs, `limits` those of disturbances that make the run void;
+    `cut_rule` decides when it is not worth finishing. `emulation` limits the server to the speed
+    of a slower device. `logs_with_data` leaves the redo log with the data although the layout has
+    a directory for it, whose device is still monitored. `expected` are the devices that must still
+    store the data and the redo log, None for any.
     """
 
     name: str
@@ -40,10 +42,10 @@ class Plan:
 
     @property
     def log_dir(self) -> Path | None:
-        """The run's own folder for its redo log; None where that is with the data."""
+        """The run's own directory for its redo log; None if that is with the data."""
         return None if self.logs_with_data else self.layout.run_log_dir(self.name)
 
     def fingerprint(self, data: DeviceIdentity, log: DeviceIdentity | None) -> dict[str, str]:
-        """The host's, with the limits of the run's device."""
+        """The fingerprint of the host, with the limits of the run's device."""
         limits = self.emulation.facts() if self.emulation else {}
         return host_fingerprint(data, log) | limits

@@ -1,4 +1,4 @@
-"""What a run that was driven has to show for it: a measurement, or why there is none."""
+"""The result of a driven run: a measurement, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SampleRow = dict[str, float | int | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """All that was seen of a run, whether or not it has a figure that can be ranked.
+    """The evidence of a run, whether or not it has a figure that can be ranked.
 
     `samples` are its seconds, `variables` the server's own as read back, `step_seconds` the wall
-    time of each step, `conditions` what the host did beside it as `conditions_document` gives it.
+    time of each step, `conditions` those on the host as in `conditions_document`.
     `log_tail` is the end of the server's error log.
     """
 
@@ -38,8 +38,8 @@ class Evidence:
 class Measurement(Evidence):
     """A successful run.
 
-    `trend_pct` is how much throughput changed over the measured interval, None where it is too
-    short to tell; `still_warming` when that is more than chance and more than a few percent.
+    `trend_pct` is the change of throughput over the measured interval, None if it is too short;
+    `still_warming` if the change is significant and more than a few percent.
     """
 
     metrics: Metrics
@@ -48,7 +48,7 @@ class Measurement(Evidence):
 
 
 class Disturbed(RunFailed):
-    """The run came to its end, but something else took so much of the host that it is void."""
+    """The run was completed, but other load on the host made it void."""
 
     def __init__(self, evidence: Evidence) -> None:
         why = reason(evidence.disturbances)
@@ -57,7 +57,7 @@ class Disturbed(RunFailed):
 
 
 class CutShort(RunFailed):
-    """The run was ended early because its first seconds showed it to be hopeless."""
+    """The run was stopped early because its first seconds were too slow."""
 
     def __init__(self, cut: Cut, evidence: Evidence) -> None:
         super().__init__(Outcome.CUT_SHORT, cut.reason, log_tail=evidence.log_tail)
@@ -65,5 +65,5 @@ class CutShort(RunFailed):
         self.evidence = evidence
 
 
-#: How a run can end that has seconds to show.
+#: The possible endings of a run that has samples.
 Ended = Measurement | Disturbed | CutShort

@@ -1,1 +1,1 @@
-"""What a device can do: half a minute of fio on a file of our own, and what follows from it."""
+"""Measures a device: half a minute of fio on a file of our own, and its evaluation."""

@@ -1,4 +1,4 @@
-"""What a probe suggests to try."""
+"""Values to test, derived from a probe."""
 
 from __future__ import annotations
 

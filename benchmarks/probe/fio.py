@@ -91,7 +91,7 @@ def run_job(
             if now > deadline:
                 raise RunFailed(
                     Outcome.TIMED_OUT,
-                    f"The probe was stopped at its deadline, in the job {job.name}.",
+                    f"The probe was stopped at its deadline, during job {job.name}.",
                     log_tail=child.output()[-2000:],
                 )
             output += child.read(_WAIT_S).output
@@ -100,9 +100,9 @@ def run_job(
     if control.resource_limits and status == NOT_ENTERED:
         raise not_entered(said)
     if _DISK_FULL in said:
-        raise RunFailed(Outcome.DISK_FULL, f"The device is full, in the job {job.name}.")
+        raise RunFailed(Outcome.DISK_FULL, f"The device is full, during job {job.name}.")
     if status != 0:
-        raise ProbeFailed(f"fio failed in the job {job.name}: {_reason(said, status)}")
+        raise ProbeFailed(f"fio failed in job {job.name}: {_reason(said, status)}")
     return parse(job, engine, "\n".join(output))
 
 
@@ -165,7 +165,7 @@ def parse(job: Job, engine: str, output: str) -> JobResult:
         side = report["read" if job.pattern.reads else "write"]
         requests = int(side["total_ios"])
         if report["error"]:
-            raise ProbeFailed(f"fio reports error {report['error']} in the job {job.name}")
+            raise ProbeFailed(f"fio reports error {report['error']} in job {job.name}")
         if requests == 0:
             raise ProbeFailed(f"not one request of the job {job.name} was completed")
         asynchronous = side["slat_ns"]["N"] > 0

@@ -1,4 +1,4 @@
-"""What a probe found, and its JSON."""
+"""The result of a probe, and its JSON."""
 
 from __future__ import annotations
 

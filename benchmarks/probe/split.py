@@ -1,4 +1,4 @@
-"""Where a request's time goes: the program, the kernel, the device."""
+"""Splits the time of a request: program, kernel, device."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def split_latency(
     dispatched_us: float | None = None,
     user_us: float | None = None,
 ) -> LatencySplit | str:
-    """The parts of the job's mean latency, or in a sentence why they cannot be told.
+    """The parts of the job's mean latency, or the reason why they are unknown.
 
     `before` and `after` are of the same disk around the job. `dispatched_us` is the mean time
     from dispatch to completion as the tracepoints saw it; it wins over the counters. `user_us`
@@ -99,7 +99,7 @@ def _time_in_block_layer(
     ticks_ms = after.ticks_ms - before.ticks_ms
     if abs(requests - result.requests) > _TOLERANCE * result.requests:
         return (
-            f"The disk counted {requests} requests where fio made {result.requests}: they were "
+            f"The disk counted {requests} requests, but fio made {result.requests}: they were "
             "merged or split, or others used the disk."
         )
     if ticks_ms < _FEWEST_TICKS:

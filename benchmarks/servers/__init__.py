@@ -1,1 +1,1 @@
-"""Servers: found, identified, started, asked, ended. No Django here."""
+"""Servers: found, identified, started, queried, stopped. No Django here."""

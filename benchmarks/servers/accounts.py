@@ -1,4 +1,4 @@
-"""The throw-away accounts of one instance and the SQL that makes them."""
+"""The temporary accounts of one instance and the SQL that creates them."""
 
 from __future__ import annotations
 

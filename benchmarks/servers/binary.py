@@ -1,4 +1,4 @@
-"""Which server a path is: flavour, version and the digest of the program that really runs."""
+"""Identifies a server program: flavour, version and the digest of the actual binary."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ServerBinary:
 
 
 def identify(path: Path) -> ServerBinary:
-    """Ask the program at `path` what it is.
+    """Identify the program at `path` by its `--version`.
 
     It is asked as the user the server will run as, never as root. Raises NotAServer when it is
     missing, not executable, something else, too old, or does not answer in 10 s; NoServerUser
@@ -66,7 +66,7 @@ def identify(path: Path) -> ServerBinary:
         if not path.exists():
             raise NotAServer(f"{path} does not exist")
     except (OSError, RuntimeError) as error:  # too long, not to be entered, ~nobody
-        raise NotAServer(f"{path} cannot be looked at: {error}") from error
+        raise NotAServer(f"{path} cannot be accessed: {error}") from error
     if not os.access(path, os.X_OK):
         raise NotAServer(f"{path} is not executable")
     flavour, version, text = parse_version(_ask_version(path), path)
@@ -85,7 +85,7 @@ def parse_version(output: str, path: Path) -> tuple[Flavour, tuple[int, int, int
     match = _VERSION_LINE.search(output)
     if match is None:
         seen = output.strip().splitlines()[0][:120] if output.strip() else "nothing"
-        raise NotAServer(f"{path} is not a mysqld: asked for its version it printed {seen!r}")
+        raise NotAServer(f"{path} is not a mysqld: with --version it printed {seen!r}")
     version = (int(match["major"]), int(match["minor"]), int(match["patch"]))
     said = f"{match['text']} {match['rest']}".lower()
     if "mariadb" in said:
@@ -97,7 +97,7 @@ def parse_version(output: str, path: Path) -> tuple[Flavour, tuple[int, int, int
     if version < oldest:
         raise NotAServer(
             f"{path} is {flavour} {match['text']}; "
-            f"the oldest that is supported is {oldest[0]}.{oldest[1]}"
+            f"the oldest supported version is {oldest[0]}.{oldest[1]}"
         )
     return flavour, version, match["text"]
 
@@ -122,7 +122,7 @@ def _ask_version(path: Path) -> str:
             output, _ = process.communicate(timeout=IDENTIFY_DEADLINE_S)
         except subprocess.TimeoutExpired:
             raise NotAServer(
-                f"{path} is not a mysqld: asked for its version it did not answer "
+                f"{path} is not a mysqld: with --version it did not answer "
                 f"in {IDENTIFY_DEADLINE_S:.0f} s"
             ) from None
         finally:

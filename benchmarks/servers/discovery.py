@@ -1,4 +1,4 @@
-"""Where the server comes from: named by the user, on PATH, or installed by set-up."""
+"""Finds the server: named by the user, on PATH, or installed by set-up."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def find_server(
         try:
             return identify(candidate)
         except NotAServer as error:
-            log.warning("passing over a server: %s", error)
+            log.warning("ignoring a server: %s", error)
             refused.append(str(error))
     why = f" ({'; '.join(refused)})" if refused else ""
     raise NoServerFound(

@@ -1,4 +1,4 @@
-"""Why a server did not start or died, told from evidence and with the evidence named."""
+"""Why a server did not start or died, with the evidence."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ _DEATH_THROES_S = 5.0  # a crashing mysqld writes its stack trace before it goes
 
 
 def explain_death(instance: ServerInstance) -> RunFailed:
-    """Why a server that had answered no longer does; to be raised by the caller.
+    """Why a server no longer answers; to be raised by the caller.
 
-    CRASHED, OUT_OF_MEMORY, DISK_FULL, LOST where somebody else ended it, or TIMED_OUT for one that
-    lives and is silent. Waits up to 5 s for a dying server. The message says what the verdict
-    rests on.
+    CRASHED, OUT_OF_MEMORY, DISK_FULL, LOST if it was killed from outside, or TIMED_OUT if it runs
+    but does not answer. Waits up to 5 s for a dying server. The message names the evidence.
     """
     deadline = time.monotonic() + _DEATH_THROES_S
     while instance.alive() and time.monotonic() < deadline:
@@ -104,7 +103,7 @@ def apparmor_note(program: Path) -> str | None:
         name, _, mode = line.rpartition(" ")
         if mode == "(enforce)" and name in (str(program), str(real), real.name):
             return (
-                f"the AppArmor profile {name} is enforced and keeps it to its packaged "
+                f"the AppArmor profile {name} is enforced and allows only the packaged "
                 "directories: allow ours in /etc/apparmor.d/local/ and reload the profile"
             )
     return None
@@ -124,7 +123,7 @@ def _disk_full(lines: list[str]) -> RunFailed | None:
         return None
     return RunFailed(
         Outcome.DISK_FULL,
-        f"the disk is full, says the error log: {errorlog.strip_prefix(found[0])}",
+        f"the disk is full according to the error log: {errorlog.strip_prefix(found[0])}",
         log_tail="\n".join(found[-30:]),
     )
 
@@ -133,7 +132,7 @@ def _out_of_memory(instance: ServerInstance, lines: list[str]) -> RunFailed | No
     killed = _killed(instance, lines)
     if killed is not None and killed.outcome is Outcome.OUT_OF_MEMORY:
         return killed
-    # Warnings are left out: servers warn of large pages and io_uring and go on without them.
+    # Warnings are left out: servers warn about large pages and io_uring and continue.
     found = errorlog.matching(
         [line for line in lines if "[Warning]" not in line and "[Note]" not in line],
         errorlog.OUT_OF_MEMORY,
@@ -141,7 +140,7 @@ def _out_of_memory(instance: ServerInstance, lines: list[str]) -> RunFailed | No
     if found and not instance.alive():
         return RunFailed(
             Outcome.OUT_OF_MEMORY,
-            f"the server ended ({describe_exit(instance.exit_status)}) after it had logged: "
+            f"the server ended ({describe_exit(instance.exit_status)}) after logging: "
             f"{errorlog.strip_prefix(found[0])}",
             log_tail="\n".join(found[-30:]),
         )
@@ -149,7 +148,7 @@ def _out_of_memory(instance: ServerInstance, lines: list[str]) -> RunFailed | No
 
 
 def _killed(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
-    """The verdict on a server that was ended by a signal of none of ours; None for any other."""
+    """The failure of a server that was killed by a signal not sent by us; else None."""
     if instance.stopped_by_us:
         return None
     blame = blame_for_kill("the server", instance.exit_status, instance.oom_kills_before)
@@ -167,16 +166,16 @@ def _killed(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
 
 
 def _ended_by_another(instance: ServerInstance, lines: list[str]) -> RunFailed | None:
-    """LOST for a sound server that somebody else killed or told to shut down."""
+    """LOST for a healthy server that was killed or shut down from outside."""
     if instance.stopped_by_us or errorlog.matching(lines, errorlog.CRASH):
         return None
     if (killed := _killed(instance, lines)) is not None:
         return killed
-    # A large one may still be at it: then only its log tells.
+    # A large server may still be shutting down: then only its log shows it.
     if instance.exit_status == 0 or errorlog.matching(lines, errorlog.SHUTDOWN):
         return RunFailed(
             Outcome.LOST,
-            "somebody else told the server to shut down, and it did so in good order "
+            "the server was shut down from outside, and it ended cleanly "
             f"({describe_exit(instance.exit_status)})",
             log_tail=_last_words(lines),
         )

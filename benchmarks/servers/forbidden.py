@@ -1,4 +1,4 @@
-"""Options that no config may set, and why: where the server lives, who reaches it, what it runs.
+"""Options that no config may set, and why: file locations, network access, code to load.
 
 The gate refuses them with these words; `benchmarks.servers.options` refuses them once more for
 whatever comes to it by another way.
@@ -57,14 +57,14 @@ _PREFIXES = ("loose_", "skip_", "enable_", "disable_", "maximum_")
 
 
 def why_forbidden(name: str) -> Why | None:
-    """Why no config may set the option of that name; `name` has underscores and no prefix."""
+    """Why no config may set that option; `name` has underscores and no prefix."""
     if name in _REASONS:
         return _REASONS[name]
     return next((why for why, pattern in _PATTERNS if re.fullmatch(pattern, name)), None)
 
 
 def is_forbidden(name: str) -> bool:
-    """Whether a server could take the name for an option that no config may set.
+    """Whether a server could accept the name for an option that no config may set.
 
     Servers look through prefixes and take any unambiguous beginning of a name: `datad` is datadir.
     """

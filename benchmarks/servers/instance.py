@@ -89,7 +89,7 @@ class ServerInstance:
                 return
             log.warning("server %d did not end within %.0f s", process.pid, patience)
         if not self.stopped_by_us:
-            log.warning("server %d ended before it was told to", process.pid)
+            log.warning("server %d ended before it was asked to", process.pid)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(5)
 

@@ -1,4 +1,4 @@
-"""Who ended a process that did not end by itself: the kernel for want of memory, or a stranger."""
+"""What killed a process: the kernel for lack of memory, or another program."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from benchmarks.outcomes import Outcome
 
 VMSTAT = Path("/proc/vmstat")
-#: Signals that a program does not get for a fault of its own.
+#: Signals that are not caused by a fault of the program itself.
 _SENT_BY_SOMEBODY = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def oom_kills() -> int | None:
-    """How many processes the kernel has killed for want of memory since boot (all cgroups)."""
+    """How many processes the kernel has killed for lack of memory since boot (all cgroups)."""
     try:
         match = re.search(r"^oom_kill (\d+)$", VMSTAT.read_text(), re.MULTILINE)
     except OSError:
@@ -42,7 +42,7 @@ def blame_for_kill(
     if status is None or -status not in _SENT_BY_SOMEBODY:
         return None
     sent = f"{what} was {describe_exit(status)}, which we did not send"
-    if status != -signal.SIGKILL:  # the kernel sends no other for want of memory
+    if status != -signal.SIGKILL:  # the only signal that the kernel sends for lack of memory
         return Outcome.LOST, sent
     now = oom_kills()
     if now is None or oom_kills_before is None:

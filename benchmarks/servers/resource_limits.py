@@ -28,7 +28,7 @@ class ResourceLimits(Protocol):
         """Take the limits on I/O away, so that a server can be stopped quickly; never raises."""
 
     def oom_kills(self) -> int | None:
-        """How many processes inside the kernel has ended for want of memory; None if unknown."""
+        """How many processes inside the kernel has killed for lack of memory; None if unknown."""
 
 
 def not_entered(said: str) -> EmulationUnavailable:

@@ -48,7 +48,7 @@ def running_server(
     With `fast_shutdown` the data directory is left as after a crash, to be thrown away; without,
     it is purged and flushed completely, and RunFailed is raised when that did not succeed.
     With `resource_limits` (benchmarks.emulation) the server is held to them from the first
-    instruction until it is told to stop, on files that are not in the page cache.
+    instruction until it is asked to stop, on files that are not in the page cache.
     The block must be left by the thread that entered it: the server dies with that thread.
 
     Raises ValueError when `options` reach for what is ours, DeviceUnusable when the server's

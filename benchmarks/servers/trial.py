@@ -1,4 +1,4 @@
-"""A trial start: does the server take these options, and what does it make of them?
+"""A trial start: whether the server accepts these options, and with which effective values.
 
 First the server's own check of its options, then a start on a copy of an empty data directory
 (`benchmarks.datasets.pristine`), from which the variables are read back. Takes a second or three;
@@ -37,7 +37,7 @@ VALIDATES_SINCE = (8, 0, 16)
 LAZY_REDO_SINCE = (8, 0, 30)
 REDO_FILES = 32  # of which the server makes one and a spare at first
 _CHECK_DEADLINE_S = 30.0
-_STARTS = 3  # of a server that somebody else ended
+_STARTS = 3  # of a server that was killed from outside
 _SPARE_BYTES = 64 * 1024**2
 _SLOWEST_REDO = 50 * 1024**2  # bytes a second at which a redo log may be written out
 _POLL_S = 0.05
@@ -85,7 +85,7 @@ def try_config(
     what works. `redo_bytes` is the size of the redo log asked for, which older servers write out
     in full; the deadline grows with it. Raises RunFailed: INVALID_CONFIG when the server's own
     check refuses the options, NO_START, OUT_OF_MEMORY, TIMED_OUT, DISK_FULL, CRASHED, CANCELLED,
-    LOST when somebody else ended the server three times;
+    LOST if the server was killed from outside three times;
     DeviceUnusable, NoServerUser; ValueError when `options` reach for what is ours.
     """
     start = time.monotonic()

@@ -1,4 +1,4 @@
-"""What stores a path in the end: a disk, an array or neither, and the layers above it."""
+"""What finally stores a path: a disk, an array or neither, and the layers above it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Backing:
 
 
 def unknown(note: str) -> Backing:
-    """No device that can be seen from here; `note` says why."""
+    """No device is visible from here; `note` says why."""
     return Backing(DeviceKind.OTHER, notes=(note,))
 
 
@@ -66,12 +66,12 @@ def of_disk(disk: Disk) -> Backing:
     if disk.raid_controller:
         notes = (
             f"{disk.name} is an array behind a hardware RAID controller ({disk.model}): only the "
-            "controller's own tool knows its level, members and cache.",
+            "controller's own tool shows its level, members and cache.",
         )
     elif disk.kind is DeviceKind.OTHER:
         notes = (
-            f"What kind of medium {disk.name} ({disk.model or 'no model'}) is cannot be told from "
-            "here, as with most virtual disks; name the kind if you know it.",
+            f"The medium of {disk.name} ({disk.model or 'no model'}) cannot be detected, as "
+            "with most virtual disks; set the kind if you know it.",
         )
     return Backing(
         kind=disk.kind,

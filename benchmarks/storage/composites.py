@@ -82,13 +82,13 @@ def spread(directory: Path, kinds: set[DeviceKind], members: tuple[Member, ...])
     what, level = "volume", ""
     kind = next(iter(kinds)) if len(kinds) == 1 else DeviceKind.OTHER
     note = (
-        f"{volume.name} lies on {len(members)} disks; /sys does not tell whether it is striped "
+        f"{volume.name} is on {len(members)} disks; /sys does not show whether it is striped "
         "over them or fills one after the other (`lvs -o +segtype,stripes` does)."
     )
     uuid = read_text(directory / "dm/uuid")
     if any(_LVM_RAID_PART.search(part) for part in parts) or uuid.startswith("DMRAID-"):
         kind, what, level = DeviceKind.RAID, "RAID", "unknown"
-        note = f"{volume.name} is a RAID; /sys does not tell its level (`lvs -o +segtype` does)."
+        note = f"{volume.name} is a RAID; /sys does not show its level (`lvs -o +segtype` does)."
     elif volume.name.startswith("bcache") or any(_LVM_CACHE_PART.search(p) for p in parts):
         kind, what = DeviceKind.OTHER, "cache"
         note = f"{volume.name} is a slow disk behind a fast one as its cache."

@@ -1,4 +1,4 @@
-"""Whether a file system takes O_DIRECT, asked of the kernel with a file of ours."""
+"""Whether a file system supports O_DIRECT, tested with a file of our own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What /sys tells of one disk: kind, transport, model, write cache and I/O scheduler.
+"""What /sys shows of one disk: kind, transport, model, write cache and I/O scheduler.
 
 The names are the kernel's: Documentation/ABI/stable/sysfs-block and, for the links between
 devices, Documentation/admin-guide/sysfs-rules.rst.
@@ -38,8 +38,8 @@ class Disk:
     """One disk as the kernel sees it. `name` as /proc/diskstats spells it.
 
     `model`, `scheduler` and `write_cache` ("write back", "write through") are "" and `rotational`
-    is None where the kernel does not tell. `raid_controller` says that what looks like a disk is
-    an array behind a hardware controller.
+    is None if the kernel does not report it. `raid_controller`: what looks like a disk is an array
+    behind a hardware controller.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The files of a host that tell of its devices: the running one's, or a recorded tree."""
+"""The files that describe the devices of a host: the running one, or a recorded tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class HostFiles:
         return self.root / "proc/self/mountinfo"
 
     def locate(self, path: Path) -> Path:
-        """Where the file that this host calls `path` lies for us."""
+        """Our path of the file that this host calls `path`."""
         return self.root / path.absolute().relative_to("/")
 
     def resolve(self, path: Path, *, strict: bool = False) -> Path:

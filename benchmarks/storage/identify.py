@@ -21,7 +21,7 @@ from benchmarks.storage.stack import Stack
 def identify_device(
     path: Path, *, kind: DeviceKind | None = None, root: Path = Path("/")
 ) -> DeviceIdentity:
-    """Identify what stores an existing path; DeviceUnusable when it cannot be looked at.
+    """Identify what stores an existing path; DeviceUnusable if it cannot be inspected.
 
     `kind` is the user's correction; what was found is kept beside it. `root` is another root
     directory than this host's, with its own /sys and /proc: a recorded host.
@@ -65,7 +65,8 @@ def identify_device(
 
 
 def check_usable(path: Path, needed_bytes: int) -> None:
-    """Raise DeviceUnusable unless `path` is a directory we can write to with that much room.
+    """Raise DeviceUnusable unless `path` is a writable directory with that much free space.
+
 
     Writing is tried, not asked for: as root every permission bit says yes, a read-only mount, an
     immutable directory or a full disk does not.
@@ -123,7 +124,7 @@ def human_bytes(count: int) -> str:
 
 
 def _try_writing(directory: Path) -> None:
-    # mkstemp names the file so that what a crash leaves behind can be told to be ours
+    # mkstemp names the file so that a file left by a crash is recognisable as ours
     descriptor, name = tempfile.mkstemp(prefix=".oltp-advisor-", dir=directory)
     try:
         os.write(descriptor, b"\0" * 4096)

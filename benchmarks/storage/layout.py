@@ -1,4 +1,4 @@
-"""Where everything of ours lives on a device: one folder, so that nothing else is ever touched."""
+"""Our directories on a device, all below a single one, so that nothing else is ever touched."""
 
 from __future__ import annotations
 

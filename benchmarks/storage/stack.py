@@ -34,19 +34,19 @@ _DEEPEST = 16  # layers; a loop device on itself has no bottom
 
 
 class Stack:
-    """Looks through the layers of one host as its mounts are now."""
+    """Resolves the layers of one host with its current mounts."""
 
     def __init__(self, host: HostFiles, mounts: list[Mount]) -> None:
         self._host = host
         self._mounts = mounts
 
     def behind_mount(self, mount: Mount, depth: int = 0) -> Backing:
-        """The device that takes what is written to this mount."""
+        """The device that stores what is written to this mount."""
         kind = mount.file_system
         if depth > _DEEPEST:
             return unknown(f"more than {_DEEPEST} layers above the disk")
         if kind in _MEMORY_FILE_SYSTEMS:
-            return Backing(DeviceKind.TMPFS, notes=("The data lies in memory, on no device.",))
+            return Backing(DeviceKind.TMPFS, notes=("The data is in memory, not on a device.",))
         if kind in _NETWORK_FILE_SYSTEMS or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE):
             return Backing(
                 DeviceKind.NETWORK,
@@ -57,7 +57,7 @@ class Stack:
         if kind == "zfs":
             pool = mount.source.partition("/")[0]
             return unknown(
-                f"ZFS pool {pool}: /sys does not tell its disks (`zpool status {pool}` does)."
+                f"ZFS pool {pool}: /sys does not show its disks (`zpool status {pool}` does)."
             )
         directory = self._block_directory(mount)
         if directory is None:

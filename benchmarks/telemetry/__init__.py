@@ -1,1 +1,1 @@
-"""What the host did while a run was measured: CPU, the server process and its devices."""
+"""Telemetry of the host during a run: CPU, the server process and its devices."""

@@ -1,4 +1,4 @@
-"""Under which conditions a run was measured: what others took from it, in figures."""
+"""The conditions of a run: what other load took from it, in figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _JOURNAL = 2.0
 
 @dataclass(frozen=True)
 class Conditions:
-    """Means over the measured interval; None where the host does not tell.
+    """Means over the measured interval; None if the host does not report it.
 
     steal_pct: share of the host's CPU time that the hypervisor gave to others.
     foreign_cpu_pct: share of the host's CPU time used by other programs than mysqld, the driver,
@@ -31,7 +31,7 @@ class Conditions:
     stalled_s: seconds in which nothing on the host ran. asleep_s: in which it was suspended.
     swap_mb_s: 10^6 bytes per second to and from swap.
     slower_clock_pct: how much lower the fastest CPU's clock was in the second half.
-    throttled_pct: share of the time in which a CPU was throttled for its heat.
+    throttled_pct: share of the time in which a CPU was throttled because of its temperature.
     cpu_wait_pct, io_wait_pct, memory_wait_pct: Linux' pressure stall information, shown only: a
         server that does its best also waits.
     by_cpu, by_io: the foreign programs that used most, (name, same unit as the sum).

@@ -17,7 +17,7 @@ def logical_cpus() -> int:
 
 
 def cpu_frequency_hz(cpuinfo: Path = CPUINFO) -> float | None:
-    """Mean clock rate of all CPUs now, in Hz; None where the host does not tell (many ARM guests).
+    """Mean clock rate of all CPUs now, in Hz; None if not reported (many ARM guests).
 
     Idle CPUs count with the low rate they are parked at, so read it under load. A virtual machine
     mostly shows the nominal rate whatever the real one is.

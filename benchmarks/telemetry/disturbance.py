@@ -1,4 +1,4 @@
-"""Whether a run was disturbed: the conditions it was measured under against stated limits.
+"""Whether a run was disturbed: its conditions compared with stated limits.
 
 The limits are set so that runs on a quiet host pass: there the foreign CPU share was at most
 1.1 % and the foreign I/O share at most 0.7 %; with one looping process on 2 CPUs the first was
@@ -15,7 +15,7 @@ from benchmarks.telemetry.conditions import Conditions
 
 
 class Kind(StrEnum):
-    """What took something from a run that its config could have used."""
+    """What took resources from a run."""
 
     STEAL = "steal"
     FOREIGN_CPU = "foreign_cpu"
@@ -25,15 +25,15 @@ class Kind(StrEnum):
     SWAP = "swap"
     SLOWER_CLOCK = "slower_clock"
     THROTTLED = "throttled"
-    # The host's settings were not the same after the run.
+    # The host's configuration changed during the run.
     HOST_CHANGED = "host_changed"
-    # The driver's interval is not the one that telemetry saw.
+    # Telemetry did not cover the driver's interval.
     INTERVAL = "interval"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a run may meet before it is void; 0 switches a check off.
+    """The limits above which a run is void; 0 switches a check off.
 
     `*_pct` are percent as in Conditions. `stall_pct` is of the measured interval, and less than
     MIN_STALL_S never counts. `swap_mb_s` is 10^6 bytes per second.
@@ -56,7 +56,7 @@ MIN_FOREIGN_IO_MB_S = 1.0
 
 @dataclass(frozen=True)
 class Disturbance:
-    """One limit that was passed. `text` is one line: what, how much, the limit, and by whom."""
+    """One exceeded limit. `text` is one line: what, how much, the limit, and the main cause."""
 
     kind: Kind
     value: float
@@ -70,7 +70,7 @@ class Disturbance:
 
 
 def find_disturbances(conditions: Conditions, limits: Limits) -> list[Disturbance]:
-    """Every limit that was passed, the heaviest kind of disturbance first."""
+    """Every exceeded limit, the most serious kind of disturbance first."""
     checks = (
         _suspended(conditions, limits),
         _stall(conditions, limits),
@@ -87,7 +87,7 @@ def find_disturbances(conditions: Conditions, limits: Limits) -> list[Disturbanc
 
 
 def host_changed(before: Mapping[str, str], after: Mapping[str, str]) -> Disturbance | None:
-    """A change of what belongs to the host's fingerprint while a run was measured."""
+    """A change of the host's fingerprint during the run."""
     names = sorted(
         name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
     )
@@ -100,7 +100,7 @@ def host_changed(before: Mapping[str, str], after: Mapping[str, str]) -> Disturb
 
 
 def wrong_interval(measured_s: float, seen_s: float) -> Disturbance | None:
-    """Telemetry saw another interval than the driver measured: the host stood still meanwhile.
+    """Telemetry covers less than the driver's interval, because the host stalled.
 
     Allowed are 1 s and 1 % of the measured interval, but never half of it.
     """
@@ -122,18 +122,18 @@ def reason(disturbances: Iterable[Disturbance]) -> str:
     return "; ".join(disturbance.text for disturbance in disturbances)
 
 
-#: Why something is not watched although the host has figures for it.
+#: Why something is not monitored although the host reports it.
 SWITCHED_OFF = "switched off"
 
 
 def switched_off(unwatched: Iterable[str]) -> list[str]:
-    """The names of those lines of `unwatched` that are so because a limit is 0."""
+    """The names in `unwatched` whose check is off because the limit is 0."""
     parts = (line.partition(": ") for line in unwatched)
     return [name for name, _, why in parts if why == SWITCHED_OFF]
 
 
 def unwatched(conditions: Conditions, limits: Limits) -> list[str]:
-    """What could not or should not be watched, one line each: a quiet run says what it means."""
+    """What could not or should not be monitored, one line each."""
     figures = {
         "steal": (limits.steal_pct, conditions.steal_pct),
         "foreign CPU": (limits.foreign_cpu_pct, conditions.foreign_cpu_pct),
@@ -148,12 +148,12 @@ def unwatched(conditions: Conditions, limits: Limits) -> list[str]:
         if not limit:
             lines.append(f"{name}: {SWITCHED_OFF}")
         elif value is None:
-            lines.append(f"{name}: this host does not tell")
+            lines.append(f"{name}: not reported by this host")
     return lines
 
 
 def conditions_document(conditions: Conditions, limits: Limits) -> dict[str, object]:
-    """The conditions with the limits they were held against, ready for JSON."""
+    """The conditions with the limits they were compared with, ready for JSON."""
     figures: dict[str, object] = {
         name: round(value, 3) if isinstance(value, float) else value
         for name, value in asdict(conditions).items()
@@ -168,10 +168,10 @@ def conditions_document(conditions: Conditions, limits: Limits) -> dict[str, obj
     }
 
 
-_STEAL = "the hypervisor kept {value:.1f} % of the CPU time from this machine"
+_STEAL = "steal time: the hypervisor took {value:.1f} % of the CPU time"
 _SWAP = "the host swapped {value:.1f} MB/s"
-_THROTTLED = "a CPU was throttled for its heat {value:.1f} % of the time"
-_SLOWER = "the CPUs' clock fell by {value:.0f} %"
+_THROTTLED = "a CPU was throttled because of its temperature for {value:.1f} % of the time"
+_SLOWER = "the CPU clock rate fell by {value:.0f} %"
 
 
 def _check(
@@ -199,7 +199,7 @@ def _stall(conditions: Conditions, limits: Limits) -> Disturbance | None:
     if not limits.stall_pct:
         return None
     limit = max(MIN_STALL_S, limits.stall_pct / 100 * conditions.seconds)
-    text = f"the host stood still for {{value:.1f}} of {conditions.seconds:.0f} s"
+    text = f"the host stalled for {{value:.1f}} of {conditions.seconds:.0f} s"
     return _check(Kind.STALL, conditions.stalled_s, round(limit, 1), "s", text)
 
 
@@ -229,7 +229,7 @@ def _foreign_io(conditions: Conditions, limits: Limits) -> Disturbance | None:
 
 
 def _by(most: tuple[tuple[str, float], ...], unit: str) -> str:
-    """The heaviest program by name, if it made a good part of it."""
+    """The program that used the most, if any."""
     if not most:
         return ""
     name, amount = most[0]

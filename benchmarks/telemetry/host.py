@@ -1,4 +1,4 @@
-"""Counters of the host that tell of trouble: swapping, waiting, throttling, being suspended."""
+"""Counters of the host that show trouble: swapping, waiting, throttling, suspension."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAGE_BYTES = resource.getpagesize()
 
 @dataclass(frozen=True, slots=True)
 class HostCounters:
-    """Since boot; None where the host does not tell.
+    """Since boot; None if the host does not report it.
 
     `swap_bytes` went to and came from swap. `*_wait_s` is pressure stall time (Linux' PSI): CPU
     while some process waited for one, I/O and memory while all that could have worked waited.
@@ -50,7 +50,7 @@ def read_host(proc_root: Path = PROC, sys_root: Path = SYS) -> HostCounters:
 
 
 def fastest_cpu_hz() -> float | None:
-    """Clock rate of the CPU that runs fastest now, in Hz; None where the host does not tell.
+    """Clock rate of the CPU that runs fastest now, in Hz; None if not reported.
 
     A mean over all CPUs moves with how many of them idle; the fastest one falls when the host is
     throttled or its governor changed.

@@ -1,4 +1,4 @@
-"""Who else uses this host while a run is measured: CPU and I/O of every process, ours told apart.
+"""Other load on the host during a run: CPU and I/O of every process, separated from ours.
 
 The host's own counters say how much was used, but not by whom, and they charge a run's own kernel
 threads (write-back, the file system's journal) to nobody. So the processes are counted now and

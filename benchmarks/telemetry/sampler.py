@@ -29,7 +29,7 @@ class Sampler:
 
     Ticks lie on a fixed grid of the monotonic clock, so lateness does not add up. Each mark starts
     the grid anew: the seconds after MEASURE_START are the driver's measured seconds. Ticks that
-    passed while the host stood still are not made up for; `series` shows them as a gap.
+    were missed while the host stalled are not repeated; `series` shows them as a gap.
     """
 
     def __init__(

@@ -81,7 +81,7 @@ class SnapshotReader:
     """Takes snapshots of the host, one server process and the devices of its data and logs.
 
     `log` is None where the logs live with the data. Two paths on one disk are one device here:
-    its counters cannot be told apart and its bytes count once.
+    its counters cannot be separated and its bytes count once.
     """
 
     def __init__(self, server_pid: int, data: DeviceIdentity, log: DeviceIdentity | None) -> None:
@@ -98,7 +98,7 @@ class SnapshotReader:
     def read(self, *, marked: bool = False) -> Snapshot:
         """All counters now. Never fails because the server or a device has gone.
 
-        Reads again when the host stood still in the middle of it. `marked` also reads what is
+        Reads again if the host stalled in the middle of it. `marked` also reads what is
         too costly for every second.
         """
         for _ in range(_ATTEMPTS):

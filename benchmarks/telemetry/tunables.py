@@ -17,7 +17,7 @@ _UNLIMITED_BYTES = 1 << 60
 
 
 def host_tunables(proc_root: Path, sys_root: Path) -> dict[str, str]:
-    """Name -> text; "unknown" where the host does not tell.
+    """Name -> text; "unknown" if the host does not report it.
 
     Keys: cpu_governor, cpu_boost, smt, clock_source, transparent_hugepage, swappiness,
     usable_cpus (by affinity, as taskset and cpusets set it), memory_limit (bytes) and cpu_limit

@@ -1,4 +1,4 @@
-"""What the host did between two snapshots. Every rate divides by the time that really passed."""
+"""Usage of the host between two snapshots. Every rate is per second of actual time."""
 
 from __future__ import annotations
 

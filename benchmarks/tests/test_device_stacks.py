@@ -176,7 +176,7 @@ def test_a_volume_over_two_disks_is_their_kind_and_no_raid(tmp_path: Path) -> No
     assert (found.raid_level, found.raid_disks) == ("", 0)
     assert [member.disk for member in found.members] == ["sdb", "sdc"]
     assert found.model == "volume of 2 x Samsung SSD 870"
-    assert "does not tell whether it is striped" in found.notes[0]
+    assert "does not show whether it is striped" in found.notes[0]
 
 
 def test_a_volume_over_two_kinds_of_disk_is_neither(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_host_that_stands_still_voids_the_run(plan: Plan) -> None:
     (found,) = json.loads(rest[-1])
     assert found["kind"] == "stall"
     assert found["value"] == pytest.approx(STOPPED_S, abs=1.2)
-    assert "the host stood still for" in found["text"]
+    assert "the host stalled for" in found["text"]
 
 
 def _arguments(plan: Plan) -> list[str]:

@@ -55,7 +55,7 @@ def test_a_server_killed_after_the_last_measured_second_costs_nothing(
     ("program", "sent", "said"),
     [
         ("server", signal.SIGKILL, "the server was ended by SIGKILL, which we did not send"),
-        ("server", signal.SIGTERM, "somebody else told the server to shut down"),
+        ("server", signal.SIGTERM, "the server was shut down from outside"),
         ("driver", signal.SIGKILL, "the driver was ended by SIGKILL, which we did not send"),
         ("driver", signal.SIGTERM, "the driver was ended by SIGTERM, which we did not send"),
     ],

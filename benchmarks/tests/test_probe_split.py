@@ -56,7 +56,7 @@ def test_threads_each_have_a_clock_of_their_own() -> None:
     ("result", "ticks_ms", "requests", "said"),
     [
         (RESULT, 1600, 9_000, "merged or split, or others"),
-        (RESULT, 1600, 40_000, "The disk counted 40000 requests where fio made 20000"),
+        (RESULT, 1600, 40_000, "The disk counted 40000 requests, but fio made 20000"),
         (RESULT, 3, 20_000, "too few"),
         (replace(RESULT, job=replace(READS, direct=False)), 1600, 20_000, "page cache"),
     ],

@@ -173,7 +173,7 @@ class TestOnARealServer:
         os.kill(server.pid, signal.SIGTERM)
         outcome, message = verdict(server)
         assert outcome is Outcome.LOST
-        assert "somebody else told the server to shut down" in message
+        assert "the server was shut down from outside" in message
 
     def test_one_that_is_still_shutting_down_tells_so_in_its_log(
         self, server: ServerInstance, monkeypatch: pytest.MonkeyPatch

@@ -108,7 +108,7 @@ def test_other_programs_are_not_taken_for_a_server(line: str) -> None:
     ],
 )
 def test_servers_that_are_too_old_are_refused_by_name(line: str) -> None:
-    with pytest.raises(NotAServer, match="the oldest that is supported"):
+    with pytest.raises(NotAServer, match="the oldest supported version"):
         parse_version(line, PROGRAM)
 
 
@@ -142,8 +142,8 @@ def test_paths_that_cannot_be_a_server_are_named_with_the_reason(server_tmp: Pat
         (server_tmp, "is a directory"),
         (plain, "is not executable"),
         (Path("/bin/true"), "is not a mysqld"),
-        (Path("/" + "x" * 5000), "cannot be looked at"),
-        (Path("~no-such-user/mysqld"), "cannot be looked at"),
+        (Path("/" + "x" * 5000), "cannot be accessed"),
+        (Path("~no-such-user/mysqld"), "cannot be accessed"),
         (Path("/bin/true\0"), "does not exist"),
         (broken, "is not a mysqld|cannot be run"),
     ):

@@ -89,8 +89,8 @@ def test_a_busy_run_on_a_quiet_host_is_not_disturbed() -> None:
     assert seen.foreign_io_pct == pytest.approx(100 * (3.5 / 20) * 40_000 / 1.55e9)
     assert seen.cpu_wait_pct == pytest.approx(80.0)
     assert unwatched(seen, LIMITS) == [
-        "a falling clock: this host does not tell",
-        "throttling: this host does not tell",
+        "a falling clock: not reported by this host",
+        "throttling: not reported by this host",
     ]
 
 
@@ -98,9 +98,7 @@ def test_steal() -> None:
     found = only(conditions(replace(END, cpu_steal_s=4.0)))
     assert (found.kind, found.limit) == (Kind.STEAL, 5.0)
     assert found.value == pytest.approx(10.0)
-    assert found.text == (
-        "the hypervisor kept 10.0 % of the CPU time from this machine (limit 5 %)"
-    )
+    assert found.text == ("steal time: the hypervisor took 10.0 % of the CPU time (limit 5 %)")
 
 
 def test_a_foreign_process_is_named() -> None:
@@ -207,7 +205,7 @@ def test_without_counters_foreign_io_is_not_watched(data: DiskCounters | None) -
     start, end = replace(START, data=None), replace(END, data=data)
     seen = conditions(end, start=start)
     assert seen.foreign_io_pct is None
-    assert "foreign I/O: this host does not tell" in unwatched(seen, LIMITS)
+    assert "foreign I/O: not reported by this host" in unwatched(seen, LIMITS)
 
 
 def test_a_host_that_stood_still() -> None:
@@ -215,7 +213,7 @@ def test_a_host_that_stood_still() -> None:
     found = only(conditions(times=times))
     assert found.kind is Kind.STALL
     assert found.value == pytest.approx(2.2)
-    assert found.text == "the host stood still for 2.2 of 20 s (limit 1 s)"
+    assert found.text == "the host stalled for 2.2 of 20 s (limit 1 s)"
 
 
 def test_late_samples_of_a_busy_host_are_no_stall() -> None:
@@ -249,7 +247,7 @@ def test_a_short_stall_does_not_void_an_hour() -> None:
         (
             HostCounters(throttled_s=3.0),
             Kind.THROTTLED,
-            "a CPU was throttled for its heat 15.0 % of the time (limit 1 %)",
+            "a CPU was throttled because of its temperature for 15.0 % of the time (limit 1 %)",
         ),
     ],
 )
@@ -263,7 +261,7 @@ def test_a_clock_that_falls_and_one_that_rises() -> None:
     found = only(conditions(processes=replace(PROCESSES, clock_ratio=0.7)))
     assert (found.kind, found.text) == (
         Kind.SLOWER_CLOCK,
-        "the CPUs' clock fell by 30 % (limit 15 %)",
+        "the CPU clock rate fell by 30 % (limit 15 %)",
     )
     for ratio in (0.9, 1.0, 1.4):
         assert not find_disturbances(

@@ -235,7 +235,7 @@ def test_one_sample_a_second_costs_next_to_nothing(disk: DeviceIdentity) -> None
 def test_the_clock_rate_is_in_hertz() -> None:
     rate = cpu_frequency_hz()
     if rate is None:
-        pytest.skip("this host does not tell its clock rate")
+        pytest.skip("this host does not report its clock rate")
     assert 2e8 < rate < 1e10
 
 

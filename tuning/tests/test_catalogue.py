@@ -77,14 +77,14 @@ FEW = (
     ("path", "value", "complaint"),
     [
         ("Sync_Binlog", {}, r"Sync_Binlog/name: String should match"),
-        (f"{BINLOG}/does", ..., "/does: has to be given"),
+        (f"{BINLOG}/does", ..., "/does: is missing"),
         (f"{BINLOG}/does", "Sync", "/does: String should have at least 10"),
         (f"{BINLOG}/does", "Syncs the binary log", "/does: String should match"),
         (f"{BINLOG}/group", "x", "/group: String"),
-        (f"{BINLOG}/type", ..., "/type: has to be given"),
+        (f"{BINLOG}/type", ..., "/type: is missing"),
         (f"{BINLOG}/type", "integer", "/type: Input should be 'bytes', 'int'"),
-        (f"{BINLOG}/typ", "int", "/typ: is not known here"),
-        (f"{BINLOG}/name", "other", "sync_binlog has its name already"),
+        (f"{BINLOG}/typ", "int", "/typ: is unknown"),
+        (f"{BINLOG}/name", "other", "sync_binlog already has its name"),
         (f"{BINLOG}/unit", "x", "/unit: String"),
         (f"{BINLOG}/set_by", "user", "/set_by: Input"),
         (f"{BINLOG}/pattern", "", "/pattern: String"),
@@ -106,10 +106,10 @@ FEW = (
         (f"{NAMED_KIND}/durability/0/values", ["O_DIRCT"], "no server accepts O_DIRCT"),
         (f"{NAMED_KIND}/worth_testing/0/values", ["fsync", "fsink"], "no server accepts fsink"),
         (f"{NAMED_KIND}/worth_testing/0/values", ["fsync"], "worth_testing/0/values: .* 2"),
-        (f"{NAMED_KIND}/worth_testing/0/values", ["fsync"] * 2, "fsync stands here twice"),
+        (f"{NAMED_KIND}/worth_testing/0/values", ["fsync"] * 2, "fsync is given twice"),
         (f"{NAMED_KIND}/worth_testing/0/of", "data", "`of` requires `from` and `to`"),
         (f"{NAMED_KIND}/mysql/values", ..., "facts and evidence do not match for values"),
-        (f"{NAMED_KIND}/mysql/values/8.0", ["fsync", "fsync"], "/8.0: fsync stands here twice"),
+        (f"{NAMED_KIND}/mysql/values/8.0", ["fsync", "fsync"], "/8.0: fsync is given twice"),
         (f"{NAMED_KIND}/mysql/values/8.0", ["fsync"], "/values/8.0: .* at least 2"),
         (f"{NAMED_KIND}/mysql/default", {"5.7": "fsink"}, "the default fsink is not one of"),
         (f"{NAMED_KIND}/unit", "bytes", "type enum has no unit"),
@@ -117,7 +117,7 @@ FEW = (
         ("innodb_buffer_pool_size/unit", ..., "the unit of type bytes is bytes"),
         ("innodb_undo_directory/set_by", ..., "a path must have `set_by: advisor`"),
         (f"{BACK_LOG}/worth_testing", [], "/worth_testing: .* at least 1"),
-        (f"{BACK_LOG}/worth_testing/0/source", ..., "/source: has to be given"),
+        (f"{BACK_LOG}/worth_testing/0/source", ..., "/source: is missing"),
         (f"{BACK_LOG}/worth_testing/0/source", "web", "/source: String"),
         (f"{BACK_LOG}/worth_testing/0/to", ..., "`from` and `to` must be given"),
         (f"{BACK_LOG}/worth_testing/0/from", ..., "`from` and `to` must be given"),
@@ -129,7 +129,7 @@ FEW = (
         (f"{BACK_LOG}/worth_testing/0/values", ["1", "2"], "either `from` and `to` or `values`"),
         (f"{BINLOG}/mysql", {}, "mysql without facts"),
         (f"{BINLOG}/mariadb", None, "mariadb without facts"),
-        (f"{BINLOG}/oracle", {}, "/oracle: is not known here"),
+        (f"{BINLOG}/oracle", {}, "/oracle: is unknown"),
         (f"{BINLOG}/mysql/as", "mysql", "`as` copies the facts of mysql"),
         (f"{BINLOG}/percona/as", "mariadb", "`as` copies the facts of mysql"),
         (f"{BINLOG}/mysql", ..., "`as` copies the facts of mysql, which are missing"),
@@ -162,7 +162,7 @@ FEW = (
         (f"{BINLOG}/mysql/default", {"5.7": 2**40}, "mysql: the default .* is not within 0 to"),
         (f"{BINLOG}/mysql/default", ..., "facts and evidence do not match for default"),
         ("innodb_doublewrite/mariadb/default", {"10.6": "on"}, "the default on is not one of"),
-        (f"{BINLOG}/mysql/range", {"5.7": [0]}, "mysql/range/5.7/1: has to be given"),
+        (f"{BINLOG}/mysql/range", {"5.7": [0]}, "mysql/range/5.7/1: is missing"),
         (f"{BINLOG}/mysql/range", {"5.7": [0, 1, 2]}, "mysql/range/5.7: .* at most 2"),
         (f"{BINLOG}/mysql/range", {"5.7": [-1, 2]}, "mysql/range/5.7/0: .* equal to 0"),
         (f"{BINLOG}/mysql/range", {"5.7": [2, 1]}, "the first value of a range must be below"),
@@ -186,7 +186,7 @@ def test_what_breaks_an_entry_is_refused_with_its_place(
 def test_a_file_without_knobs_or_evidence_is_refused() -> None:
     with pytest.raises(ValidationError) as refused:
         TypeAdapter(Catalogue).validate_python({"knobs": {}, "knob": {}})
-    for complaint in ("knobs: .* at least 1", "evidence: has to be given", "knob: is not known"):
+    for complaint in ("knobs: .* at least 1", "evidence: is missing", "knob: is not known"):
         assert re.search(complaint, faults(refused.value))
 
 

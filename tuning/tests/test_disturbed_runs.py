@@ -44,7 +44,7 @@ def study(host_of_fakes: None, sent: list[Any]) -> Study:
 
 
 TEXT = "other programs used 34.0 % of the host's CPU time (limit 10 %), most by make (30.0 %)"
-CONDITIONS = {"foreign_cpu_pct": 34.0, "unwatched": ["throttling: this host does not tell"]}
+CONDITIONS = {"foreign_cpu_pct": 34.0, "unwatched": ["throttling: not reported by this host"]}
 
 
 def disturbed() -> Disturbed:

@@ -206,7 +206,7 @@ def test_one_whose_worker_died_is_lost(device: Device) -> None:
     probe.refresh_from_db()
     assert (probe.state, probe.reason) == (
         ProbeState.LOST,
-        "the worker was not heard of any more",
+        "the worker stopped sending heartbeats",
     )
 
 

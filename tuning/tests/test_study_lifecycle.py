@@ -368,7 +368,7 @@ def test_a_silent_run_is_lost_and_queued_again_as_a_new_run(study: Study) -> Non
     _sweep_while_silent(study)
     run.refresh_from_db()
     assert run.state == RunState.LOST
-    assert run.reason == "the worker was not heard of any more"
+    assert run.reason == "the worker stopped sending heartbeats"
     retry = run.retries.get()
     assert retry.state == RunState.QUEUED
     assert retry.slot.candidate.config == run.config

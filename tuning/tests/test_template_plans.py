@@ -235,7 +235,7 @@ def test_connections_are_never_the_same_number_twice(tmp_path: Path) -> None:
     [
         ("baseline: small", "baseline: tiny", "not among the presets and variants"),
         ("small:", "Sma ll:", "variants/Sma ll/name: String should match"),
-        ("title: Six per cent, ", "", "variants/small/title: has to be given"),
+        ("title: Six per cent, ", "", "variants/small/title: is missing"),
         ("knobs: {innodb_doublewrite", "knob: {innodb_doublewrite", "has neither `knobs` nor"),
         ("\nvariants", "\npresets: [small]\nvariants", "small is more than one of"),
         ("\nvariants", "\nproposals: [small]\nvariants", "small is more than one of"),
