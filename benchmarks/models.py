@@ -38,12 +38,12 @@ class Device(models.Model):
     """
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="devices")
-    kind = models.CharField(max_length=16, help_text="the one that counts")
+    kind = models.CharField(max_length=16, help_text="the kind that is used")
     discovered_kind = models.CharField(max_length=16, blank=True)
-    kind_correction = models.CharField(max_length=16, blank=True, help_text="the user's word")
+    kind_correction = models.CharField(max_length=16, blank=True, help_text="set by a user")
     data_dir = models.CharField(max_length=1024)
     log_dir = models.CharField(
-        max_length=1024, blank=True, help_text="for redo logs; empty: they are with the data"
+        max_length=1024, blank=True, help_text="for redo logs; empty: with the data"
     )
     block_device = models.CharField(max_length=64, blank=True)
     log_block_device = models.CharField(max_length=64, blank=True)
@@ -58,7 +58,7 @@ class Device(models.Model):
         null=True, blank=True, help_text="benchmarks.emulation.profile.EmulationProfile"
     )
     emulation_label = models.CharField(
-        max_length=200, blank=True, help_text="the limits in words; empty: the device as it is"
+        max_length=200, blank=True, help_text="the limits in words; empty: not emulated"
     )
     retired_at = models.DateTimeField(
         null=True, blank=True, help_text="when another device was found in its place"
@@ -176,7 +176,7 @@ class JobRow(models.Model):
     """A row that is a job (`benchmarks.jobs`): one process claims it and sends heartbeats."""
 
     claimed_by = models.CharField(
-        max_length=255, blank=True, help_text="the process that does it, and may say how it ended"
+        max_length=255, blank=True, help_text="the process that does it and may store its ending"
     )
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     stop_request = models.CharField(max_length=32, blank=True, help_text="why it should end early")
@@ -236,18 +236,18 @@ class Run(JobRow, UsageColumns):
     )
     seed = models.BigIntegerField()
     logs_with_data = models.BooleanField(
-        default=False, help_text="leaves the redo log with the data although there is a log_dir"
+        default=False, help_text="keeps the redo log with the data although there is a log_dir"
     )
 
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
-    step = models.CharField(max_length=32, blank=True, help_text="what it is doing while running")
+    step = models.CharField(max_length=32, blank=True, help_text="its current step while running")
     queued_at = models.DateTimeField(auto_now_add=True)
     reason = models.TextField(blank=True, help_text="one line on why it failed")
     log_tail = models.TextField(blank=True)
 
     tpmP = models.FloatField(null=True, blank=True)
     tpmP_at_most = models.FloatField(
-        null=True, blank=True, help_text="the bound of a run that was cut short, which has no tpmP"
+        null=True, blank=True, help_text="upper bound of a run that was cut short, instead of tpmP"
     )
     p95_ms = models.FloatField(null=True, blank=True)
     p99_ms = models.FloatField(null=True, blank=True)
@@ -267,7 +267,7 @@ class Run(JobRow, UsageColumns):
         default=list, blank=True, help_text="why it is void: [{kind, value, limit, unit, text}]"
     )
     conditions = models.JSONField(
-        default=dict, blank=True, help_text="what others took from it; benchmarks.telemetry"
+        default=dict, blank=True, help_text="other load during the run; benchmarks.telemetry"
     )
     trend_pct = models.FloatField(
         null=True, blank=True, help_text="change of throughput over the measured interval"
@@ -316,7 +316,7 @@ class Sample(UsageColumns):
     elapsed_s = models.FloatField(null=True, blank=True)
     new_orders = models.PositiveIntegerField(null=True, blank=True)
     commits = models.PositiveIntegerField(
-        null=True, blank=True, help_text="as the server counts them, live"
+        null=True, blank=True, help_text="as counted by the server"
     )
     p95_ms = models.FloatField(
         null=True, blank=True, help_text="of the New-Orders that ended in this second"
@@ -349,14 +349,14 @@ class Probe(JobRow):
     """One measurement of a device with fio. The row is the job, as with runs."""
 
     device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="probes")
-    seconds = models.FloatField(help_text="how long it is to take")
+    seconds = models.FloatField(help_text="planned duration")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
 
     state = models.CharField(max_length=16, choices=ProbeState, default=ProbeState.QUEUED)
-    fraction = models.FloatField(default=0.0, help_text="0 to 1 of its time")
-    step = models.CharField(max_length=64, blank=True, help_text="what it measures at the moment")
+    fraction = models.FloatField(default=0.0, help_text="progress, 0 to 1")
+    step = models.CharField(max_length=64, blank=True, help_text="its current measurement")
     queued_at = models.DateTimeField(auto_now_add=True)
     reason_code = models.CharField(max_length=64, blank=True)
     reason = models.TextField(blank=True)

@@ -11,7 +11,7 @@ from benchmarks.models import Config, Device, Host, JobRow, Run, Server, Workloa
 
 
 class DurabilityClass(models.TextChoices):
-    """What a crash may cost (`tuning.catalogue.knob.Durability`), as stored and shown."""
+    """What a crash may lose (`tuning.catalogue.knob.Durability`), as stored and shown."""
 
     D0 = "D0", "D0: loses nothing"
     D1 = "D1", "D1: may lose the last commits"
@@ -27,14 +27,14 @@ class StudyState(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
 
 
-# Those of a study that has not ended. It may be paused in each of them (`Study.is_paused`).
+# States of a study that has not ended. It can be paused in each of them (`Study.is_paused`).
 ACTIVE_STUDY_STATES = (StudyState.QUEUED, StudyState.PREPARING, StudyState.RUNNING)
 
 
 class Study(JobRow):
     """Candidates x devices x workloads on one host with one server; ends in a ranking.
 
-    Its preparation is a job, claimed while somebody loads the dataset and tries the candidates.
+    Its preparation is a job: a worker claims it, loads the dataset and tries the candidates.
     """
 
     name = models.CharField(max_length=200)
@@ -46,17 +46,17 @@ class Study(JobRow):
     blocks = models.PositiveIntegerField()
     seed = models.BigIntegerField()
     budget_minutes = models.PositiveIntegerField(
-        null=True, blank=True, help_text="wall time of the blocks; empty: as many as `blocks` says"
+        null=True, blank=True, help_text="wall time of the blocks; empty: `blocks` decides"
     )
     races = models.BooleanField(
         default=True,
         help_text="drops candidates that are measurably behind and stops when decided",
     )
     confirms = models.BooleanField(
-        default=True, help_text="measures the winner and the baseline afresh, in pairs"
+        default=True, help_text="measures the winner again, in fresh pairs with the baseline"
     )
     conclusions = models.PositiveSmallIntegerField(
-        default=1, help_text="how often it is concluded: once more with every extension"
+        default=1, help_text="number of conclusions: one more with every extension"
     )
     paused_at = models.DateTimeField(null=True, blank=True)
     paused_by = models.CharField(max_length=150, blank=True)
@@ -64,10 +64,10 @@ class Study(JobRow):
     resumed_at = models.DateTimeField(
         null=True,
         blank=True,
-        help_text="when it was last resumed or extended: then it waits for what is under way",
+        help_text="when it was last resumed or extended; it continues after running studies",
     )
     extended_by = models.PositiveIntegerField(
-        default=0, help_text="blocks that its last extension asks for on every device and workload"
+        default=0, help_text="blocks of its last extension, for every device and workload"
     )
     extended_after = models.PositiveIntegerField(
         default=0, help_text="the order of its last slot before that extension"
@@ -84,11 +84,11 @@ class Study(JobRow):
         help_text="kinds of cost that proposals may have: tuning.catalogue.costs.CostKind",
     )
     keeps_duplicates = models.BooleanField(
-        default=False, help_text="measures identical configs apart, as A/A comparisons need"
+        default=False, help_text="measures identical configs separately, as A/A comparisons need"
     )
 
     search = models.JSONField(
-        null=True, blank=True, help_text="what a search looks for and in which space; else null"
+        null=True, blank=True, help_text="objective and space of a search; else null"
     )
     runs_to_queue = models.JSONField(
         default=list,
@@ -121,12 +121,12 @@ class Study(JobRow):
 
     @property
     def is_paused(self) -> bool:
-        """Nothing of it begins; what was under way when it was paused may still be."""
+        """Whether it starts nothing new; the current run may still be finishing."""
         return self.paused_at is not None and not self.is_finished
 
     @property
     def shown_state(self) -> str:
-        """Its state in a word for people: where it is paused, that is the news."""
+        """Its state in a word for people: "Paused" takes precedence."""
         if self.is_paused:
             return "Paused"
         is_again = self.state == StudyState.PREPARING and self.runs_to_queue
@@ -156,19 +156,17 @@ class Candidate(models.Model):
     checks = models.JSONField(
         default=list, blank=True, help_text="the gate's stages: tuning.configs.gate.stages"
     )
-    refusal = models.TextField(
-        blank=True, help_text="why the server does not take it; then it is not measured"
-    )
+    refusal = models.TextField(blank=True, help_text="why it is refused; then it is not measured")
     signature = models.CharField(
         max_length=64,
         blank=True,
-        help_text="of its effective values at the trial start; empty until it was tried",
+        help_text="of its effective values at the trial start; empty before that",
     )
     found_by_search = models.BooleanField(
         default=False, help_text="made by the study's search after its start"
     )
     logs_with_data = models.BooleanField(
-        default=False, help_text="leaves the redo log with the data although there is a log_dir"
+        default=False, help_text="keeps the redo log with the data although there is a log_dir"
     )
     merged_into = models.ForeignKey(
         "self",
@@ -228,7 +226,7 @@ class Slot(models.Model):
 
 
 class Elimination(models.Model):
-    """A candidate that left the race on one device with one workload, and why."""
+    """A candidate that was dropped from the race on one device with one workload, and why."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="eliminations")
     candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="eliminations")
@@ -245,7 +243,7 @@ class Elimination(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.candidate.name} left after block {self.after_block}"
+        return f"{self.candidate.name} dropped after block {self.after_block}"
 
 
 class Recommendation(models.Model):
