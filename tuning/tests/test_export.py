@@ -73,7 +73,7 @@ def test_it_sets_the_knobs_and_nothing_else() -> None:
 def test_each_line_is_explained() -> None:
     text = render(knobs={"innodb_io_capacity": "2000", "sort_buffer_size": "32768"})
     capacity = about(text, "innodb_io_capacity = 2000")
-    assert "Writes per second that background flushing may use" in capacity
+    assert "I/O operations per second for background flushing" in capacity
     assert (
         "[D0; dynamic: can be set on the running server (SET GLOBAL); scope: global]" in capacity
     )

@@ -297,7 +297,7 @@ def test_a_search_that_finds_nothing_says_so_and_keeps_the_baseline(
     )
     result = StudyResult(study)
     assert result.export(answer, ExportRequest()).text
-    with pytest.raises(TuningError, match="nothing to measure again"):
+    with pytest.raises(TuningError, match="nothing left to measure"):
         extend_study(study, 2)
 
 

@@ -269,5 +269,5 @@ def test_what_the_gate_refuses_is_left_out_with_the_reason(
 ) -> None:
     tight = replace(A, host=replace(A.host, memory_budget_bytes=100_000_000))
     planned = plan("cloud", replace(tight, resources=replace(A.resources, memory_bytes=10**8)))
-    assert "of memory that it may use here" in planned.left_out
+    assert "of memory available here" in planned.left_out
     assert planned.knobs == {}
