@@ -1,4 +1,4 @@
-"""Settings from the environment: every wrong value is named, with what was expected."""
+"""Settings from the environment: an invalid value is an error that says what was expected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(kind: Callable[..., Any], name: str, default: Any) -> Any:
         return kind(name, default=default)
     except (ValueError, TypeError, ImproperlyConfigured) as error:
         value = env.str(name, default="")
-        raise ImproperlyConfigured(f"{name}={value!r} is not usable: {error}") from error
+        raise ImproperlyConfigured(f"{name}={value!r} is invalid: {error}") from error
 
 
 def read_port(name: str, default: int) -> int:
@@ -43,7 +43,7 @@ def read_limit(name: str, default: float, kind: type[float] | type[int] = float)
     cast = env.int if kind is int else env.float
     value = read(cast, name, default)
     if not (0 <= value < float("inf")):
-        raise ImproperlyConfigured(f"{name}={value} is not usable: expected 0 or more")
+        raise ImproperlyConfigured(f"{name}={value} is invalid: expected 0 or more")
     return value
 
 

@@ -1,4 +1,4 @@
-"""One settings module; whatever differs between set-ups comes from the environment.
+"""The settings; whatever differs between installations comes from the environment.
 
 The variables are listed in docs/settings.md, which a test holds against this file.
 """
@@ -42,16 +42,16 @@ CSRF_TRUSTED_ORIGINS = read(env.list, "ADVISOR_TRUSTED_ORIGINS", [])
 
 # --- measuring -------------------------------------------------------------------------------
 HOST_NAME = read(env.str, "ADVISOR_HOST_NAME", socket.gethostname())
-# A device that is not named is the disk under the advisor's own home.
+# The default device is the disk below the advisor's home.
 DEFAULT_DEVICE = Path(read(env.str, "ADVISOR_DEVICE", str(HOME / "device")))
 INSTANCE_REGISTRY = RUN_DIR / "instances"
 HEARTBEAT_SECONDS = 1.0
-# A run whose worker has not been heard of for so long is lost.
+# A run whose worker has been silent for this long is lost.
 LOST_AFTER_SECONDS = 20
 SWEEP_SECONDS = 3.0
 LOST_RUN_RETRIES = 1
 DISTURBED_RUN_RETRIES = read_limit("ADVISOR_DISTURBED_RETRIES", 2, kind=int)
-# What others on this host may take from a run before it is void; 0 switches a check off.
+# Limits for other programs on this host, above which a run is void; 0 switches a check off.
 STEAL_LIMIT_PCT = read_limit("ADVISOR_STEAL_LIMIT_PCT", 5.0)
 FOREIGN_CPU_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_CPU_LIMIT_PCT", 10.0)
 FOREIGN_IO_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_IO_LIMIT_PCT", 10.0)

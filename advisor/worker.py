@@ -1,4 +1,4 @@
-"""What a measuring worker does beside its tasks: clean up at start, sweep, stop gently.
+"""What a worker does besides its tasks: clean up at start, sweep, stop gracefully.
 
 All of it runs in the worker's main process; the benchmark runs in its one pool process.
 """
@@ -20,7 +20,7 @@ STOP_REQUESTS = 10
 
 
 class HostWatch(bootsteps.StartStopStep):
-    """Sweeps the host again and again: its rows, and what dead workers left behind."""
+    """Sweeps the host periodically: its rows, and the leftovers of dead workers."""
 
     requires = ("celery.worker.components:Timer",)
 
@@ -41,15 +41,15 @@ class HostWatch(bootsteps.StartStopStep):
 
 
 def sweep() -> None:
-    """One pass over this host's rows. A database that is away is tried again at the next one."""
+    """One pass over this host's rows. If the database is unavailable, the next pass retries."""
     from tuning.studies.recovery import sweep_host
 
     _with_database(sweep_host)
 
 
 def tidy_up() -> None:
-    """What a worker would do at its start, for a host whose worker was just ended by us: close
-    its rows and delete what it left, should it have been killed.
+    """The clean-up of a worker's start, for a host whose worker was just stopped: closes its rows
+    and deletes leftovers, in case it was killed.
     """
     from tuning.studies.recovery import recover_host
 
@@ -62,23 +62,23 @@ def _with_database(look: Callable[[int], None]) -> None:
     try:
         look(_host_id())
     except Error as error:
-        logger.warning("sweep put off: %s", error)
+        logger.warning("sweep postponed: %s", error)
     finally:
         close_old_connections()
 
 
 @worker_shutting_down.connect
-def stop_gently(**_: Any) -> None:
-    """Ask the run at hand to end; it closes its server and its row and is queued again.
+def stop_gracefully(**_: Any) -> None:
+    """Ask the current run to end; it closes its server and its row and is queued again.
 
     In a thread of its own: this is called from a signal handler, which may have interrupted a
     query on the main thread's database connection.
     """
-    threading.Thread(target=_request_stop, name="stop-gently", daemon=True).start()
+    threading.Thread(target=_request_stop, name="stop-gracefully", daemon=True).start()
 
 
 def _request_stop() -> None:
-    """More than once: a run may just be being claimed, or the database be away for a moment."""
+    """Repeatedly: a run may be about to be claimed, or the database briefly unavailable."""
     from django.db import Error, connections
 
     from tuning.studies.recovery import request_stop
@@ -87,7 +87,7 @@ def _request_stop() -> None:
         try:
             request_stop(_host_id())
         except Error as error:
-            logger.warning("the run at hand could not be asked to stop: %s", error)
+            logger.warning("the current run could not be asked to stop: %s", error)
         finally:
             connections.close_all()
         time.sleep(1)

@@ -1,4 +1,4 @@
-"""Redis: does it answer, and our private one when nobody set another."""
+"""Redis: whether it responds, and the private one that is started if none is configured."""
 
 from __future__ import annotations
 

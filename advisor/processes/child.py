@@ -1,4 +1,4 @@
-"""One child process: started in a session of its own, ended with us whatever happens."""
+"""One child process: started in its own session, and always ended with its parent."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ TERM_SECONDS = 30.0
 
 
 class Child:
-    """A program with its log file. Ctrl-C in the terminal does not reach it: we end it in order.
+    """A program with its log file. Ctrl-C in the terminal does not reach it; `stop` ends it.
 
-    `setpriv --pdeathsig` makes the kernel send SIGTERM when we die without saying so.
+    `setpriv --pdeathsig` makes the kernel send SIGTERM if the parent dies.
     """
 
     def __init__(self, name: str, argv: Sequence[str]) -> None:
@@ -46,7 +46,7 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     def stop(self) -> None:
-        """SIGTERM, a wait long enough for a run to clean up after itself, then SIGKILL to all."""
+        """SIGTERM, a wait in which a run can clean up, then SIGKILL to the process group."""
         if self._process is None:
             return
         if self.is_alive():
@@ -56,7 +56,7 @@ class Child:
             except subprocess.TimeoutExpired:
                 pass
             finally:
-                # Also after a second Ctrl-C, of somebody who does not want to wait.
+                # Also after a second Ctrl-C.
                 if self.is_alive():
                     os.killpg(self._process.pid, signal.SIGKILL)
                     self._process.wait()

@@ -1,4 +1,4 @@
-"""Starts what is missing, restarts what dies, ends all of it: the processes of one host."""
+"""The processes of one host: starts missing ones, restarts dead ones, ends all that it started."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ START_SECONDS = 30.0
 # A child that dies more often than this in a row is broken, not unlucky.
 RESTARTS = 5
 HEALTHY_AFTER_SECONDS = 60.0
-# A worker writes that it lives every few seconds; after this long nobody on the host measures.
+# A worker reports every few seconds; after this long without a report, the host has none.
 WORKER_SILENT_SECONDS = 20.0
 
 
 class Supervisor:
-    """A context manager: inside it Redis and a worker of this host answer, and what it started
-    is watched by `check()`. At the end it stops its own children only, newest first.
+    """A context manager: inside it Redis and a worker of this host respond, and `check()`
+    monitors what it started. At the end it stops its own children only, newest first.
     """
 
     def __init__(self, *, with_web: bool = False) -> None:
@@ -60,40 +60,40 @@ class Supervisor:
         self._stop_all()
 
     def check(self) -> None:
-        """Restart a child of ours that died; start what somebody else had running and took away.
+        """Restart children that died; start processes of another command that has ended.
 
         Raises ProcessFailed when a child keeps dying.
         """
         for child in self._children:
             if child.is_alive():
                 continue
-            logger.warning("%s died and is started again; its log: %s", child.name, child.log)
+            logger.warning("%s died and is restarted; its log: %s", child.name, child.log)
             self._count_restart(child)
             child.start()
         if time.monotonic() - self._looked_at > WORKER_SILENT_SECONDS:
             self._looked_at = time.monotonic()
-            self._replace_what_is_gone()
+            self._replace_missing()
 
-    def _replace_what_is_gone(self) -> None:
-        """Redis and worker may have been those of a `serve` beside us that has ended since."""
+    def _replace_missing(self) -> None:
+        """Redis and the worker may have belonged to another `serve` that has ended since."""
         limit = Now() - timedelta(seconds=WORKER_SILENT_SECONDS)
         if Host.objects.filter(name=settings.HOST_NAME, worker_seen_at__gte=limit).exists():
             return
         if not settings.REDIS_URL_IS_OURS and not redis_answers():
-            logger.warning("no Redis answers at REDIS_URL; the study goes on when it is back")
+            logger.warning("no Redis responds at REDIS_URL; the study continues when it is back")
             return
         self._start_missing()
 
     def _start_missing(self) -> None:
         # Two commands that start at the same moment must not start two of each.
         with host_lock(settings.RUN_DIR / "processes.lock"):
-            self._start_what_does_not_answer()
+            self._start_unresponsive()
 
-    def _start_what_does_not_answer(self) -> None:
+    def _start_unresponsive(self) -> None:
         ours = {child.name for child in self._children}
         if "redis" not in ours and not redis_answers():
             if not settings.REDIS_URL_IS_OURS:
-                raise ProcessFailed("redis_unreachable", "no Redis answers at REDIS_URL")
+                raise ProcessFailed("redis_unreachable", "no Redis responds at REDIS_URL")
             self._start(Child("redis", private_redis_command()), redis_answers)
         if "worker" not in ours and not worker_answers():
             self._start(Child("worker", [sys.executable, "manage.py", "worker"]), worker_answers)
@@ -133,7 +133,7 @@ class Supervisor:
 
 
 def worker_answers() -> bool:
-    """True when this host's measuring worker answers a ping, busy or not."""
+    """Whether this host's worker answers a ping; it does so while busy too."""
     try:
         return bool(app.control.ping(destination=[worker_name()], timeout=1.0))
     except (OSError, OperationalError, RedisError):
@@ -159,7 +159,7 @@ def web_answers() -> bool:
 
 
 def check_port(address: str, port: int) -> None:
-    """Raise PortTaken when nothing of ours could listen there."""
+    """Raise PortTaken if the web server could not listen there."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -167,6 +167,6 @@ def check_port(address: str, port: int) -> None:
         except OSError as error:
             raise PortTaken(
                 "port_taken",
-                f"{address}:{port} can't be used ({error.strerror}): end what listens there or "
-                "set ADVISOR_PORT to another port",
+                f"{address}:{port} cannot be used ({error.strerror}): stop the program that "
+                "listens there, or set ADVISOR_PORT to another port",
             ) from error

@@ -44,7 +44,10 @@ def test_a_board_says_verdict_noise_ties_race_and_confirmation(admin_client: Cli
     board = board_of(study)
     text = shown(admin_client, study)
     assert board.for_advice.verdict.sentence in text
-    assert "the same config, entered twice, can differ by up to 2.1 % in this study" in text
+    assert (
+        "Noise floor 2.1 % : how much the same config, entered twice, can differ in this study"
+        in text
+    )
     assert "Run noise" in text
     assert "tied with whitepaper-a" in text
     assert "left the race after block 3: measurably below whitepaper-a" in text

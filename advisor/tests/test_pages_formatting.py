@@ -76,6 +76,7 @@ def test_megacycles_and_bytes() -> None:
         (1.121, 1.354, f"+12.1 to +35.4{NB}%"),
         (0.9, 1.0, f"{formatting.MINUS}10.0 to ±0.0{NB}%"),
         (0.0, float("inf"), f"{formatting.MINUS}100.0 to >900{NB}%"),
+        (11.4, 11.6, f">900{NB}%"),
     ],
 )
 def test_change_range(low: float, high: float, text: str) -> None:

@@ -1,6 +1,6 @@
 """Numbers and names as people read them: pure functions.
 
-Absent values are an en dash, never a zero: a run that failed has no number.
+Absent values are an en dash, never a zero: a failed run has no result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def decimals(value: float | None, places: int = 1) -> str:
 
 
 def significant(value: float | None) -> str:
-    """Three digits or so, whatever the size: 12345.6 -> 12,346; 12.34 -> 12.3; 0.123 -> 0.12."""
+    """About three significant digits: 12345.6 -> 12,346; 12.34 -> 12.3; 0.123 -> 0.12."""
     if value is None:
         return ABSENT
     size = abs(value)
@@ -39,11 +39,13 @@ def percent_change(ratio: float | None) -> str:
 
 def change_range(low: float, high: float) -> str:
     """Bounds of a ratio as signed changes: 1.121, 1.354 -> +12.1 to +35.4 %."""
+    if low > MAX_RATIO:
+        return f"{_bound(low)}{NARROW}%"
     return f"{_bound(low)} to {_bound(high)}{NARROW}%"
 
 
 def _bound(ratio: float) -> str:
-    # Two blocks tell next to nothing: such a bound is no figure to be read to its last digit.
+    # A bound from two blocks can be that large: its digits mean nothing.
     if ratio > MAX_RATIO:
         return f">{MAX_RATIO * 100 - 100:,.0f}"
     change = round((ratio - 1) * 100, 1)
@@ -66,7 +68,7 @@ def megacycles(cycles: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds as people say them: 45 s, 3 min 20 s, 2 h 5 min."""
+    """Seconds in words: 45 s, 3 min 20 s, 2 h 5 min."""
     if seconds is None:
         return ABSENT
     whole = round(seconds)
@@ -80,7 +82,7 @@ def duration(seconds: float | None) -> str:
 
 
 def rough_duration(seconds: float | None) -> str:
-    """Like `duration`, as an estimate deserves: tens of seconds, then whole minutes."""
+    """Like `duration`, rounded for estimates: tens of seconds, then whole minutes."""
     if seconds is None:
         return ABSENT
     return duration(max(10, round(seconds, -1)) if seconds < 120 else round(seconds / 60) * 60)

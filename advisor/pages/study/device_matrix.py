@@ -128,7 +128,7 @@ def _summary(rows: Sequence[DeviceRow], names: Mapping[int, str]) -> str:
     differ = "; the configs differ" if len(configs) > 1 else ""
     return (
         f"{names[fast.device.pk]} completes {significant(fast.times.value)} times as many "
-        f"New-Orders as {names[slow.device.pk]}, each with the config to use on it{differ}."
+        f"New-Orders as {names[slow.device.pk]}, each with its config in this table{differ}."
     )
 
 
