@@ -13,6 +13,7 @@ from tuning.configs.effective.by_itself import by_itself
 from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.memory import MAX_SHARE, memory_need
+from tuning.configs.effective.memory import size as in_words
 from tuning.configs.effective.variables import CAPACITY, POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.scale import MIN_POOL, unrounded_pool
@@ -123,12 +124,12 @@ class Draft:
         if free is not None:
             limit = min(limit, free / _MAX_PART_OF_FREE)
         if limit < wanted:
-            reason += f"; held to {_gib(limit)} for the free space"
+            reason += f"; held to {in_words(int(limit))} for the free space"
         if CostKind.RECOVERY_TIME not in self.situation.allowed and free_redo_bytes() < min(
             wanted, limit
         ):
             limit = float(free_redo_bytes())
-            reason += f"; held to {_gib(limit)}, because more costs recovery-time"
+            reason += f"; held to {in_words(int(limit))}, because more costs recovery-time"
         unit = 2 * MIB if wanted < GIB else 256 * MIB
         size = max(int(min(wanted, limit)) // unit * unit, _SMALLEST_REDO)
         target = self.situation.target
@@ -146,7 +147,3 @@ class Draft:
             if before is None or not same(before, one.value):
                 found.append(one)
         return found
-
-
-def _gib(size: float) -> str:
-    return f"{size / GIB:.1f} GiB"

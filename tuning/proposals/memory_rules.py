@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from tuning.configs.effective.memory import size as in_words
 from tuning.configs.effective.variables import INSTANCES, MAX_CONNECTIONS
 from tuning.proposals.draft import GIB, Draft
 from tuning.proposals.rules import Rule
@@ -21,7 +22,9 @@ def pool_of_memory(share: float, source: str) -> Rule:
         memory = draft.situation.resources.memory_bytes
 
         def reason(size: int) -> str:
-            return f"{size / memory:.0%} of the {_gib(memory)} of memory that the server may use"
+            return (
+                f"{size / memory:.0%} of the {in_words(memory)} of memory that the server may use"
+            )
 
         draft.set_pool(memory * share, reason, source)
 
@@ -39,9 +42,9 @@ def pool_of_data(times: float, most: float, source: str) -> Rule:
             data = resources.data_bytes
             if size >= data:
                 return (
-                    f"holds the {_gib(data)} of data {size / data:.1f} times, so that it may grow"
+                    f"holds the {in_words(data)} of data {size / data:.1f} times, to let it grow"
                 )
-            return f"holds {size / data:.0%} of the {_gib(data)} of data, as the memory allows"
+            return f"holds {size / data:.0%} of the {in_words(data)} of data, as the memory allows"
 
         draft.set_pool(wanted, reason, source)
 
@@ -56,8 +59,8 @@ def pool_above_data(source: str) -> Rule:
 
         def reason(size: int) -> str:
             if size > data:
-                return f"the next whole GiB that leaves room beyond the {_gib(data)} of data"
-            return f"the most that fits: the {_gib(data)} of data do not"
+                return f"the next whole GiB that leaves room beyond the {in_words(data)} of data"
+            return f"the most that fits: the {in_words(data)} of data do not"
 
         draft.set_pool(ceil(data * 1.1 / GIB) * GIB, reason, source)
 
@@ -96,7 +99,3 @@ def connections_of_memory(source: str) -> Rule:
         draft.set(MAX_CONNECTIONS, most, "one for every 12 MiB of memory", source)
 
     return rule
-
-
-def _gib(size: float) -> str:
-    return f"{size / GIB:.1f} GiB"

@@ -25,7 +25,7 @@ from tuning.proposals.rules import Rule, fixed, on_disk, on_ssd
 from tuning.proposals.words import FEWER_FSYNCS, FEWER_ROWS, MANUAL, NO_SEEKS, SEEKS
 from tuning.proposals.write_rules import (
     direct_io,
-    io_capacity_like_device,
+    io_capacity_by_probe,
     io_capacity_of_kind,
     redo_for_an_hour,
     redo_of,
@@ -86,7 +86,7 @@ def _mysqltuner_redo(draft: Draft) -> None:
 _MANUAL_RULES = (
     pool_of_memory(0.5, f"{MANUAL}, 10.5.8: 50 to 75 %, and the driver shares the host"),
     redo_of_pool(1, f"{MANUAL}, 10.5.4: large; MySQL 5.7 manual: as the buffer pool"),
-    io_capacity_like_device(f"{MANUAL}, 17.8.7"),
+    io_capacity_by_probe(1, f"{MANUAL}, 17.8.7"),
     io_capacity_of_kind("MySQL 8.0 manual, 17.8.7"),
     fixed("innodb_flush_neighbors", 0, NO_SEEKS, f"{MANUAL}, 10.5.8", on_ssd),
     fixed("innodb_flush_neighbors", 1, SEEKS, f"{MANUAL}, 10.5.8", on_disk),

@@ -14,8 +14,6 @@ from tuning.proposals.rules import Rule, holds_data
 
 _MAX_IO_CAPACITY = 20_000
 _MIN_IO_CAPACITY = 100
-# Whitepaper 2016, Figure 11 and Table 4: 15000 was best on a device of 120000 writes per second.
-_SHARE_OF_IOPS = 8
 _FEW_CPUS = 32
 _MANY_CPUS = 8
 # Beyond this a commit waits longer for the device than for anything else.
@@ -53,31 +51,17 @@ def redo_of(size: float, reason: str, source: str) -> Rule:
     return lambda draft: draft.set_redo(size, reason, source)
 
 
-def io_capacity_of_device(source: str) -> Rule:
-    """An eighth of the writes per second that the probe found, and twice that at most."""
+def io_capacity_by_probe(part: int, source: str) -> Rule:
+    """One of so many parts of what the device writes per second, and twice that as the ceiling."""
 
     def rule(draft: Draft) -> None:
         writes = draft.situation.device.write_iops
         if writes is None:
             return
-        capacity = min(max(_round(writes / _SHARE_OF_IOPS), _MIN_IO_CAPACITY), _MAX_IO_CAPACITY)
-        reason = f"an eighth of the {writes:,.0f} random writes per second of the device"
-        draft.set(IO_CAPACITY, capacity, reason, source)
-        draft.set(IO_CEILING, 2 * capacity, "twice innodb_io_capacity", source)
-
-    return rule
-
-
-def io_capacity_like_device(source: str) -> Rule:
-    """About what the device writes per second, as measured, at most 20000, and twice that."""
-
-    def rule(draft: Draft) -> None:
-        writes = draft.situation.device.write_iops
-        if writes is None:
-            return
-        capacity = min(max(_round(writes), _MIN_IO_CAPACITY), _MAX_IO_CAPACITY)
-        reason = f"about the {writes:,.0f} random writes per second of the device, 20000 at most"
-        draft.set(IO_CAPACITY, capacity, reason, source)
+        capacity = min(max(_round(writes / part), _MIN_IO_CAPACITY), _MAX_IO_CAPACITY)
+        share = "about" if part == 1 else f"1/{part} of"
+        reason = f"{share} the {writes:,.0f} random writes per second of the device"
+        draft.set(IO_CAPACITY, capacity, f"{reason}, 100 to 20000", source)
         draft.set(IO_CEILING, 2 * capacity, "twice innodb_io_capacity", source)
 
     return rule

@@ -160,7 +160,7 @@ def test_the_redo_log_fits_on_the_device() -> None:
     full = replace(A, device=DeviceFacts(free_bytes=3 * GIB))
     [reason] = [note.detail for note in plan("advisor", full).notes if note.name == REDO]
     assert int(plan("advisor", full).knobs[REDO]) <= 3 * GIB // 4
-    assert "held to 0.8 GiB for the free space" in reason
+    assert "held to 768.0 MiB for the free space" in reason
 
 
 @pytest.mark.parametrize(
