@@ -42,6 +42,11 @@ def test_the_page_shows_it_with_the_candidate_and_with_the_recommendation(
         assert '<span class="badge warn">observability</span>' in part
         assert SAID in part
     assert "Costs other than durability:" in card
+    assert "Other costs allowed" not in text
+    study.allowed_costs = ["observability", "recovery-time"]
+    study.save()
+    text = admin_client.get(f"/studies/{study.pk}/").content.decode()
+    assert "<dt>Other costs allowed</dt><dd>observability, recovery-time</dd>" in text
 
 
 def test_api_and_terminal_tell_it(study: Study) -> None:

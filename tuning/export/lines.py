@@ -13,6 +13,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import losses
 from tuning.configs.effective.readback import effective_values
+from tuning.configs.effective.variables import CAPACITY
 from tuning.configs.values import fixed_default, same, usable
 from tuning.export.facts import ExportFacts
 
@@ -55,7 +56,7 @@ def lines_of(facts: ExportFacts) -> list[Line]:
     }
     values.update(safeguards(facts, values))
     given_up = {**losses(facts.knobs, facts.server), **losses(values, facts.server)}
-    differing, costs = _changed_here(facts), costs_of(values, facts.server)
+    differing, costs = _changed_here(facts), _costs(values, facts)
     found = []
     for name, value in values.items():
         asked = facts.knobs.get(name, value)
@@ -81,6 +82,13 @@ def lines_of(facts: ExportFacts) -> list[Line]:
             )
         )
     return found
+
+
+def _costs(values: Mapping[str, str], facts: ExportFacts) -> list[KnobCost]:
+    """The costs of the lines; a redo log that the server sized itself is the one read back."""
+    seen = effective_values([CAPACITY], facts.candidate_variables, facts.server).get(CAPACITY)
+    redo = int(seen) if seen is not None and seen.isdigit() else None
+    return costs_of(values, facts.server, redo_bytes=redo)
 
 
 def safeguards(facts: ExportFacts, values: Mapping[str, str]) -> dict[str, str]:

@@ -14,9 +14,10 @@ from tuning.configs.effective.costs import costs_of, forbidden_costs, free_redo_
 from tuning.configs.effective.host import HostFacts
 from tuning.export.my_cnf import render_my_cnf
 from tuning.studies.check import warned_cnf
-from tuning.tests.export_cases import facts
+from tuning.tests.export_cases import facts, flat
 
 GIB = 1024**3
+REDO = "innodb_redo_log_capacity"
 MYSQL = parse_traits("mysql 9.7")
 
 
@@ -74,6 +75,15 @@ def test_a_redo_log_that_the_server_sizes_itself_counts_as_well() -> None:
     dedicated = {"innodb_dedicated_server": "ON"}
     assert kinds(dedicated, cpus=8) == {}
     assert kinds(dedicated, cpus=16) == {"innodb_dedicated_server": "recovery-time"}
+
+
+def test_a_file_tells_of_the_redo_log_that_the_server_chose() -> None:
+    for size, costs in ((f"{8 * GIB}", True), (f"{GIB}", False)):
+        found = facts(
+            knobs={"innodb_dedicated_server": "ON"},
+            candidate_variables={"innodb_dedicated_server": "ON", REDO: size},
+        )
+        assert ("Costs recovery-time" in flat(render_my_cnf(found))) is costs
 
 
 def test_what_is_not_allowed_is_told_from_what_is() -> None:

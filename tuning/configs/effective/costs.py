@@ -39,11 +39,16 @@ class KnobCost:
 
 
 def costs_of(
-    knobs: Mapping[str, str], target: ServerTraits, host: HostFacts = UNKNOWN
+    knobs: Mapping[str, str],
+    target: ServerTraits,
+    host: HostFacts = UNKNOWN,
+    *,
+    redo_bytes: int | None = None,
 ) -> list[KnobCost]:
     """The costs of normalised knobs, in their order; nothing for what the server has by itself.
 
-    A redo log counts with all its files, also where the server sizes it itself.
+    A redo log counts with all its files, also where the server sizes it itself: by `redo_bytes`
+    where that was read back, else by what is known of the host.
     """
     found = []
     for name, value in knobs.items():
@@ -53,7 +58,7 @@ def costs_of(
         default = fixed_default(knob, target)
         if default is None or not same(default, value):
             found += [KnobCost(name, value, cost) for cost in knob.costs if cost.matches(value)]
-    return found + _of_redo(knobs, target, host)
+    return found + _of_redo(knobs, target, host, redo_bytes)
 
 
 def forbidden_costs(
@@ -72,10 +77,18 @@ def free_redo_bytes() -> int:
     return int(min(limit for limit in limits if limit is not None))
 
 
-def _of_redo(knobs: Mapping[str, str], target: ServerTraits, host: HostFacts) -> list[KnobCost]:
+def _of_redo(
+    knobs: Mapping[str, str], target: ServerTraits, host: HostFacts, seen: int | None
+) -> list[KnobCost]:
     names = [name for name in (*REDO, DEDICATED) if name in knobs]
-    redo = Expected(knobs, target, host).redo() if names else None
-    if redo is None:
+    if not names:
         return []
+    redo = Expected(knobs, target, host).redo()
+    if names == [DEDICATED] and seen is not None:
+        redo = seen
     rules = load_catalogue().knobs[CAPACITY if has_capacity(target) else SIZE].costs
-    return [KnobCost(names[0], knobs[names[0]], cost) for cost in rules if cost.matches(f"{redo}")]
+    return [
+        KnobCost(names[0], knobs[names[0]], cost)
+        for cost in rules
+        if redo is not None and cost.matches(f"{redo}")
+    ]
