@@ -257,6 +257,9 @@ class Run(JobRow, UsageColumns):
     cpu_hz = models.FloatField(null=True, blank=True)
     bytes_written_per_new_order = models.FloatField(null=True, blank=True)
     bytes_written_source = models.CharField(max_length=16, blank=True)
+    redo_mb_s = models.FloatField(
+        null=True, blank=True, help_text="redo log that the server wrote, in 10^6 bytes per second"
+    )
     new_orders = models.PositiveIntegerField(null=True, blank=True)
     failed = models.PositiveIntegerField(null=True, blank=True)
     retried = models.PositiveIntegerField(null=True, blank=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +12,14 @@ from advisor.tests import factories
 from advisor.tests.probes import identity
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.inventory.devices import DeviceRequest, FoundDevice
-from benchmarks.models import ProbeState
+from benchmarks.models import ProbeState, Run, RunState
+from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.notes import Action, Note
 from tuning.export.my_cnf import render_my_cnf
 from tuning.proposals.situation import DeviceFacts
-from tuning.studies.devices import facts_of
 from tuning.studies.request import StudyRequest, budget_of
+from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.study_templates.loader import load_template
 from tuning.tests.export_cases import facts, flat
 
@@ -68,6 +70,31 @@ def test_of_several_devices_holds_what_they_share(settings: Any) -> None:
     assert (both.kind, both.write_iops, both.read_iops) == (None, 150, 100.0)
     sata = replace(NVME, data=identity(kind=DeviceKind.HDD, rotational=True))
     assert facts_of([NVME, sata]).rotational is None
+
+
+@pytest.mark.django_db
+def test_the_write_rate_is_the_most_that_was_measured_there(settings: Any) -> None:
+    study = factories.measured_study(blocks=1)
+    device, workload = study.devices.get(), study.workloads.get()
+    settings.HOST_NAME = device.host.name
+    here = replace(NVME, data=identity(path=Path(device.data_dir)))
+
+    def rate(found: FoundDevice = here, **values: Any) -> float | None:
+        facts: dict[str, Any] = {
+            "flavour": Flavour.MYSQL,
+            "warehouses": workload.warehouses,
+        } | values
+        return redo_bytes_per_hour([found], **facts)
+
+    assert rate() is None
+    runs = list(Run.objects.order_by("pk"))
+    for run, redo in zip(runs, (2.0, 5.0, 9.0), strict=False):
+        Run.objects.filter(pk=run.pk).update(redo_mb_s=redo)
+    Run.objects.filter(pk=runs[2].pk).update(state=RunState.DISTURBED)
+    assert rate() == 5 * 3600 * 1_000_000
+    assert rate(flavour=Flavour.MARIADB) is None
+    assert rate(warehouses=workload.warehouses + 1) is None
+    assert rate(replace(here, emulation=HDD.emulation)) is None
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ def run_values(ended: Ended) -> tuple[dict[str, Any], list[SampleRow]]:
         values |= {
             **asdict(ended.metrics),
             "state": Outcome.OK.value,
+            "redo_mb_s": ended.redo_mb_s,
             "trend_pct": ended.trend_pct,
             "still_warming": ended.still_warming,
         }

@@ -48,6 +48,7 @@ def conclude(evidence: Evidence, driven: Driven) -> Ended:
         metrics=compute_metrics(
             result, start, end, cpu_hz=mean_cpu_hz(start, end), logical_cpus=logical_cpus()
         ),
+        redo_mb_s=driven.redo_mb_s,
         trend_pct=trend.pct if trend else None,
         still_warming=trend is not None and not trend.is_steady,
     )

@@ -31,7 +31,8 @@ _BEGINNING = {
 class Driven:
     """The driver's result, or why it was stopped early; snapshots at both ends of the interval.
 
-    `driver_cpu_s` and `commits_per_second` (as the server counts them) are of that interval.
+    `driver_cpu_s`, `commits_per_second` and `redo_mb_s` (as the server counts them) are of that
+    interval.
     """
 
     end_of: DriverResult | Cut
@@ -39,6 +40,7 @@ class Driven:
     end: Snapshot
     driver_cpu_s: float
     commits_per_second: list[int]
+    redo_mb_s: float | None = None
 
 
 def drive(
@@ -101,7 +103,14 @@ def drive(
         driver_cpu_s = share * (_children_cpu_s() - used_s)
     else:
         driver_cpu_s = end_of.driver_cpu_seconds
-    return Driven(end_of, start, end, driver_cpu_s, commits.per_second(start.t, end.t))
+    return Driven(
+        end_of,
+        start,
+        end,
+        driver_cpu_s,
+        commits.per_second(start.t, end.t),
+        commits.redo_mb_s(start.t, end.t),
+    )
 
 
 def _children_cpu_s() -> float:

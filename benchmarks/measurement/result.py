@@ -38,11 +38,13 @@ class Evidence:
 class Measurement(Evidence):
     """A successful run.
 
+    `redo_mb_s` is the redo log that the server wrote, in 10^6 bytes per second.
     `trend_pct` is the change of throughput over the measured interval, None if it is too short;
     `still_warming` if the change is significant and more than a few percent.
     """
 
     metrics: Metrics
+    redo_mb_s: float | None = None
     trend_pct: float | None = None
     still_warming: bool = False
 

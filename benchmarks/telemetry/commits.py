@@ -1,8 +1,9 @@
-"""The server's commits per second while a run lasts: the same measure for every driver.
+"""The server's commits per second and its redo log while a run lasts, for every driver alike.
 
 Drivers tell their New-Orders at the end only, and each in its own way. The server counts every
 COMMIT that a client sends (`Com_commit`): 3.19 per New-Order with either driver, because Delivery
-commits each of its ten districts and 1 % of the New-Orders are rolled back.
+commits each of its ten districts and 1 % of the New-Orders are rolled back. The bytes of redo log
+(`Innodb_os_log_written`) come with the same answer.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from pymysql.cursors import Cursor
 # A server that does not answer for so long stands still; nothing waits for this thread but the
 # end of the run.
 _TIMEOUT_S = 2
-_QUERY = "SHOW GLOBAL STATUS LIKE 'Com\\_commit'"
+_COMMITS, _REDO = "Com_commit", "Innodb_os_log_written"
+_QUERY = f"SHOW GLOBAL STATUS WHERE Variable_name IN ('{_COMMITS}', '{_REDO}')"
 
 
 class CommitCounter:
-    """Context manager: reads the counter once a period, over a connection of its own.
+    """Context manager: reads both counters once a period, over a connection of its own.
 
     A thread apart from the sampler's, which must not be late when the server does not answer.
     `connect` takes pymysql's arguments, as `ServerInstance.connect` does.
@@ -40,6 +42,7 @@ class CommitCounter:
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._readings: list[tuple[float, int]] = []
+        self._redo: list[tuple[float, int]] = []
         self._thread = threading.Thread(target=self._run, name="commits", daemon=True)
 
     def __enter__(self) -> Self:
@@ -69,6 +72,19 @@ class CommitCounter:
         at = np.interp(begin + np.arange(seconds + 1), times, counts)
         return [int(count) for count in np.diff(np.rint(at))]
 
+    def redo_mb_s(self, begin: float, end: float) -> float | None:
+        """10^6 bytes of redo log written per second of that time, both `time.monotonic()`.
+
+        None where no readings cover it.
+        """
+        with self._lock:
+            readings = list(self._redo)
+        if not readings or readings[0][0] > begin or readings[-1][0] < end - _HAIR_S:
+            return None
+        times, counts = np.array(readings, dtype=float).T
+        before, after = np.interp([begin, end], times, counts)
+        return float(after - before) / (end - begin) / 1e6
+
     def _run(self) -> None:
         following = time.monotonic()
         while True:
@@ -90,15 +106,17 @@ class CommitCounter:
             asked = time.monotonic()
             with self._connection.cursor() as cursor:
                 cursor.execute(_QUERY)
-                row = cursor.fetchone()
+                rows = dict(cursor.fetchall())
             answered = time.monotonic()
         except (pymysql.Error, OSError):
             # It may answer again; why it does not is for others to find out.
             self._drop()
             return
-        if row:
-            with self._lock:
-                self._readings.append(((asked + answered) / 2, int(row[1])))
+        at = (asked + answered) / 2
+        with self._lock:
+            for name, readings in ((_COMMITS, self._readings), (_REDO, self._redo)):
+                if name in rows:
+                    readings.append((at, int(rows[name])))
 
     def _drop(self) -> None:
         if self._connection is not None:

@@ -45,8 +45,11 @@ class Server:
         if self.asked in self._fails_at:
             raise pymysql.err.OperationalError(2013, "Lost connection during query")
 
-    def fetchone(self) -> tuple[str, str]:
-        return "Com_commit", str(100 * self.asked)
+    def fetchall(self) -> list[tuple[str, str]]:
+        return [
+            ("Com_commit", str(100 * self.asked)),
+            ("Innodb_os_log_written", str(2_000_000 * self.asked)),
+        ]
 
     def close(self) -> None:
         self.closed += 1
@@ -95,6 +98,17 @@ def test_nothing_is_said_of_seconds_that_nobody_saw_begin() -> None:
     assert readings().per_second(10.0) == []
     assert readings((10.2, 5), (12.0, 100)).per_second(10.0) == []
     assert readings((9.8, 5), (10.8, 100)).per_second(10.0) == []
+
+
+def test_redo_is_what_the_server_wrote_in_the_measured_interval() -> None:
+    counter = CommitCounter(Server().connect)
+    assert counter.redo_mb_s(10.0, 12.0) is None
+    counter._redo.extend([(9.0, 0), (11.0, 4_000_000), (12.0, 12_000_000)])
+    assert counter.redo_mb_s(10.0, 12.0) == pytest.approx(5.0)
+    assert counter.redo_mb_s(8.0, 12.0) is None
+    assert counter.redo_mb_s(10.0, 14.0) is None
+    counter = count_for(Server(), 4 * PERIOD_S)
+    assert len(counter._redo) == len(counter._readings)
 
 
 def test_commits_and_new_orders_stand_in_one_row() -> None:

@@ -44,6 +44,8 @@ def test_a_server_killed_after_the_last_measured_second_costs_nothing(
 
     found = measure(plan, report=lambda _: None, should_stop=lambda: False, keep=keep)
     assert found.metrics.new_orders > 0
+    assert found.redo_mb_s is not None
+    assert found.redo_mb_s > 0
     assert kept == [found]
     assert "ended before it was told to" in caplog.text
     assert {"stopping the server", "discarding the clone"} < found.step_seconds.keys()

@@ -31,7 +31,13 @@ SEEN: dict[str, Any] = {
 
 def measured() -> Measurement:
     figures = FIGURES | {"bytes_written_source": BytesSource.DEVICE}
-    return Measurement(**SEEN, metrics=Metrics(**figures), trend_pct=2.0, still_warming=True)
+    return Measurement(
+        **SEEN,
+        metrics=Metrics(**figures),
+        redo_mb_s=7.5,
+        trend_pct=2.0,
+        still_warming=True,
+    )
 
 
 def test_every_value_of_a_run_has_a_column() -> None:
@@ -51,6 +57,7 @@ def test_a_measurement_keeps_all_of_its_figures() -> None:
     values, _ = run_values(measured())
     assert values.items() >= (FIGURES | {"bytes_written_source": "device"}).items()
     assert (values["state"], values["trend_pct"], values["still_warming"]) == ("ok", 2.0, True)
+    assert values["redo_mb_s"] == 7.5
 
 
 def test_without_a_measurement_there_is_no_figure() -> None:

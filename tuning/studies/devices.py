@@ -10,12 +10,11 @@ from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.emulation.profile import MIN_MEMORY_BYTES
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.devices import DeviceRequest, FoundDevice, device_row, find_device
-from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
 from tuning.models import Study
-from tuning.proposals.situation import DeviceFacts
 from tuning.studies.request import BadRequest
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 
@@ -49,57 +48,6 @@ def find_devices(
     if len(set(places)) < len(places):
         raise BadRequest("devices names the same device twice", field="devices")
     return found
-
-
-def facts_of(devices: Sequence[FoundDevice], *, free_bytes: int | None = None) -> DeviceFacts:
-    """What holds for all of them, for proposals; rates are those of the slowest."""
-    kinds = {_kind(one) for one in devices}
-    turning = {one.data.rotational for one in devices}
-    rates = [_rates(one) for one in devices]
-
-    def slowest(known: Sequence[float | None]) -> float | None:
-        found = [rate for rate in known if rate is not None]
-        return min(found) if found and len(found) == len(known) else None
-
-    return DeviceFacts(
-        kind=kinds.pop() if len(kinds) == 1 else None,
-        rotational=turning.pop() if len(turning) == 1 else None,
-        write_iops=slowest([one.write_iops for one in rates]),
-        read_iops=slowest([one.read_iops for one in rates]),
-        commit_us=max((one.commit_us for one in rates if one.commit_us is not None), default=None),
-        free_bytes=free_bytes,
-    )
-
-
-def _kind(device: FoundDevice) -> DeviceKind:
-    if device.emulation is not None and device.emulation.throttles:
-        return DeviceKind(device.emulation.kind)
-    return device.data.kind
-
-
-def _rates(device: FoundDevice) -> DeviceFacts:
-    """By its newest probe that ended well, else by the limits of an emulated device."""
-    limits = device.emulation
-    probe = (
-        Probe.objects.filter(
-            device__host__name=settings.HOST_NAME,
-            device__data_dir=str(device.data.path),
-            device__emulation_label=limits.label() if limits else "",
-            device__retired_at=None,
-            state=ProbeState.OK,
-        )
-        .order_by("-pk")
-        .first()
-    )
-    if probe is not None:
-        return DeviceFacts(
-            write_iops=probe.random_write_iops,
-            read_iops=probe.random_read_iops,
-            commit_us=probe.commit_p50_us,
-        )
-    if limits is not None:
-        return DeviceFacts(write_iops=limits.write_iops, read_iops=limits.read_iops)
-    return DeviceFacts()
 
 
 def register_device(request: DeviceRequest) -> Device:

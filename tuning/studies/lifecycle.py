@@ -38,7 +38,6 @@ from tuning.search_space.wish import Situation as SearchSituation
 from tuning.strategy.budget import plan
 from tuning.studies.devices import (
     check_none_retired,
-    facts_of,
     find_devices,
     least_memory,
     room_for_pool,
@@ -61,6 +60,7 @@ from tuning.studies.rows import (
 )
 from tuning.studies.scheduler import advance_host
 from tuning.studies.searching import plan_search
+from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 # Room for the golden copy, the clone of the current run, and what a run adds to it.
@@ -91,7 +91,12 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     durability = max(request.durability, template.durability)
     resources = resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour))
     situation = Situation(
-        target, resources, host_facts, facts_of(devices, free_bytes=room), allowed=request.allow
+        target,
+        resources,
+        host_facts,
+        facts_of(devices, free_bytes=room),
+        redo_bytes_per_hour(devices, target.flavour, sizes.warehouses),
+        request.allow,
     )
     planned = plan_candidates(
         template,

@@ -67,6 +67,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, Format, str], ...]], ...] = (
         "Storage",
         (
             ("Bytes written per New-Order", "bytes_written_per_new_order", byte_size, ""),
+            ("Redo log written", "redo_mb_s", significant, "MB/s"),
             ("Data device, reads", "data_read_iops", significant, "IOPS"),
             ("Data device, writes", "data_write_iops", significant, "IOPS"),
             ("Data device, read", "data_read_mb_s", significant, "MB/s"),

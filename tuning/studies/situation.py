@@ -1,0 +1,90 @@
+"""What is known of a study's devices, for the advisor's own proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.conf import settings
+from django.db.models import Max
+
+from benchmarks.inventory.devices import FoundDevice
+from benchmarks.models import Probe, ProbeState, Run, RunState
+from benchmarks.servers.binary import Flavour
+from benchmarks.storage.kinds import DeviceKind
+from tuning.proposals.situation import DeviceFacts
+
+_PER_HOUR = 3600 * 1_000_000
+
+
+def facts_of(devices: Sequence[FoundDevice], *, free_bytes: int | None = None) -> DeviceFacts:
+    """What holds for all of them; rates are those of the slowest, None unless all are known."""
+    kinds = {_kind(one) for one in devices}
+    turning = {one.data.rotational for one in devices}
+    rates = [_rates(one) for one in devices]
+
+    def slowest(known: Iterable[float | None]) -> float | None:
+        found = list(known)
+        return None if None in found else min(rate for rate in found if rate is not None)
+
+    return DeviceFacts(
+        kind=kinds.pop() if len(kinds) == 1 else None,
+        rotational=turning.pop() if len(turning) == 1 else None,
+        write_iops=slowest(one.write_iops for one in rates),
+        read_iops=slowest(one.read_iops for one in rates),
+        commit_us=max((one.commit_us for one in rates if one.commit_us is not None), default=None),
+        free_bytes=free_bytes,
+    )
+
+
+def redo_bytes_per_hour(
+    devices: Iterable[FoundDevice], flavour: Flavour, warehouses: int
+) -> float | None:
+    """The most redo log that runs on these devices with that much data wrote; None without any."""
+    rates = [
+        Run.objects.filter(
+            **_kept(one, "device__"),
+            state=RunState.OK,
+            server__flavour=flavour.value,
+            workload__warehouses=warehouses,
+        ).aggregate(most=Max("redo_mb_s"))["most"]
+        for one in devices
+    ]
+    known = [rate for rate in rates if rate is not None]
+    return max(known) * _PER_HOUR if known else None
+
+
+def _kind(device: FoundDevice) -> DeviceKind:
+    if device.emulation is not None and device.emulation.throttles:
+        return DeviceKind(device.emulation.kind)
+    return device.data.kind
+
+
+def _rates(device: FoundDevice) -> DeviceFacts:
+    """By its newest probe that ended well, else by the limits of an emulated device."""
+    probe = (
+        Probe.objects.filter(**_kept(device, "device__"), state=ProbeState.OK)
+        .order_by("-pk")
+        .first()
+    )
+    if probe is not None:
+        return DeviceFacts(
+            write_iops=probe.random_write_iops,
+            read_iops=probe.random_read_iops,
+            commit_us=probe.commit_p50_us,
+        )
+    limits = device.emulation
+    if limits is not None:
+        return DeviceFacts(write_iops=limits.write_iops, read_iops=limits.read_iops)
+    return DeviceFacts()
+
+
+def _kept(device: FoundDevice, prefix: str) -> dict[str, str | None]:
+    """The lookup of the row that the device has, if it is kept already."""
+    named = {
+        "host__name": settings.HOST_NAME,
+        "data_dir": str(device.data.path),
+        "log_dir": str(device.log.path) if device.log else "",
+        "emulation_label": device.emulation.label() if device.emulation else "",
+        "retired_at": None,
+    }
+    return {f"{prefix}{name}": value for name, value in named.items()}
