@@ -124,4 +124,4 @@ def test_the_exported_file_says_why_each_line_was_proposed() -> None:
     held = Note("performance_schema", Action.HELD, "OFF costs observability")
     text = flat(render_my_cnf(facts(notes=[reason, held])))
     assert "An eighth of the writes (Figure 11)." in text
-    assert "not here: performance_schema (held): OFF costs observability" in text
+    assert "not in this file: performance_schema (held): OFF costs observability" in text
