@@ -1,4 +1,4 @@
-"""A search: the best so far over its looks, and what one knob's values came to."""
+"""A search: the best so far over its short runs, and results by the value of one knob."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def search_figures(found: SearchResult, space: Space) -> dict[str, go.Figure]:
 
 
 def _best_figure(found: SearchResult) -> go.Figure:
-    """Every look as a dot, the best so far as a line with the noise of a look around it."""
+    """Every short run as a dot, the best so far as a line with the noise of a run around it."""
     figure = go.Figure()
     best = [(one.number, _percent(one.ratio)) for one in found.best]
     if found.noise is not None:
@@ -45,7 +45,7 @@ def _best_figure(found: SearchResult) -> go.Figure:
             fillcolor=BAND,
             line={"width": 0},
             hoverinfo="skip",
-            name="noise of a look (2 sd)",
+            name="noise of one run (2 sd)",
         )
     figure.add_scatter(
         x=[number for number, _ in best],
@@ -56,7 +56,7 @@ def _best_figure(found: SearchResult) -> go.Figure:
         customdata=[plain(one.candidate.name) for one in found.best],
         hovertemplate="best so far: %{customdata}, %{y:+.1f} %<extra></extra>",
     )
-    for name, colour, is_given in (("given", GREY, True), ("made by the search", BLUE, False)):
+    for name, colour, is_given in (("given", GREY, True), ("proposed by the search", BLUE, False)):
         looks = [
             look
             for look in found.looks
@@ -79,13 +79,13 @@ def _best_figure(found: SearchResult) -> go.Figure:
             yaxis="y2",
             mode="markers",
             marker={"color": RED, "size": 9, "symbol": "x"},
-            name="without a figure",
+            name="no result",
             customdata=[_hover(look) for look in lost],
             hovertemplate="%{customdata[0]}<extra></extra>",
         )
     figure.add_hline(y=0, line={"color": GREY, "dash": "dot", "width": 1})
-    figure.update_xaxes(title_text="configs looked at", zeroline=False, rangemode="tozero")
-    figure.update_yaxes(title_text=f"{METRIC_NAMES[found.metric]} against the baseline, %")
+    figure.update_xaxes(title_text="short runs", zeroline=False, rangemode="tozero")
+    figure.update_yaxes(title_text=f"{METRIC_NAMES[found.metric]}, change from the baseline, %")
     figure.update_layout(
         yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
         showlegend=True,
@@ -106,7 +106,7 @@ _Points = list[tuple[float | str, str, Look]]
 
 
 def _slices(found: SearchResult, space: Space) -> list[tuple[Dimension, _Points]]:
-    """By knob (value, as it is read, look), of looks with a figure whose value is known."""
+    """By knob: (value, value as text, run) of the runs with a result and a known value."""
     slices = []
     for one in space.dimensions:
         points: _Points = []
@@ -132,7 +132,7 @@ def _value(knobs: Mapping[str, str], one: Dimension) -> float | str | None:
 
 
 def _slice_figure(found: SearchResult, slices: list[tuple[Dimension, _Points]]) -> go.Figure:
-    """One knob at a time, chosen from a list; the others have whatever values they had."""
+    """One knob at a time, chosen from a list; the other knobs vary."""
     figure = go.Figure()
     buttons = []
     for place, (one, points) in enumerate(slices):
@@ -161,12 +161,12 @@ def _slice_figure(found: SearchResult, slices: list[tuple[Dimension, _Points]]) 
         height=_HEIGHT,
     )
     figure.add_hline(y=0, line={"color": GREY, "dash": "dot", "width": 1})
-    figure.update_yaxes(title_text=f"{METRIC_NAMES[found.metric]} against the baseline, %")
+    figure.update_yaxes(title_text=f"{METRIC_NAMES[found.metric]}, change from the baseline, %")
     return figure
 
 
 def _axis(one: Dimension, points: _Points) -> dict[str, object]:
-    """The axis of a knob; on a log scale 0 has no place, so such a knob has words for ticks."""
+    """The axis of a knob; logarithmic only if all its values are positive."""
     is_log = one.is_log and all(isinstance(value, float) and value > 0 for value, _, _ in points)
     kind = "log" if is_log else "linear" if one.is_number else "category"
     axis: dict[str, object] = {

@@ -32,7 +32,7 @@ NOTE = (
     "runs: successful runs out of all, and their outcome."
 )
 
-# Of the configs that a search looked at; the page has them all.
+# Configs of a search that are printed; the page has them all.
 SHOWN_OF_SEARCH = 5
 # A bound above this is as good as unknown and is not printed.
 MAX_PCT = 900
@@ -76,7 +76,7 @@ def print_ranking(result: StudyResult, console: Console) -> None:
 
 
 def _print_reasons(result: StudyResult, console: Console) -> None:
-    """Where each line of a proposal comes from."""
+    """The reason for each line of a proposal."""
     for candidate in result.candidates.values():
         reasons = [note for note in candidate.notes if note["action"] == Action.PROPOSED]
         if not reasons:
@@ -108,7 +108,7 @@ def _print_findings(result: StudyResult, console: Console) -> None:
 
 
 def _print_search(searched: SearchResult, console: Console) -> None:
-    """What was looked at; which of it raced is in the ranking above."""
+    """The configs tried by a search; those that raced are in the ranking above."""
     said = [
         f"The search measured {len(searched.tried)} configs in {len(searched.looks)} short runs"
     ]

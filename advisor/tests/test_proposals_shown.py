@@ -36,7 +36,7 @@ def test_the_page_has_the_reason_of_each_line_apart_from_other_notes(
     admin_client: Client, study: Study
 ) -> None:
     text = admin_client.get(f"/studies/{study.pk}/").content.decode()
-    _, _, after = text.partition("Why it is proposed, line by line")
+    _, _, after = text.partition("Reason and source of each line")
     reasons, _, notes = after.partition("Notes for")
     assert "Holds the 1.0 GiB of data 4.0 times" in reasons
     assert "OFF costs observability" in notes.partition("</table>")[0]

@@ -178,7 +178,7 @@ def test_options_of_a_search_are_refused_without_one(
         with pytest.raises(SystemExit) as ended:
             call_command("advise", option, value)
         assert ended.value.code == 2
-        assert f"{option} goes with --search" in capsys.readouterr().err
+        assert f"{option} can be used with --search only" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("host")

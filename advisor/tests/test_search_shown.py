@@ -63,8 +63,8 @@ def test_a_search_that_has_measured_nothing_shows_its_space(
     begun: Study, admin_client: Client
 ) -> None:
     html = page(admin_client, begun)
-    assert "Nothing was measured yet." in html
-    assert "The space: 2 knobs" in html
+    assert "No config has been measured yet." in html
+    assert "Search space: 2 knobs" in html
     assert "innodb_page_cleaners = 4" in html
     assert "a book" in html
     assert charts(admin_client, begun) == {}
@@ -103,14 +103,14 @@ def test_the_page_shows_what_was_tried_and_what_raced(
     found = charts(admin_client, study)
     best = {trace["name"]: trace for trace in found["search-best"]["data"]}
     assert set(best) == {
-        "noise of a look (2 sd)",
+        "noise of one run (2 sd)",
         "best so far",
         "given",
-        "made by the search",
+        "proposed by the search",
     }
-    assert len(best["made by the search"]["x"]) == 4
-    assert found["search-best"]["layout"]["xaxis"]["title"]["text"] == "configs looked at"
-    assert "tpmP against the baseline, %" in str(found["search-best"]["layout"]["yaxis"])
+    assert len(best["proposed by the search"]["x"]) == 4
+    assert found["search-best"]["layout"]["xaxis"]["title"]["text"] == "short runs"
+    assert "tpmP, change from the baseline, %" in str(found["search-best"]["layout"]["yaxis"])
     slices = found["search-slices"]
     # Without a default the value of the flush method is not known of any.
     assert [trace["name"] for trace in slices["data"]] == [CAPACITY]
@@ -129,7 +129,7 @@ def test_a_look_without_a_figure_is_a_cross_and_no_number(
     assert found.tried[-1].candidate.name == "guess-3"
     assert found.tried[-1].ratio is None
     names = [trace["name"] for trace in charts(admin_client, study)["search-best"]["data"]]
-    assert "without a figure" in names
+    assert "no result" in names
 
 
 def test_a_lucky_look_is_taken_back_by_the_next(begun: Study) -> None:

@@ -1,4 +1,4 @@
-"""What a search does, in words."""
+"""The phases of a search in words."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ BASELINE, GIVEN, EXPLORE, REPEAT, RACE, CONFIRM = (
     "confirm",
 )
 WHY = {
-    BASELINE: "The baseline, in every round: what the others are compared with.",
-    GIVEN: "It was given: the search begins with the template's candidates and your files.",
-    EXPLORE: "A new config, measured once and briefly.",
-    REPEAT: "It looks good, and one run may be luck: it is measured once more.",
-    RACE: "One of the best few: they race with the baseline in randomised blocks.",
-    CONFIRM: "The winner of the race, measured afresh in pairs with the baseline.",
+    BASELINE: "The baseline, which is measured in every round for comparison.",
+    GIVEN: "A given config: the search starts with the template's candidates and your files.",
+    EXPLORE: "A new config, measured in one short run.",
+    REPEAT: "A promising config, measured again because one run may be luck.",
+    RACE: "One of the best few, which race against the baseline in randomised blocks.",
+    CONFIRM: "The winner of the race, measured again in fresh pairs with the baseline.",
 }
 
 
-def phase_of(slot: Slot, was_looked_at: bool) -> str:
+def phase_of(slot: Slot, was_measured: bool) -> str:
     """A key of WHY."""
     if slot.purpose == SlotPurpose.CONFIRMATION:
         return CONFIRM
@@ -36,6 +36,6 @@ def phase_of(slot: Slot, was_looked_at: bool) -> str:
         return RACE
     if slot.candidate.is_baseline:
         return BASELINE
-    if was_looked_at:
+    if was_measured:
         return REPEAT
     return EXPLORE if slot.candidate.found_by_search else GIVEN

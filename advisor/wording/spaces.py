@@ -1,4 +1,4 @@
-"""The space of a search in words."""
+"""The search space in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tuning.strategy.search.space import Dimension, Space
 
 @dataclass(frozen=True)
 class SpaceLine:
-    """One knob of a space: its values, what the server has by itself, and the range's source."""
+    """One knob of a space: its values, the server's default, and the reason for the range."""
 
     name: str
     values: str
@@ -30,18 +30,18 @@ def space_lines(space: Space) -> list[SpaceLine]:
 
 
 def values_text(one: Dimension) -> str:
-    """As `128 MiB to 8 GiB, in steps by ratio` or `OFF, ON`."""
+    """As `128 MiB to 8 GiB, log scale` or `OFF, ON`."""
     if not one.is_number:
         return ", ".join(one.choices)
     levels = [value for value in one.levels if value not in one.special]
     low, high = knob_text(one.name, levels[0]), knob_text(one.name, levels[-1])
-    scale = ", by ratio" if one.is_log else ""
+    scale = ", log scale" if one.is_log else ""
     extra = "".join(f", or {value}" for value in one.special)
     return f"{low} to {high}{scale}{extra}"
 
 
 def knob_text(name: str, value: str) -> str:
-    """A value as it is read best: bytes as `128M`."""
+    """A readable value: bytes as `128M`."""
     knob = load_catalogue().get(name)
     if knob is not None and knob.kind is Kind.BYTES and value.isdecimal():
         return readable(int(value))

@@ -50,7 +50,7 @@ from tuning.studies.search_texts import (
 )
 from tuning.study_templates.loader import USUAL_TEMPLATE
 
-# Of a value of a knob.
+# Characters of a knob's value.
 MAX_VALUE = 200
 _LIMIT: dict[str, Any] = {**OPTIONAL, "min_value": 0}
 
@@ -65,39 +65,40 @@ class ConfigTextSerializer(serializers.Serializer[Any]):
 
 
 class BoundsField(serializers.ListField):
-    """The lowest and the highest value of a knob, as they are written in a my.cnf."""
+    """The lowest and the highest value of a knob, as in a my.cnf."""
 
     child = serializers.CharField(max_length=MAX_VALUE)
     min_length = max_length = 2
 
 
 class KeepSerializer(StrictSerializer):
-    """Limits that a recommendation never misses."""
+    """Limits that a recommendation must meet."""
 
-    tpmP = serializers.FloatField(**_LIMIT, help_text="At least.")
-    p95 = serializers.FloatField(**_LIMIT, help_text="At most, in ms.")
+    tpmP = serializers.FloatField(**_LIMIT, help_text="Minimum.")
+    p95 = serializers.FloatField(**_LIMIT, help_text="Maximum, in ms.")
     path_length = serializers.FloatField(
-        **_LIMIT, help_text="Of the server, at most, in millions of cycles per New-Order."
+        **_LIMIT,
+        help_text="Maximum of the server's path length, in millions of cycles per New-Order.",
     )
 
 
 class SearchRequestSerializer(StrictSerializer):
-    """What a search may change and what it is to find; left out: the catalogue's choice."""
+    """Search space and objective; omitted fields use the catalogue's choice."""
 
     knobs = serializers.IntegerField(
-        min_value=1, max_value=MAX_KNOBS, **OPTIONAL, help_text="How many."
+        min_value=1, max_value=MAX_KNOBS, **OPTIONAL, help_text="Number of knobs."
     )
     names = serializers.ListField(
         child=serializers.CharField(max_length=MAX_NAME),
         min_length=1,
         max_length=MAX_KNOBS,
         **OPTIONAL,
-        help_text="Which, in place of how many.",
+        help_text="Names of the knobs, instead of their number.",
     )
     pinned = serializers.DictField(
         child=serializers.CharField(max_length=MAX_VALUE),
         required=False,
-        help_text="Knobs that every config of the search sets to that value.",
+        help_text="Knobs that every config of the search sets to this value.",
     )
     bounds = serializers.DictField(
         child=BoundsField(), required=False, help_text="By knob: [lowest, highest]."
@@ -108,13 +109,13 @@ class SearchRequestSerializer(StrictSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("knobs") and attrs.get("names"):
             raise serializers.ValidationError(
-                {"names": ["Says which, and `knobs` how many: give the one or the other."]}
+                {"names": ["Use either `names` or `knobs`, not both."]}
             )
         return attrs
 
 
 def search_request(values: dict[str, Any]) -> SearchRequest:
-    """What was asked for. Raises BadRequest."""
+    """The search request. Raises BadRequest."""
     texts = (f"{name}={value}" for name, value in values.get("pinned", {}).items())
     bounds = (f"{name}={low}..{high}" for name, (low, high) in values.get("bounds", {}).items())
     keep: dict[Metric, float] = {}
@@ -192,8 +193,8 @@ class StudyRequestSerializer(StrictSerializer):
     )
     search = SearchRequestSerializer(
         **OPTIONAL,
-        help_text="Goes on from the template's candidates to configs of the advisor's own. "
-        "Template `search` does so without it.",
+        help_text="Searches for better configs, starting with the template's candidates. The "
+        "template `search` searches without it.",
     )
 
     allow = serializers.ListField(

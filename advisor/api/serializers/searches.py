@@ -1,4 +1,4 @@
-"""A search in answers: its space, what it looks for, what it has looked at."""
+"""Searches in responses: space, objective, progress."""
 
 from __future__ import annotations
 
@@ -13,21 +13,27 @@ from tuning.studies.search_texts import OBJECTIVES
 class DimensionSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=["number", "choice"])
-    low = serializers.FloatField(help_text="Of a number, as the server takes it: bytes as bytes.")
+    low = serializers.FloatField(
+        help_text="Lowest value of a number, in the server's unit: bytes as bytes."
+    )
     high = serializers.FloatField()
-    is_log = serializers.BooleanField(help_text="Values are apart by ratio, not by difference.")
+    is_log = serializers.BooleanField(
+        help_text="Whether the values are spaced by ratio instead of difference."
+    )
     special = serializers.ListField(
-        child=serializers.CharField(), help_text="Values of a number that are not on its scale."
+        child=serializers.CharField(), help_text="Special values outside of the range."
     )
     choices = serializers.ListField(child=serializers.CharField())
-    default = serializers.CharField(help_text="Of the server by itself; empty: not known.")
-    source = serializers.CharField(help_text="Why this range.")
+    default = serializers.CharField(help_text="The server's default; empty if unknown.")
+    source = serializers.CharField(help_text="Reason for the range.")
 
 
 class SpaceSerializer(serializers.Serializer[Any]):
-    dimensions = DimensionSerializer(many=True, help_text="A knob each, the one to move first.")
+    dimensions = DimensionSerializer(
+        many=True, help_text="One per knob, the most promising first."
+    )
     pinned = serializers.DictField(
-        child=serializers.CharField(), help_text="What every config of the search sets besides."
+        child=serializers.CharField(), help_text="Values that every config of the search sets."
     )
 
 
@@ -40,16 +46,16 @@ class SearchSerializer(serializers.Serializer[Any]):
     )(choices=list(OBJECTIVES))
     keep = serializers.DictField(
         child=serializers.FloatField(),
-        help_text="By metric the least of `tpmP`, the most of `p95_ms` (ms) and of "
+        help_text="Limits by metric: minimum of `tpmP`, maximum of `p95_ms` (ms) and of "
         "`server_path_length` (cycles per New-Order).",
     )
     space = SpaceSerializer()
 
 
 class SearchedSerializer(serializers.Serializer[Any]):
-    tried = serializers.IntegerField(help_text="Configs that were looked at.")
+    tried = serializers.IntegerField(help_text="Configs measured so far.")
     rounds = serializers.IntegerField()
-    best = serializers.CharField(help_text="With the highest figure so far; empty: none yet.")
+    best = serializers.CharField(help_text="The best config so far; empty if none.")
     ratio = serializers.FloatField(
-        allow_null=True, help_text="Of its tpmP to the baseline's; likely too high."
+        allow_null=True, help_text="Its tpmP divided by the baseline's; probably overstated."
     )

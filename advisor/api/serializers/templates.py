@@ -66,9 +66,9 @@ class TemplateSerializer(serializers.Serializer[Any]):
         help_text="Whether the device must have a separate redo log directory."
     )
     searches = serializers.BooleanField(
-        help_text="Goes on from its candidates to configs of the advisor's own."
+        help_text="Whether it searches for better configs, starting with its candidates."
     )
     budget_minutes = serializers.IntegerField(
-        allow_null=True, help_text="How long it takes where nothing else is asked for."
+        allow_null=True, help_text="Default budget; null if it has none."
     )
     claims = ClaimSerializer(many=True)

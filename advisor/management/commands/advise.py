@@ -218,27 +218,31 @@ class Command(BaseCommand):
         )
 
     def _add_search(self, parser: CommandParser) -> None:
-        group = parser.add_argument_group("search", "find the best config for the device")
+        group = parser.add_argument_group("search", "search for the best config of the device")
         group.add_argument(
             "--search",
             action="store_true",
-            help="make configs of the advisor's own, from what is measured, for --budget minutes",
+            help="search for better configs for --budget minutes",
         )
         group.add_argument(
             "--show-space",
             action="store_true",
-            help="print what a search would change, and end: nothing is stored or measured",
+            help="print the search space and exit; nothing is stored or measured",
         )
         group.add_argument(
-            "--knobs", metavar="N|NAME[,NAME...]", help="how many knobs to search, or which"
+            "--knobs", metavar="N|NAME[,NAME...]", help="number of knobs to search, or their names"
         )
         for name, metavar, text in (
-            ("--pin", "NAME=VALUE", "set this in every config of the search; may be repeated"),
+            (
+                "--pin",
+                "NAME=VALUE",
+                "set this knob in every config of the search; may be repeated",
+            ),
             ("--bound", "NAME=LOW..HIGH", "search this knob between two values; may be repeated"),
             (
                 "--keep",
                 "LIMIT",
-                "recommend nothing that misses it: 'p95<=50' (ms), "
+                "recommend only configs within this limit: 'p95<=50' (ms), "
                 "'path-length<=3' (million cycles per New-Order), 'tpmP>=5000'; may be repeated",
             ),
         ):
@@ -247,7 +251,7 @@ class Command(BaseCommand):
             "--objective",
             choices=list(OBJECTIVES),
             default="tpmP",
-            help="what is to be best (default: tpmP)",
+            help="metric to optimise (default: tpmP)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -316,13 +320,13 @@ def _request(options: dict[str, Any]) -> StudyRequest:
 
 
 def _search(options: dict[str, Any]) -> SearchRequest | None:
-    """What is asked of a search; None for a study without. Raises BadRequest."""
+    """The search request; None without a search. Raises BadRequest."""
     if not (options["search"] or options["show_space"]):
         for name in ("knobs", "pin", "bound", "keep"):
             if options[name]:
-                raise BadRequest(f"--{name} goes with --search")
+                raise BadRequest(f"--{name} can be used with --search only")
         if options["objective"] != "tpmP":
-            raise BadRequest("--objective goes with --search")
+            raise BadRequest("--objective can be used with --search only")
         return None
     return SearchRequest(
         knobs=read_knobs(options["knobs"] or ""),

@@ -94,7 +94,7 @@ class AddDeviceForm(_PlainForm):
         return data
 
     def device_request(self) -> DeviceRequest:
-        """The request that the cleaned fields stand for."""
+        """The request of the cleaned fields."""
         data = self.cleaned_data
         memory_mb = data["memory_mb"]
         return DeviceRequest(

@@ -20,7 +20,7 @@ from tuning.studies.host_resources import logical_cpus
 from tuning.studies.request import MAX_MINUTES, MAX_WORKLOADS, StudyRequest
 from tuning.study_templates.loader import StudyTemplate
 
-# The first choice, and the one that is shown at first.
+# The first choice, selected by default.
 DEFAULT_TEMPLATE = "search"
 SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
@@ -131,7 +131,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
 
     @property
     def searches(self) -> bool:
-        """Whether the chosen template does."""
+        """Whether the chosen template searches."""
         return str(self["template"].value()) in self._searching
 
     def server_path(self) -> Path | None:
@@ -139,7 +139,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         return Path(self.cleaned_data["server"]) if self.cleaned_data["server"] else None
 
     def study_request(self, configs: list[ConfigText]) -> StudyRequest:
-        """The request the cleaned fields stand for."""
+        """The request of the cleaned fields."""
         data = self.cleaned_data
         return StudyRequest(
             template=data["template"],

@@ -1,4 +1,4 @@
-"""The part of the form that is about a search: what it may change and what it is to find."""
+"""The search fields of the form: search space and objective."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _OBJECTIVES = {
 
 
 class SearchFields(forms.Form):
-    """Empty fields leave it to the catalogue."""
+    """Empty fields use the catalogue's choice."""
 
     search_knobs = forms.CharField(
         label="Knobs to search",
         required=False,
         max_length=MAX_TEXT,
-        help_text="How many, or their names with commas between them.",
+        help_text="A number, or names separated by commas.",
     )
     search_objective = forms.ChoiceField(
-        label="Best in",
+        label="Objective",
         required=False,
         choices=[(name, _OBJECTIVES[metric]) for name, metric in OBJECTIVES.items()],
     )
@@ -48,22 +48,22 @@ class SearchFields(forms.Form):
         label="Limits",
         required=False,
         max_length=MAX_TEXT,
-        help_text="With commas between them: p95<=50 (ms), path-length<=3 (million cycles per "
-        "New-Order), tpmP>=5000. What misses one is not recommended.",
+        help_text="Separated by commas: p95<=50 (ms), path-length<=3 (million cycles per "
+        "New-Order), tpmP>=5000. A config that violates a limit is not recommended.",
     )
     search_pinned = forms.CharField(
-        label="Pinned",
+        label="Pinned knobs",
         required=False,
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
-        help_text="A line each, such as innodb_flush_method=O_DIRECT: the same in every config.",
+        help_text="One per line, such as innodb_flush_method=O_DIRECT; set in every config.",
     )
     search_bounds = forms.CharField(
         label="Bounds",
         required=False,
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
-        help_text="A line each, such as innodb_buffer_pool_size=1G..4G.",
+        help_text="One per line, such as innodb_buffer_pool_size=1G..4G.",
     )
 
     def clean_search_knobs(self) -> int | tuple[str, ...] | None:
@@ -82,7 +82,7 @@ class SearchFields(forms.Form):
         return _read(read_bounds, _parts(self.cleaned_data["search_bounds"], "\n"))
 
     def search_request(self) -> SearchRequest:
-        """What the cleaned fields stand for; raises BadRequest."""
+        """The request of the cleaned fields; raises BadRequest."""
         data = self.cleaned_data
         return SearchRequest(
             knobs=data["search_knobs"],

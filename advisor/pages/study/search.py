@@ -12,13 +12,13 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import limit_text
 from tuning.strategy.search.space import Space
 
-# In the table before it folds.
+# Rows of the table before it is folded.
 SHOWN = 10
 
 
 @dataclass(frozen=True)
 class TriedLine:
-    """A row of the table of configs that were tried."""
+    """A row of the table of tried configs."""
 
     tried: Tried
     knobs: str
@@ -26,7 +26,7 @@ class TriedLine:
 
 @dataclass(frozen=True)
 class Now:
-    """What is measured now, and why; `source` is where its values come from."""
+    """The config being measured, and why; `source` is the origin of its values."""
 
     phase: str
     candidate: str
@@ -36,7 +36,7 @@ class Now:
 
 @dataclass(frozen=True)
 class SearchView:
-    """All of a search that the page shows."""
+    """The search as the page shows it."""
 
     found: SearchResult
     space: list[SpaceLine]
@@ -47,12 +47,12 @@ class SearchView:
 
     @property
     def first(self) -> list[TriedLine]:
-        """Those that are always shown."""
+        """The rows that are always shown."""
         return self.lines[:SHOWN]
 
     @property
     def more(self) -> list[TriedLine]:
-        """Those behind the fold."""
+        """The folded rows."""
         return self.lines[SHOWN:]
 
 
@@ -73,18 +73,18 @@ def search_view(result: StudyResult) -> SearchView | None:
 
 
 def _now(result: StudyResult) -> Now | None:
-    """The run under way, else the next one."""
+    """The current run, else the next one."""
     if result.study.is_finished:
         return None
     current = next((slot for slot in result.slots if not slot.run.is_finished), None)
     if current is None:
         return None
-    phase = phase_of(current, _looked_at(result, current))
+    phase = phase_of(current, _was_measured(result, current))
     source = current.candidate.source if current.candidate.found_by_search else ""
     return Now(phase, current.candidate.name, WHY[phase], source)
 
 
-def _looked_at(result: StudyResult, current: Slot) -> bool:
-    """Whether the candidate was looked at before."""
+def _was_measured(result: StudyResult, current: Slot) -> bool:
+    """Whether the candidate has an earlier run."""
     earlier = (slot for slot in result.slots if slot.order < current.order)
     return any(slot.candidate_id == current.candidate_id for slot in earlier)
