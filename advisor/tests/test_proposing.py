@@ -11,16 +11,14 @@ import pytest
 from advisor.tests import factories
 from advisor.tests.probes import identity
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.inventory.devices import DeviceRequest, FoundDevice
+from benchmarks.inventory.devices import FoundDevice
 from benchmarks.models import ProbeState, Run, RunState
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.notes import Action, Note
 from tuning.export.my_cnf import render_my_cnf
 from tuning.proposals.situation import DeviceFacts
-from tuning.studies.request import StudyRequest, budget_of
 from tuning.studies.situation import facts_of, redo_bytes_per_hour
-from tuning.study_templates.loader import load_template
 from tuning.tests.export_cases import facts, flat
 
 NVME = FoundDevice(identity(), None, None, None)
@@ -33,7 +31,7 @@ HDD = FoundDevice(
 def test_a_device_is_known_by_its_newest_good_probe(settings: Any) -> None:
     device = factories.found_device(identity())
     settings.HOST_NAME = device.host.name
-    assert facts_of([NVME], free_bytes=7) == DeviceFacts(DeviceKind.NVME, False, free_bytes=7)
+    assert facts_of([NVME], free_bytes=7) == DeviceFacts(DeviceKind.NVME, free_bytes=7)
     factories.probed(device, random_write_iops=1.0)
     good = factories.probed(
         device, random_write_iops=40_000.0, random_read_iops=90_000.0, commit_p50_us=55.0
@@ -64,12 +62,12 @@ def test_an_emulated_device_is_what_its_limits_make_of_it(settings: Any) -> None
 def test_of_several_devices_holds_what_they_share(settings: Any) -> None:
     device = factories.found_device(identity())
     settings.HOST_NAME = device.host.name
-    assert facts_of([NVME, HDD]) == DeviceFacts(None, False)
+    assert facts_of([NVME, HDD]) == DeviceFacts()
     factories.probed(device, random_write_iops=40_000.0, random_read_iops=100.0)
     both = facts_of([NVME, HDD])
     assert (both.kind, both.write_iops, both.read_iops) == (None, 150, 100.0)
-    sata = replace(NVME, data=identity(kind=DeviceKind.HDD, rotational=True))
-    assert facts_of([NVME, sata]).rotational is None
+    virtual = replace(NVME, data=identity(kind=DeviceKind.OTHER, rotational=True))
+    assert not facts_of([virtual]).is_disk
 
 
 @pytest.mark.django_db
@@ -95,28 +93,6 @@ def test_the_write_rate_is_the_most_that_was_measured_there(settings: Any) -> No
     assert rate(flavour=Flavour.MARIADB) is None
     assert rate(warehouses=workload.warehouses + 1) is None
     assert rate(replace(here, emulation=HDD.emulation)) is None
-
-
-@pytest.mark.parametrize(
-    ("asked", "minutes"),
-    [
-        ({}, 9),
-        ({"devices": [DeviceRequest()]}, 9),
-        ({"budget_minutes": 30}, 30),
-        ({"blocks": 5}, None),
-        ({"measure_s": 60}, None),
-        ({"warehouses": 100}, None),
-        ({"connections": [8, 16]}, None),
-        ({"configs": [("mine", b"")]}, None),
-        ({"devices": [DeviceRequest(), DeviceRequest(emulate="hdd")]}, None),
-    ],
-)
-def test_a_templates_budget_is_for_the_study_as_it_is(
-    asked: dict[str, Any], minutes: int | None
-) -> None:
-    template = load_template("first-answer")
-    assert budget_of(StudyRequest(**asked), template) == minutes
-    assert budget_of(StudyRequest(**asked), load_template("quick")) == asked.get("budget_minutes")
 
 
 def test_the_exported_file_says_why_each_line_was_proposed() -> None:

@@ -1,4 +1,4 @@
-"""Costs: what a value gives up for speed, other than durability, in a few kinds."""
+"""What a value gives up for speed other than durability: its cost, of one of a few kinds."""
 
 from __future__ import annotations
 

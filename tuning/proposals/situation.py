@@ -1,4 +1,4 @@
-"""The input of a proposal: the server, the host, the device and the data."""
+"""What a proposal is worked out from: the server, the host, the device and the data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ class DeviceFacts:
     """
 
     kind: DeviceKind | None = None
-    rotational: bool | None = None
     write_iops: float | None = None
     read_iops: float | None = None
     commit_us: float | None = None
@@ -31,8 +30,8 @@ class DeviceFacts:
 
     @property
     def is_disk(self) -> bool:
-        """Whether it is known to turn."""
-        return self.kind is DeviceKind.HDD or (self.kind not in _SSD and self.rotational is True)
+        """Whether it is known to turn; what a virtual disk says of that is not to be believed."""
+        return self.kind is DeviceKind.HDD
 
     @property
     def is_ssd(self) -> bool:

@@ -49,7 +49,6 @@ from tuning.studies.request import (
     BadRequest,
     Sizes,
     StudyRequest,
-    budget_of,
     origin_of,
     sizes_of,
 )
@@ -134,7 +133,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             keeps_duplicates=request.keeps_duplicates or template.copies_of_baseline > 0,
             races=template.races if request.races is None else request.races,
             confirms=template.confirms if request.confirms is None else request.confirms,
-            budget_minutes=search.minutes if search else budget_of(request, template),
+            budget_minutes=search.minutes if search else request.budget_minutes,
             search=search.document if search else None,
             allowed_costs=sorted(request.allow),
             created_by=user,

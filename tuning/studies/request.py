@@ -153,22 +153,6 @@ def sizes_of(request: StudyRequest, template: StudyTemplate, logical_cpus: int) 
     return sizes
 
 
-def budget_of(request: StudyRequest, template: StudyTemplate) -> int | None:
-    """The minutes asked for, else the template's where the study is as large as it says."""
-    sizes = (
-        request.warehouses,
-        request.connections,
-        request.warmup_s,
-        request.measure_s,
-        request.blocks,
-    )
-    as_it_is = all(size is None for size in sizes) and not request.configs
-    if request.budget_minutes is not None:
-        return request.budget_minutes
-    is_measured_so = as_it_is and len(request.devices) < 2
-    return template.budget_minutes if is_measured_so or template.searches else None
-
-
 def origin_of(translate_from: str) -> Origin | None:
     """The origin that `StudyRequest.translate_from` names; raises BadRequest."""
     if not translate_from:

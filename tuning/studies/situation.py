@@ -19,7 +19,6 @@ _PER_HOUR = 3600 * 1_000_000
 def facts_of(devices: Sequence[FoundDevice], *, free_bytes: int | None = None) -> DeviceFacts:
     """What holds for all of them; rates are those of the slowest, None unless all are known."""
     kinds = {_kind(one) for one in devices}
-    turning = {one.data.rotational for one in devices}
     rates = [_rates(one) for one in devices]
 
     def slowest(known: Iterable[float | None]) -> float | None:
@@ -28,7 +27,6 @@ def facts_of(devices: Sequence[FoundDevice], *, free_bytes: int | None = None) -
 
     return DeviceFacts(
         kind=kinds.pop() if len(kinds) == 1 else None,
-        rotational=turning.pop() if len(turning) == 1 else None,
         write_iops=slowest(one.write_iops for one in rates),
         read_iops=slowest(one.read_iops for one in rates),
         commit_us=max((one.commit_us for one in rates if one.commit_us is not None), default=None),

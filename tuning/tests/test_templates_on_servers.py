@@ -1,4 +1,4 @@
-"""The variants of templates start on the servers and run as they asked to."""
+"""The variants and proposals of templates start on the servers and run as they asked to."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ import pytest
 
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.running import running_server
+from benchmarks.storage.kinds import DeviceKind
+from tuning.catalogue.costs import CostKind
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.candidates import plan_candidates
+from tuning.configs.candidates import PlannedCandidate, plan_candidates
+from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.readback import differences
+from tuning.proposals.plan import plan_proposal
+from tuning.proposals.situation import DeviceFacts, Situation
 from tuning.study_templates.loader import load_template
 
 RESOURCES = HostResources(8 * 1024**3, 2, data_bytes=1000 * 1024**2)
@@ -22,6 +27,19 @@ NEED_OPEN_FILES = {"table_open_cache", "table_open_cache_instances"}
 ENOUGH_OPEN_FILES = 1_100_000
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+
+def check_start(
+    server: ServerBinary, data_dir: Path, run_dir: Path, registry: Path, plan: PlannedCandidate
+) -> None:
+    """It starts, and every variable is as it was asked for."""
+    few_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1] < ENOUGH_OPEN_FILES
+    excused = NEED_OPEN_FILES if few_files else set()
+    with running_server(
+        server, data_dir=data_dir, run_dir=run_dir, registry=registry, options=plan.knobs
+    ) as running:
+        differing = differences(plan.knobs, running.variables(), ServerTraits.of(server))
+    assert [found for found in differing if found.name not in excused] == [], plan.name
 
 
 @pytest.mark.parametrize("name", ["flush-method", "buffer-pool", "durability-price"])
@@ -35,17 +53,29 @@ def test_variants_start_and_read_back_as_asked(
     target = ServerTraits.of(any_server)
     template = load_template(name)
     data_dir = fresh_data_dir(any_server)
-    few_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1] < ENOUGH_OPEN_FILES
-    excused = NEED_OPEN_FILES if few_files else set()
     planned = plan_candidates(template, [], target, resources=RESOURCES)
     # The extremes: a start takes a second or two.
     for plan in (planned[0], planned[-1]):
-        with running_server(
-            any_server,
-            data_dir=data_dir,
-            run_dir=server_tmp / plan.name,
-            registry=registry,
-            options=plan.knobs,
-        ) as server:
-            differing = differences(plan.knobs, server.variables(), target)
-        assert [found for found in differing if found.name not in excused] == [], plan.name
+        check_start(any_server, data_dir, server_tmp / plan.name, registry, plan)
+
+
+def test_proposals_start_and_read_back_as_asked(
+    any_server: ServerBinary,
+    fresh_data_dir: Callable[..., Path],
+    server_tmp: Path,
+    registry: Path,
+) -> None:
+    target = ServerTraits.of(any_server)
+    host = HostFacts(8 * 1024**3, 32, True, 2, 8 * 1024**3)
+    situation = Situation(
+        target,
+        RESOURCES,
+        host,
+        DeviceFacts(DeviceKind.HDD, 150, 200, 9000, free_bytes=2 * 1024**3),
+        allowed=frozenset(CostKind),
+    )
+    data_dir = fresh_data_dir(any_server)
+    # Those with the most lines, with all that costs.
+    for name in ("advisor", "callaghan", "kravtchuk"):
+        plan = plan_proposal(name, situation)
+        check_start(any_server, data_dir, server_tmp / name, registry, plan)

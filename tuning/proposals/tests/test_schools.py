@@ -29,7 +29,7 @@ from tuning.study_templates.loader import load_template, template_names
 
 GIB = 1024**3
 MYSQL = parse_traits("mysql 9.7")
-NVME = DeviceFacts(DeviceKind.NVME, False, write_iops=80_000, read_iops=200_000, commit_us=80)
+NVME = DeviceFacts(DeviceKind.NVME, write_iops=80_000, read_iops=200_000, commit_us=80)
 POOL, REDO = "innodb_buffer_pool_size", "innodb_redo_log_capacity"
 
 
@@ -150,7 +150,7 @@ def test_the_redo_log_is_what_an_hour_writes_where_that_was_measured() -> None:
     assert knobs("advisor", measured)[REDO] == "2.5G"
     assert knobs("percona", measured)[REDO] == "2.5G"
     reasons = {note.name: note.detail for note in plan("advisor", measured).notes}
-    assert "measured here: 2.6 GiB" in reasons[REDO]
+    assert "2.6 GiB were measured here" in reasons[REDO]
     busy = replace(A, redo_bytes_per_hour=60 * GIB)
     assert knobs("advisor", busy)[REDO] == "4.0G"
     assert knobs("advisor", replace(busy, allowed=EVERYTHING))[REDO] == "60.0G"
@@ -160,7 +160,7 @@ def test_the_redo_log_fits_on_the_device() -> None:
     full = replace(A, device=DeviceFacts(free_bytes=3 * GIB))
     [reason] = [note.detail for note in plan("advisor", full).notes if note.name == REDO]
     assert int(plan("advisor", full).knobs[REDO]) <= 3 * GIB // 4
-    assert "limited to 768.0 MiB by the free space" in reason
+    assert "held to 768.0 MiB for the free space" in reason
 
 
 @pytest.mark.parametrize(
@@ -168,11 +168,11 @@ def test_the_redo_log_fits_on_the_device() -> None:
     [
         (DeviceFacts(), {}),
         (
-            DeviceFacts(DeviceKind.HDD, True),
+            DeviceFacts(DeviceKind.HDD),
             {"innodb_io_capacity": "200", "innodb_flush_neighbors": "1"},
         ),
-        (DeviceFacts(DeviceKind.NVME, False), {}),
-        (DeviceFacts(DeviceKind.NVME, False, write_iops=40_000), {"innodb_io_capacity": "5000"}),
+        (DeviceFacts(DeviceKind.NVME), {}),
+        (DeviceFacts(DeviceKind.NVME, write_iops=40_000), {"innodb_io_capacity": "5000"}),
         (DeviceFacts(write_iops=150), {"innodb_io_capacity": "100"}),
     ],
 )
@@ -205,7 +205,7 @@ def test_older_servers_get_what_newer_ones_have_by_itself() -> None:
 def test_a_wait_for_more_commits_needs_a_slow_device_many_connections_and_leave() -> None:
     slow = replace(
         host(24 * GIB, 2, GIB, connections=64),
-        device=DeviceFacts(DeviceKind.HDD, True, commit_us=12_000),
+        device=DeviceFacts(DeviceKind.HDD, commit_us=12_000),
         allowed=EVERYTHING,
     )
     name = "binlog_group_commit_sync_delay"
@@ -228,7 +228,7 @@ SITUATIONS = [
         ],
         sorted({*RELEASES, *DOCUMENTED}, key=str),
         [frozenset[CostKind](), EVERYTHING],
-        [DeviceFacts(DeviceKind.HDD, True, 150, 200, 9000, 5 * GIB), NVME],
+        [DeviceFacts(DeviceKind.HDD, 150, 200, 9000, 5 * GIB), NVME],
     )
 ]
 
