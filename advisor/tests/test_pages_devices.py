@@ -309,10 +309,10 @@ def test_what_a_probe_could_not_do_is_said(admin_client: Client) -> None:
     assert f"Random read, low load: {probes.BUFFERED}" in text
 
 
-def test_with_tracepoints_queue_and_device_are_told_apart(admin_client: Client) -> None:
+def test_with_tracepoints_queue_and_device_are_separated(admin_client: Client) -> None:
     device = factories.probed_device(result=probes.probe_result(tracing_missing=""))
     text = text_of(admin_client, "device-detail", device.pk)
-    assert "not told apart" not in text
+    assert "not separated" not in text
     assert "(tracepoints)" in text
 
 

@@ -215,7 +215,7 @@ def test_the_form_offers_a_search_first_and_shows_its_space(
         ("search_bounds", f"{POOL}=2G..1G", "leaves nothing to try"),
         ("search_keep", "p95=3", "is no limit such as"),
         ("search_pinned", "nonsense", "is not name=value"),
-        ("budget_minutes", "3", "too little to find anything"),
+        ("budget_minutes", "3", "too little for a search"),
     ):
         answer = admin_client.post("/studies/new/", blank | {name: value})
         assert answer.status_code == 400

@@ -1,4 +1,4 @@
-"""Does one job of whatever kind: claim its row, work, close the row. The row is the only truth."""
+"""Does one job of any kind: claim its row, work, close the row. The row is the only truth."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from benchmarks.outcomes import Outcome
 
 logger = logging.getLogger(__name__)
 
-#: The database is away, busy or takes nothing (PostgreSQL's InternalError of one that may only be
-#: read), which says nothing of what was asked of it.
+#: The database is unavailable, busy or read-only (PostgreSQL: InternalError), which is no fault of
+#: the statement.
 AWAY = (OperationalError, InterfaceError, InternalError)
-#: So long the process that did a job tries to store how it ended, in seconds, before it leaves
-#: the file to the sweep; waits between two tries double up to the longest.
+#: Seconds for which the process that did a job tries to store its ending before it leaves the
+#: file to the sweep; the waits between tries double up to the longest.
 STORE_PATIENCE_S = 20.0
 _FIRST_WAIT_S = 0.25
 _MAX_WAIT_S = 8.0
 
 
 def execute(kind: JobKind[RowT], row_id: int) -> bool:
-    """Do that job if nobody else does; False when there was nothing to do, or not now.
+    """Do that job unless another process does; False if there was nothing to do, or not now.
 
-    Messages that come twice or late end here: only the process that claims the row goes on, and
-    never beside another one that measures on this host.
+    Duplicate and late messages end here: only the process that claims the row continues, and
+    never while another one measures on this host.
     """
     with measuring_alone() as held:
         row = _claim(kind, row_id) if held else None
@@ -63,10 +63,10 @@ def execute(kind: JobKind[RowT], row_id: int) -> bool:
 def store(
     kind: JobKind[RowT], row_id: int, claim: str, ending: Ending, *, only: Q | None = None
 ) -> bool:
-    """Write how a job ended; False when the row is no longer of that claim. Raises Error.
+    """Write the ending of a job; False if the row no longer has that claim. Raises Error.
 
-    What a user cancelled before it was stored is cancelled, whatever came of it. `only`: what
-    else must still be so of the row.
+    A job that a user cancelled before it was stored is cancelled, whatever its result. `only`: a
+    further condition on the row.
     """
     mine = kind.rows.filter(kind.ours if only is None else only, pk=row_id, claimed_by=claim)
     with transaction.atomic():
@@ -75,7 +75,7 @@ def store(
             return False
         if request == CANCELLED:
             ending = kind.cancelled(kind.rows.get(pk=row_id))
-        # What the worker wished for itself ends with the job; what the user wished for stays.
+        # The worker's own request ends with the job; the user's stays.
         values: Values = {"stop_request": "" if request == WORKER_STOPPING else request}
         if ending.is_final:
             values["finished_at"] = Now()
@@ -89,11 +89,11 @@ def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
     now = Now()
     values: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": now}
     try:
-        # A claim whose row could not be read would be held by a process that does nothing for it.
+        # If the row could not be read, the claim would be held by a process that does not work.
         with transaction.atomic():
             return kind.rows.get(pk=row_id) if waiting.update(**values) else None
     except IntegrityError:
-        # The row of a process that died is still said to run; the sweep will see to that.
+        # The row of a dead process still says `running`; the sweep will correct that.
         return None
 
 
@@ -104,7 +104,7 @@ def _do(kind: JobKind[RowT], row: RowT) -> None:
 
     def beat() -> str:
         with transaction.atomic():
-            # First the row, which may mean to wait; then the time, by the database's clock.
+            # First the row's lock, which may take time; then the time by the database's clock.
             request = mine.select_for_update().values_list("stop_request", flat=True).first()
             mine.update(heartbeat_at=Now(), **latest)
         return TAKEN_AWAY if request is None else request
@@ -139,7 +139,7 @@ def _do(kind: JobKind[RowT], row: RowT) -> None:
 def _ended_by(
     trouble: Exception, kind: JobKind[RowT], row: RowT, stop_request: str
 ) -> Ending | None:
-    """How what came of it in place of a result ends it; None for what was taken away from us."""
+    """The ending for an exception; None if the job was taken away from us."""
     match trouble:
         case RunFailed() if stop_request:
             return _stopped(kind, row, stop_request)
@@ -148,7 +148,7 @@ def _ended_by(
         case BenchmarkError():
             failure = Failure(Outcome.SETUP_FAILED, trouble.code, str(trouble), trouble.log_tail)
         case Error() if isinstance(trouble, AWAY):
-            return kind.lost(row, f"the advisor's database was away: {trouble}")
+            return kind.lost(row, f"the advisor's database was unavailable: {trouble}")
         case OSError():
             is_full = trouble.errno in NO_SPACE_ERRNOS
             outcome = Outcome.DISK_FULL if is_full else Outcome.SETUP_FAILED
@@ -161,7 +161,7 @@ def _ended_by(
 
 def _stopped(kind: JobKind[RowT], row: RowT, request: str) -> Ending | None:
     if request == TAKEN_AWAY:
-        logger.warning("%s %s was given up for lost meanwhile", kind.name, row.pk)
+        logger.warning("%s %s was marked as lost meanwhile", kind.name, row.pk)
         return None
     if request == WORKER_DIED:
         return kind.lost(row, "the worker died")
@@ -175,13 +175,13 @@ def _bug(text: str) -> Failure:
 def _note(kind: JobKind[RowT], row: RowT, began: float, ending: Ending) -> Note:
     values: Values = _without_nul(ending.values)
     if ending.is_final and row.heartbeat_at is not None:
-        # By the database's clock, as all times of the row are, and whatever was set meanwhile.
+        # By the database's clock, like all times of the row, even if our clock was set.
         values["finished_at"] = row.heartbeat_at + timedelta(seconds=time.monotonic() - began)
     return Note(kind.name, row.pk, row.claimed_by, replace(ending, values=values))
 
 
 def _without_nul(value: Any) -> Any:
-    """PostgreSQL has no text with NUL, nor in JSON; a log that was cut off may hold it."""
+    """Remove NUL, which PostgreSQL refuses in text and JSON; a truncated log may contain it."""
     if isinstance(value, dict):
         return {_without_nul(key): _without_nul(held) for key, held in value.items()}
     if isinstance(value, list):
@@ -190,7 +190,7 @@ def _without_nul(value: Any) -> Any:
 
 
 def _close(kind: JobKind[RowT], row: RowT, began: float, ending: Ending) -> None:
-    """Store how it ended, and have it on disk until it is."""
+    """Store the ending, and keep it on disk until it is stored."""
     note = _note(kind, row, began, ending)
     deadline = time.monotonic() + (STORE_PATIENCE_S if _is_written(note) else inf)
     wait_s = _FIRST_WAIT_S
@@ -212,10 +212,10 @@ def _is_written(note: Note) -> bool:
 
 
 def settle(kind: JobKind[RowT], note: Note) -> bool:
-    """Store what a note says and remove it; False when the database is away, to be tried again.
+    """Store a note and remove it; False if the database is unavailable, to be tried again.
 
-    What nobody waits for any more is dropped: a job that was given up for lost and begun anew has
-    its result from the second time. What the database does not take ends the job as our bug.
+    A note that is no longer needed is dropped: a job that was lost and started again gets its
+    result from the second time. If the database refuses the values, the job ends as a bug of ours.
     """
     try:
         if store(kind, note.row_id, note.claim, note.ending):
@@ -227,13 +227,13 @@ def settle(kind: JobKind[RowT], note: Note) -> bool:
         connection.close()
         return False
     except (Error, TypeError, ValueError) as refused:
-        logger.exception("%s %s can not be stored as it is", note.kind, note.row_id)
+        logger.exception("%s %s cannot be stored as it is", note.kind, note.row_id)
         return _settle_as_bug(kind, note, refused)
     return True
 
 
 def _settle_as_bug(kind: JobKind[RowT], note: Note, refused: Exception) -> bool:
-    """Only what could be closed so is set aside: else it is the database that takes nothing."""
+    """Close the job as a bug and set the note aside, unless the database accepts nothing."""
     failure = _bug(_without_nul(f"the result could not be stored: {refused}"))
     try:
         row = kind.rows.get(pk=note.row_id)
@@ -250,7 +250,7 @@ def _drop(kind: JobKind[RowT], note: Note) -> None:
     """Of a row that is no longer its own; kept for a look where it is of another database."""
     claim = kind.rows.filter(pk=note.row_id).values_list("claimed_by", flat=True).first()
     if claim in ("", note.claim):
-        logger.warning("%s %s was closed by somebody else", note.kind, note.row_id)
+        logger.warning("%s %s was closed by another process", note.kind, note.row_id)
         note.remove()
     else:
         logger.error("%s: there is no such job in this database", note.path)

@@ -109,7 +109,7 @@ def measure(
 
 @contextmanager
 def _run_dirs(plan: Plan, steps: Steps) -> Iterator[tuple[Path, Path | None]]:
-    """The run's own folders; whatever is in them is deleted at the end."""
+    """The run's own directories, which are deleted at the end."""
     run_dir = plan.layout.run_dir(plan.name)
     log_dir = plan.log_dir
     folders = [run_dir] if log_dir is None else [run_dir, log_dir]

@@ -1,4 +1,4 @@
-"""What a value gives up for speed other than durability: its cost, of one of a few kinds."""
+"""Costs: what a value gives up for speed, other than durability, in a few kinds."""
 
 from __future__ import annotations
 

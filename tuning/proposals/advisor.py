@@ -1,4 +1,4 @@
-"""What the advisor itself proposes: of the schools' rules those that measurements spoke for."""
+"""The advisor's own proposal: those of the schools' rules that measurements supported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ADVISOR: tuple[Rule, ...] = (
     fixed(
         "innodb_adaptive_hash_index",
         "OFF",
-        "its latches cost more than it saves under writes",
+        "under writes its latches cost more than it saves",
         "default of MySQL 8.4; whitepaper 2016, Config #A",
         on_mysql_before(8, 4),
     ),
@@ -68,7 +68,7 @@ ADVISOR: tuple[Rule, ...] = (
     fixed(
         "performance_schema",
         "OFF",
-        "no CPU goes into instrumentation",
+        "no CPU time is spent on instrumentation",
         "Percona Lab, 2026; 5 % were measured on 2 CPUs",
     ),
 )

@@ -1,4 +1,4 @@
-"""A proposal in the making: settings with their reasons, held to the server and to the costs."""
+"""A proposal under construction: settings with reasons, within the server's limits and costs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STEP = 0.97
 
 @dataclass(frozen=True)
 class Setting:
-    """A value with its reason, a plain sentence without its full stop, and who says so."""
+    """A value with its reason, a plain sentence without a full stop, and its source."""
 
     name: str
     value: str
@@ -74,7 +74,7 @@ class Draft:
         return None if text is None else float(text)
 
     def set(self, name: str, value: float | str, reason: str, source: str) -> None:
-        """Set it where the server has it and its cost is allowed, held to the server's limits."""
+        """Set a knob if the server has it and its cost is allowed, within the server's limits."""
         knob, target = load_catalogue().knobs[name], self.situation.target
         if not knob.exists_in(target) or reached(target.version, knob.facts(target).ignored):
             return
@@ -96,7 +96,7 @@ class Draft:
         self.settings[name] = Setting(name, text, reason, source)
 
     def set_pool(self, wanted: float, reason: Callable[[int], str], source: str) -> None:
-        """Size the buffer pool to what fits into the memory and what the server does not round."""
+        """Size the buffer pool for the memory, with a size that the server does not round."""
         most = self.largest_pool()
         asked = min(wanted, most)
         size = unrounded_pool(int(asked), self.expected)
@@ -124,12 +124,12 @@ class Draft:
         if free is not None:
             limit = min(limit, free / _MAX_PART_OF_FREE)
         if limit < wanted:
-            reason += f"; held to {in_words(int(limit))} for the free space"
+            reason += f"; limited to {in_words(int(limit))} by the free space"
         if CostKind.RECOVERY_TIME not in self.situation.allowed and free_redo_bytes() < min(
             wanted, limit
         ):
             limit = float(free_redo_bytes())
-            reason += f"; held to {in_words(int(limit))}, because more costs recovery-time"
+            reason += f"; limited to {in_words(int(limit))}, because more costs recovery-time"
         unit = 2 * MIB if wanted < GIB else 256 * MIB
         size = max(int(min(wanted, limit)) // unit * unit, _SMALLEST_REDO)
         target = self.situation.target
@@ -138,7 +138,7 @@ class Draft:
             self.set(name, value, reason, source)
 
     def worth_saying(self) -> list[Setting]:
-        """The settings that change something: not those that the server has by itself."""
+        """The settings that differ from the server's defaults."""
         found = []
         for one in self.settings.values():
             others = {name: value for name, value in self.knobs.items() if name != one.name}

@@ -1,4 +1,4 @@
-"""Rules for memory: the buffer pool, what caches tables, what sessions may take."""
+"""Rules for memory: buffer pool, table cache, session memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PER_CONNECTION = 12_582_880
 
 
 def pool_of_memory(share: float, source: str) -> Rule:
-    """That part of the memory, whatever the data."""
+    """That share of the memory, whatever the data."""
 
     def rule(draft: Draft) -> None:
         memory = draft.situation.resources.memory_bytes
@@ -32,7 +32,7 @@ def pool_of_memory(share: float, source: str) -> Rule:
 
 
 def pool_of_data(times: float, most: float, source: str) -> Rule:
-    """So many times the data, and at most that part of the memory."""
+    """That multiple of the data, and at most that share of the memory."""
 
     def rule(draft: Draft) -> None:
         resources = draft.situation.resources
@@ -41,9 +41,7 @@ def pool_of_data(times: float, most: float, source: str) -> Rule:
         def reason(size: int) -> str:
             data = resources.data_bytes
             if size >= data:
-                return (
-                    f"holds the {in_words(data)} of data {size / data:.1f} times, to let it grow"
-                )
+                return f"{size / data:.1f} times the {in_words(data)} of data, so that it can grow"
             return f"holds {size / data:.0%} of the {in_words(data)} of data, as the memory allows"
 
         draft.set_pool(wanted, reason, source)
@@ -52,15 +50,15 @@ def pool_of_data(times: float, most: float, source: str) -> Rule:
 
 
 def pool_above_data(source: str) -> Rule:
-    """The next whole GiB above the data; where that is too much, the most that fits."""
+    """The next whole GiB above the data; if that is too much, the most that fits."""
 
     def rule(draft: Draft) -> None:
         data = draft.situation.resources.data_bytes
 
         def reason(size: int) -> str:
             if size > data:
-                return f"the next whole GiB that leaves room beyond the {in_words(data)} of data"
-            return f"the most that fits: the {in_words(data)} of data do not"
+                return f"the next whole GiB above the {in_words(data)} of data"
+            return f"the most that fits into memory, less than the {in_words(data)} of data"
 
         draft.set_pool(ceil(data * 1.1 / GIB) * GIB, reason, source)
 

@@ -1,4 +1,4 @@
-"""From a school's rules to a candidate that has passed the gate's first stages."""
+"""From a school's rules to a candidate that has passed the first stages of the gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who advises what: each school as rules, brought to durability class D0 and to the host.
+"""The advice of each school as rules, limited to durability class D0 and sized for the host.
 
 What a school says below D0 (innodb_flush_log_at_trx_commit = 2, sync_binlog = 0,
 O_DIRECT_NO_FSYNC) and what it says of a binary log is left out: a study decides that. The server's
@@ -93,7 +93,7 @@ _MANUAL_RULES = (
     fixed(
         "innodb_log_writer_threads",
         "OFF",
-        "few connections write",
+        "there are few connections",
         f"{MANUAL}, 10.5.4",
         lambda draft: (draft.situation.host.connections or 0) < 64,
     ),
@@ -144,10 +144,10 @@ _CALLAGHAN = (
     redo_of_pool(1.25, _TOOLS),
     fixed("innodb_max_dirty_pages_pct", 90, "flushes late", _TOOLS),
     fixed("innodb_max_dirty_pages_pct_lwm", 80, "flushes late", _TOOLS),
-    fixed("innodb_idle_flush_pct", 1, "hardly flushes when idle", _TOOLS),
+    fixed("innodb_idle_flush_pct", 1, "little flushing when idle", _TOOLS),
     _callaghan_threads,
-    fixed("innodb_log_writer_threads", "OFF", "committing threads write themselves", _TOOLS),
-    fixed("innodb_max_purge_lag", 500_000, "writers wait for a purge that is behind", _TOOLS),
+    fixed("innodb_log_writer_threads", "OFF", "committing threads write the redo log", _TOOLS),
+    fixed("innodb_max_purge_lag", 500_000, "writes wait if purge falls behind", _TOOLS),
     fixed(
         "innodb_max_purge_lag_delay",
         1_000_000,
@@ -169,7 +169,7 @@ _KRAVTCHUK = (
     fixed("innodb_read_io_threads", 16, "as in his tests", _POSTS),
     fixed("innodb_purge_threads", 4, "as in his tests", _POSTS),
     fixed("innodb_adaptive_hash_index", "OFF", "its latches hurt under writes", _POSTS),
-    fixed("innodb_change_buffering", "none", "no use on flash", _POSTS),
+    fixed("innodb_change_buffering", "none", "no benefit on flash", _POSTS),
     direct_io(_POSTS),
     fixed("table_open_cache", 8000, "as in his tests", _POSTS),
 )
@@ -177,7 +177,9 @@ _KRAVTCHUK = (
 _VENDORS = "AWS RDS parameter groups; Azure Database for MySQL, server parameters"
 _CLOUD = (
     pool_of_memory(0.75, f"{_VENDORS}: 3/4 of the memory"),
-    redo_of(2 * GIB, "the largest of Azure", "Azure Database for MySQL, server parameters"),
+    redo_of(
+        2 * GIB, "the largest that Azure offers", "Azure Database for MySQL, server parameters"
+    ),
     connections_of_memory(f"{_VENDORS}: memory / 12582880"),
 )
 

@@ -1,4 +1,4 @@
-"""What a proposal is worked out from: the server, the host, the device and the data."""
+"""The input of a proposal: the server, the host, the device and the data."""
 
 from __future__ import annotations
 

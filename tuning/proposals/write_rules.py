@@ -1,4 +1,4 @@
-"""Rules for what is written: redo log, flushing, flush method, threads for it."""
+"""Rules for writes: redo log, flushing, flush method, threads."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _MANY_CONNECTIONS = 16
 
 
 def redo_for_an_hour(source: str, otherwise: Rule | None = None) -> Rule:
-    """What an hour at full load writes, as it was measured here; else as `otherwise` says."""
+    """The redo of an hour at full load, if measured here; else as `otherwise` says."""
 
     def rule(draft: Draft) -> None:
         rate = draft.situation.redo_bytes_per_hour
         if rate is not None:
-            reason = f"an hour of writing at full load: {rate / GIB:.1f} GiB were measured here"
+            reason = f"an hour of redo at full load, measured here: {rate / GIB:.1f} GiB"
             draft.set_redo(max(rate, GIB), reason, source)
         elif otherwise is not None:
             otherwise(draft)
@@ -36,7 +36,7 @@ def redo_for_an_hour(source: str, otherwise: Rule | None = None) -> Rule:
 
 
 def redo_of_pool(times: float, source: str) -> Rule:
-    """So many times the buffer pool, at least 1 GiB."""
+    """That multiple of the buffer pool, at least 1 GiB."""
 
     def rule(draft: Draft) -> None:
         as_large = "as large as" if times == 1 else f"{times:g} times"
@@ -61,7 +61,7 @@ def io_capacity_by_probe(part: int, source: str) -> Rule:
         capacity = min(max(_round(writes / part), _MIN_IO_CAPACITY), _MAX_IO_CAPACITY)
         share = "about" if part == 1 else f"1/{part} of"
         reason = f"{share} the {writes:,.0f} random writes per second of the device"
-        draft.set(IO_CAPACITY, capacity, f"{reason}, 100 to 20000", source)
+        draft.set(IO_CAPACITY, capacity, f"{reason}, within 100 to 20000", source)
         draft.set(IO_CEILING, 2 * capacity, "twice innodb_io_capacity", source)
 
     return rule
@@ -113,7 +113,7 @@ def no_log_writer_threads(source: str) -> Rule:
     def rule(draft: Draft) -> None:
         cpus = draft.situation.resources.logical_cpus
         if cpus < _FEW_CPUS:
-            reason = f"on {cpus} CPUs the committing threads write the redo log faster themselves"
+            reason = f"on {cpus} CPUs the committing threads write the redo log faster"
             draft.set("innodb_log_writer_threads", "OFF", reason, source)
 
     return rule
@@ -154,7 +154,7 @@ def group_commit(source: str) -> Rule:
         if commit is None or commit < _SLOW_COMMIT_US or (connections or 0) < _MANY_CONNECTIONS:
             return
         reason = (
-            f"a commit takes {commit / 1000:.1f} ms on the device: a short wait lets more share"
+            f"a commit takes {commit / 1000:.1f} ms on the device; a short wait groups commits"
         )
         draft.set("binlog_group_commit_sync_delay", int(commit / 10), reason, source)
 

@@ -1,4 +1,4 @@
-"""The space of a search, from the catalogue, the server, the host and what the user asks for."""
+"""The space of a search, from the catalogue, the server, the host and the user's request."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def build_space(wish: Wish, situation: Situation) -> Space:
     if lacking := [name for name in (*wish.names, *wish.bounds) if name not in names]:
         raise BadSpace(
             "empty_space",
-            f"{lacking[0]} has no two values that this study may try; pin it or leave it out",
+            f"{lacking[0]} has fewer than two values to try in this study; pin it or leave it out",
             field="search.knobs",
         )
     fixed = {name: value for name, value in wish.base.items() if name not in names} | pinned
@@ -70,7 +70,7 @@ def _pinned(wish: Wish, situation: Situation) -> dict[str, str]:
         if name in wish.bounds or name in wish.names:
             raise BadSpace(
                 "bad_pin",
-                f"{name} is pinned to {wish.pinned[name]} and is to be searched; choose one",
+                f"{name} is pinned to {wish.pinned[name]} and also to be searched; choose one",
                 field=f"search.pinned.{name}",
             )
     if not wish.pinned:

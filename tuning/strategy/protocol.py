@@ -1,8 +1,8 @@
-"""What a strategy is: given what was measured in one place, it proposes what to measure next.
+"""The protocol of a strategy: given what was measured, it proposes what to measure next.
 
-A place is one device with one workload. A strategy is asked again after all that it proposed has
-been measured. It keeps nothing between two questions and reads no rows: the same history always
-gives the same answer, so that an answer that got lost in a crash is simply asked for again.
+A place is one device with one workload. A strategy is called again when all that it proposed has
+been measured. It has no state of its own and reads no rows: the same history always gives the
+same proposal, so that a proposal that was lost in a crash is simply made again.
 `tuning.studies.continuation` makes the history from rows, and rows from the proposal.
 """
 
@@ -198,7 +198,7 @@ class Strategy(Protocol):
 
     @property
     def cuts_short(self) -> bool:
-        """Whether a hopeless run of a candidate in a block may end early (`early_stop`)."""
+        """Whether a candidate's run that is too slow may be stopped early (`early_stop`)."""
         ...
 
     def propose(self, history: History) -> Proposal | Done:

@@ -116,7 +116,7 @@ def _check_request(request: StudyRequest, sizes: Sizes) -> None:
         raise BadRequest("a search ends by its minutes, not by blocks", field="blocks")
     for name in ("races", "confirms"):
         if getattr(request, name) is False:
-            reason = "what a search found looks better than it is: it races and is confirmed"
+            reason = "a search must race and confirm its finds, because their figures are too high"
             raise BadRequest(reason, field=name)
     if request.keeps_duplicates:
         raise BadRequest("the same config twice tells a search nothing", field="keeps_duplicates")
@@ -132,8 +132,8 @@ def _check_minutes(minutes: int, sizes: Sizes, candidates: int) -> None:
     needed = (candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS) * run_s
     if minutes * 60 < needed:
         raise BadRequest(
-            f"budget_minutes of {minutes} is too little to find anything with runs of this "
-            f"length: a search needs at least {ceil(needed / 60)} minutes",
+            f"budget_minutes {minutes} is too little for a search with runs of this length: it "
+            f"needs at least {ceil(needed / 60)} minutes",
             field="budget_minutes",
         )
 

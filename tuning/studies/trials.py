@@ -1,7 +1,7 @@
 """The last stages of the gate: every candidate is tried on the server before a study's first run.
 
-A candidate that the server does not take is known within seconds and costs no run; of those that
-end up with the same effective values one is measured for all.
+A candidate that the server refuses is found within seconds and costs no run; of those with the
+same effective values one is measured for all.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tuning.studies.host_resources import logical_cpus
 
 logger = logging.getLogger(__name__)
 
-# A device that has no room for a redo log of this size is full whatever the config says.
+# A device without room for a redo log of this size is full, whatever the config.
 USUAL_REDO_BYTES = 1024**3
 
 
 class NothingToCompare(TuningError):
-    """The gate left nothing that could be compared; `log_tail` has the server's own words."""
+    """The gate left nothing to compare; `log_tail` is the end of the server's log."""
 
     def __init__(self, code: str, message: str, log_tail: str = "") -> None:
         super().__init__(code, message)
@@ -133,7 +133,7 @@ class _Gate:
         except RunFailed as failure:
             full = failure.outcome is Outcome.DISK_FULL and redo <= USUAL_REDO_BYTES
             if full or failure.outcome in (Outcome.CANCELLED, Outcome.LOST):
-                raise  # it says nothing of the config
+                raise  # it says nothing about the config
             _refuse(candidate, failure, self._stages(candidate, failure))
             return None
         stages = self._stages(candidate, trial)
@@ -164,7 +164,7 @@ def _too_unsafe(
     trial: Trial,
     allowed: Durability,
 ) -> RunFailed:
-    """The server itself chose what nobody asked for, and it is below the study's class."""
+    """The server itself chose an unsafe value that was not requested."""
     reasons = [
         f"it runs with {name} = {trial.variables.get(name)}, which may lose {what} (class {given})"
         for name, (given, what) in lost.items()
@@ -178,7 +178,7 @@ def _too_unsafe(
 
 
 def _refuse(candidate: Candidate, failure: RunFailed, stages: list[StageResult]) -> None:
-    """The server does not take it, so it is never measured."""
+    """Store that the server refuses the candidate, which is then never measured."""
     logger.info("candidate %s is refused: %s", candidate, failure)
     candidate.refusal = str(failure)
     candidate.save(update_fields=["refusal"])
@@ -186,7 +186,7 @@ def _refuse(candidate: Candidate, failure: RunFailed, stages: list[StageResult])
 
 
 def _keep(candidate: Candidate, stages: list[StageResult]) -> None:
-    """Put the server's answer behind the stages that were passed when the study was made."""
+    """Append the server's stages to those that were passed when the study was created."""
     passed = [check for check in candidate.checks if check["stage"] in (Stage.VALUES, Stage.RULES)]
     candidate.checks = passed + [stage.document() for stage in stages]
     candidate.save(update_fields=["checks"])

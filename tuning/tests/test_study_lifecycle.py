@@ -242,7 +242,7 @@ def test_the_evidence_counts_the_blocks_that_gave_a_ratio(study: Study, settings
 
     def measure(plan: Plan, **_: Any) -> Measurement:
         if plan.options and next(outcomes) is Outcome.DISTURBED:
-            raise RunFailed(Outcome.DISTURBED, "the host stood still")
+            raise RunFailed(Outcome.DISTURBED, "the host stalled")
         return measure_by_config(plan)
 
     run_to_the_end(study, measure)

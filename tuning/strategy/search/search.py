@@ -186,7 +186,7 @@ def _why(found: Knowledge, pick: Pick, ranked: list[Standing]) -> str:
     expected = f"expected {low:+.0f} to {high:+.0f} % against the baseline"
     if pick.is_near and gaps[nearest] <= len(pick.point) // 2:
         return f"{gaps[nearest]} settings differ from {nearest}; {expected}"
-    return f"little is known of this part of the space; {expected}"
+    return f"little is known about this part of the space; {expected}"
 
 
 def _apart(point: Points, other: tuple[int, ...]) -> int:
