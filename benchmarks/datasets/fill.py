@@ -174,8 +174,8 @@ def _cause(error: BenchmarkError, data_dir: Path) -> BenchmarkError:
     """RunFailed(DISK_FULL) when that is what is behind an error, else the error itself."""
     if isinstance(error, RunFailed) and error.outcome is Outcome.CANCELLED:
         return error
-    told = f"{error}\n{error.log_tail}"
-    full = DISK_FULL.search(told) or _TABLE_FULL.search(told)
+    text = f"{error}\n{error.log_tail}"
+    full = DISK_FULL.search(text) or _TABLE_FULL.search(text)
     if not full and shutil.disk_usage(data_dir.parent).free >= _FULL_BELOW:
         return error
     return RunFailed(

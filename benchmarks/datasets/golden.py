@@ -3,7 +3,7 @@
 `<device_dir>/datasets/<key>/` holds `data/`, the cleanly shut down data directory, and
 `ready.json`, what is known about it. A copy is loaded in `<key>.loading-<pid>/` and gets its name
 when it is whole, so a directory of that name always is. `<key>.lock` is held for the time of
-loading; whoever gets it knows that every other loader of that key is dead.
+loading; a process that gets it knows that every other loader of that key is dead.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def send(connection: Connection[Any], table: str, lines: Bytes) -> int:
 
 
 def serve(requests: IO[str], answers: IO[str]) -> None:
-    """Answer jobs until the input ends; an error is told and ends the program."""
+    """Answer jobs until the input ends; an error is reported and ends the program."""
     target = json.loads(requests.readline())
     seed = target.pop("seed")
     try:

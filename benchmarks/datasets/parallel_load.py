@@ -126,10 +126,10 @@ class LoadingProcess:
             tail = self._errors.read()[-4000:].decode(errors="replace")
             status = self.process.wait(10)
             raise LoadFailed(f"a loading process ended with status {status}", log_tail=tail)
-        told = json.loads(line)
-        if "error" in told:
-            raise LoadFailed(f"a loading process failed: {told['error']}")
-        return Batch(told["table"], told["warehouse"]), int(told["rows"])
+        reply = json.loads(line)
+        if "error" in reply:
+            raise LoadFailed(f"a loading process failed: {reply['error']}")
+        return Batch(reply["table"], reply["warehouse"]), int(reply["rows"])
 
     def end(self) -> None:
         """Kill the process, if it has not ended; it holds nothing worth saving."""

@@ -104,6 +104,6 @@ def _make(binary: ServerBinary, place: Path, page_size: int) -> None:
 def _options(binary: ServerBinary, page_size: int) -> dict[str, str]:
     options = page_size_options(page_size)
     if binary.flavour is not Flavour.MARIADB and binary.version >= (8, 0, 30):
-        # Every trial copies the redo log, and the server makes it as large as it is told to.
+        # Every trial copies the redo log, and the server makes it as large as configured.
         options["innodb_redo_log_capacity"] = str(_MIN_REDO)
     return options

@@ -30,7 +30,7 @@ def new_name(run: str) -> str:
 def is_abandoned(name: str) -> bool:
     """Whether it is the name of a cgroup of ours whose owner is no more.
 
-    False for owners in another pid namespace (a container): here nobody can tell.
+    False for owners in another pid namespace (a container), which cannot be seen from here.
     """
     match = _NAME.fullmatch(name)
     if match is None or int(match[1]) != _pid_namespace():

@@ -15,7 +15,7 @@ def sweep_cgroups() -> list[str]:
     """Remove every cgroup of ours whose owner is dead, and end what is still in it.
 
     Returns a line for each thing done. Called at worker start, after the servers of dead owners
-    were reaped. Groups of living owners, whoever they are, are left alone.
+    were reaped. Groups of live owners are left alone.
     """
     trees: dict[Hierarchy, tuple[str, ...]] = {}
     for controller in (IO, MEMORY):

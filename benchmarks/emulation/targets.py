@@ -41,7 +41,7 @@ def _disk(path: Path, sys_root: Path) -> Disk:
     directory = sys_root / "dev" / "block" / number
     if not directory.exists():
         raise EmulationUnavailable(
-            f"{path} is on {_file_system(number)}, behind which no block device can be told: "
+            f"{path} is on {_file_system(number)}, whose block device cannot be detected: "
             "name a directory on a file system of its own (ext4, xfs) on a disk"
         )
     directory = directory.resolve()

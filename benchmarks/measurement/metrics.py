@@ -142,9 +142,7 @@ def _check_result(result: DriverResult) -> None:
             f"the driver reports a measured interval of {result.measured_seconds} s",
         )
     if not bool(np.isfinite(times).all()) or float(times.min()) < 0:
-        raise RunFailed(
-            Outcome.DRIVER_FAILED, "the driver reports response times that are no times"
-        )
+        raise RunFailed(Outcome.DRIVER_FAILED, "the driver reports invalid response times")
 
 
 def _server_path_length(usage: Usage, cpu_hz: float | None, per_second: float) -> float | None:

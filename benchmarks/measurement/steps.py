@@ -1,4 +1,4 @@
-"""The steps of a run: each is told when it begins, and how long it took is kept."""
+"""The steps of a run: each is reported when it begins, and its duration is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Steps:
-    """Names the step at hand to `report` and keeps how long each took."""
+    """Passes the current step to `report` and keeps the duration of each."""
 
     report: Callable[[str], None]
     seconds: dict[str, float] = field(default_factory=dict)

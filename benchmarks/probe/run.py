@@ -40,7 +40,7 @@ _MIN_USEFUL = 16 * MIB
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a probe is: `fraction` 0..1 of its time, the job at hand, how many are done."""
+    """Progress of a probe: `fraction` 0..1 of its time, the current job, how many are done."""
 
     fraction: float
     job: str

@@ -1,4 +1,4 @@
-"""Making an empty data directory whose root account nobody can log in to."""
+"""Creates an empty data directory whose root account cannot be used."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class ServerInstance:
             process.wait(5)
 
     def kill(self) -> None:
-        """End it at once, with a data directory that nobody needs any more."""
+        """End it at once; its data directory is no longer needed."""
         self.stopped_by_us = True
         self._process.kill()
 

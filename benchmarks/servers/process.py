@@ -1,4 +1,4 @@
-"""Processes seen through /proc, so that no signal ever reaches a stranger."""
+"""Processes identified through /proc, so that no signal ever reaches another program."""
 
 from __future__ import annotations
 

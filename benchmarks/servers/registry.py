@@ -93,8 +93,8 @@ def register(
 def reap(registry: Path) -> list[str]:
     """End the servers of dead owners and delete their run and socket directories.
 
-    Returns one line per thing done. Servers whose owner lives are left alone, whoever it is; safe
-    to call from several processes at once.
+    Returns one line per action. Servers whose owner is alive are left alone; safe to call from
+    several processes at once.
     """
     if not registry.is_dir():
         return []

@@ -33,7 +33,7 @@ from benchmarks.servers.resource_limits import ResourceLimits
 log = logging.getLogger(__name__)
 
 PORT_ATTEMPTS = 4  # the first and three more
-FAILED_STOP_S = 10.0  # after an error or Ctrl-C nobody keeps the data directory
+FAILED_STOP_S = 10.0  # after an error or Ctrl-C the data directory is not kept
 OOM_SCORE_ADJ = "700"
 _POLL_S = 0.05
 

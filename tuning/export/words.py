@@ -57,7 +57,7 @@ def not_tested(facts: ExportFacts) -> Iterator[str]:
     size = f" ({facts.data_bytes / 1024**3:.1f} GiB)" if facts.data_bytes else ""
     yield f"more data than this{size}, other connection counts, think times, longer runs"
     if len(changed_names(facts)) > 1:
-        yield "each line by itself: the lines were measured together"
+        yield "each line on its own: the lines were measured together"
     yield "restart and crash recovery times, replication, backups, schema changes"
     yield from facts.not_tested
 

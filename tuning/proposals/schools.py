@@ -79,7 +79,7 @@ def _mysqltuner_instances(draft: Draft) -> None:
 
 def _mysqltuner_redo(draft: Draft) -> None:
     large = draft.situation.resources.memory_bytes > 8 * GIB
-    said = "the least that it asks for with that much memory"
+    said = "the minimum that it recommends for that much memory"
     redo_of(GIB if large else 100 * 1024**2, said, "MySQLTuner 2.9.1")(draft)
 
 

@@ -161,16 +161,16 @@ def _has_baseline(board: Board) -> bool:
 
 
 def _about_limits(board: Board, advised: Candidate) -> list[str]:
-    """Which candidates miss a limit that the user set, and whether the advice itself does."""
-    said = []
+    """Which candidates miss a limit that the user set, and whether the recommended one does."""
+    texts = []
     if names := board.over_limits:
-        told = "; ".join(f"{name} ({_missed(board, name)})" for name in names)
-        said.append(f"Not considered, because limits are missed: {told}.")
+        misses = "; ".join(f"{name} ({_missed(board, name)})" for name in names)
+        texts.append(f"Not considered because of missed limits: {misses}.")
     if board.baseline.name in board.missed:
-        none = ", and no config that was compared does better" if advised.is_baseline else ""
+        none = ", and no config in the study meets the limits" if advised.is_baseline else ""
         text = f"{board.baseline.name} itself misses {_missed(board, board.baseline.name)}"
-        said.append(f"{text}{none}.")
-    return said
+        texts.append(f"{text}{none}.")
+    return texts
 
 
 def _missed(board: Board, name: str) -> str:

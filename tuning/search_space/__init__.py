@@ -1,1 +1,1 @@
-"""Which knobs a search may change on the server at hand, and how far."""
+"""Which knobs a search may change on the given server, and within which bounds."""

@@ -40,7 +40,7 @@ def dimension_of(
     `bounds` are the user's and go before the catalogue's. Raises BadSpace where they are none.
     """
     if bounds is not None:
-        return _number(knob, situation, *_read(knob, situation, bounds), "as asked for")
+        return _number(knob, situation, *_read(knob, situation, bounds), "as requested")
     words = [word for part in knob.worth_testing for word in part.values]
     source = "; ".join(part.source for part in knob.worth_testing)
     if words:

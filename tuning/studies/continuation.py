@@ -101,7 +101,7 @@ def _queue(study: Study, place: Place, runs: Sequence[PlannedRun]) -> bool:
     known = set(study.candidates.values_list("name", flat=True))
     if unknown := {run.candidate for run in runs} - known:
         raise ValueError(
-            f"a proposal with runs of {', '.join(sorted(unknown))}, which nobody knows"
+            f"a proposal with runs of unknown candidates: {', '.join(sorted(unknown))}"
         )
     by_name = {candidate.name: candidate for candidate in measurable(study)}
     left = [run for run in runs if run.candidate in by_name]

@@ -119,7 +119,7 @@ def _check_request(request: StudyRequest, sizes: Sizes) -> None:
             reason = "a search must race and confirm its finds, because their figures are too high"
             raise BadRequest(reason, field=name)
     if request.keeps_duplicates:
-        raise BadRequest("the same config twice tells a search nothing", field="keeps_duplicates")
+        raise BadRequest("a search learns nothing from duplicates", field="keeps_duplicates")
     if taken := [name for name, _ in request.configs if name.startswith(PREFIX)]:
         raise BadRequest(
             f"{taken[0]}: names with {PREFIX!r} are those of the search itself", field="configs"

@@ -75,7 +75,7 @@ def try_candidates(
         duplicate = first_with.setdefault(key, candidate)
         if duplicate is not candidate and not study.keeps_duplicates:
             candidate.merged_into = duplicate
-        # At once: whoever finds the signature after a crash takes the candidate for tried.
+        # At once, because after a crash a candidate with a signature counts as tried.
         candidate.save(update_fields=["signature", "merged_into"])
     _check_what_is_left(study)
 

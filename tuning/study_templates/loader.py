@@ -18,7 +18,7 @@ from tuning.study_templates.amounts import Amount, read_amount
 from tuning.study_templates.claims import Candidate, Claim
 
 HERE = Path(__file__).resolve().parent
-#: What is measured where nobody names another.
+#: The default template.
 USUAL_TEMPLATE = "first-answer"
 Factor = Annotated[StrictFloat, Field(gt=0)]
 VariantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,59}$")]

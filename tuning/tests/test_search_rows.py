@@ -330,7 +330,7 @@ def test_what_misses_a_limit_is_neither_confirmed_nor_recommended(
     answer = study.recommendations.get()
     assert answer.candidate.name == "guess-2"
     assert answer.confirmation == ConfirmationState.CONFIRMED
-    assert "limits are missed: given (p95 <= 50 ms: 80 ms)" in answer.verdict
+    assert "missed limits: given (p95 <= 50 ms: 80 ms)" in answer.verdict
     confirmed = study.slots.filter(purpose=SlotPurpose.CONFIRMATION, candidate__is_baseline=False)
     assert {slot.candidate.name for slot in confirmed} == {"guess-2"}
 

@@ -1,4 +1,4 @@
-"""What a server takes by itself for a variable that nobody sets, also where it works it out.
+"""The value that a server uses for a variable that is not set, including computed ones.
 
 The rules are those of the catalogue's computed defaults; None stands for what is not known.
 """
@@ -34,7 +34,7 @@ def by_itself(name: str, expected: Expected) -> str | None:
 
 
 def default_ceiling(capacity: str, server: ServerTraits) -> str:
-    """innodb_io_capacity_max where nobody sets it (catalogue: innodb_io_capacity_max)."""
+    """innodb_io_capacity_max if it is not set (catalogue: innodb_io_capacity_max)."""
     twice = 2 * int(capacity)
     newer = not server.mariadb and server.version >= _COMPUTES_MORE
     return f"{twice if newer else max(2000, twice)}"

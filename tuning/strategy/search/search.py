@@ -2,7 +2,7 @@
 
 1. What the study was given is looked at. 2. Batches of the baseline and new configs follow, each
 chosen by what all runs before have shown. 3. The configs of which most may be expected, not those
-with the luckiest figures, race with the baseline, and the winner is measured afresh.
+with the luckiest figures, race with the baseline, and the winner is confirmed in fresh pairs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Effort:
     repeats: int = 0
 
 
-# Runs of the shortest race that may drop somebody: three blocks, with the baseline twice in each.
+# Runs of the shortest race that may drop a candidate: three blocks, each with two baselines.
 _RACE_BLOCKS = 3
 # Given configs that are looked at in one batch at most.
 _MAX_GIVEN = 8
@@ -68,7 +68,7 @@ class Search:
     def finalists(self, history: History) -> tuple[str, ...]:
         """The best by what may be expected of them at least; none that looks worse than nothing.
 
-        All that was looked at has been forgotten by then but the model: the race decides afresh.
+        Of the screening only the model is used: the race decides by new runs.
         """
         found = self.learn(history)
         if found is None:
