@@ -16,7 +16,7 @@ from tuning.models import SlotPurpose
 from tuning.results.boards import Board
 from tuning.results.history import RunLine
 
-FIRST, REPLICATE, PAIR = "baseline", "baseline, replicate", "baseline, confirmation"
+FIRST, REPLICATE, PAIR = "first run", "replicate", "confirmation"
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def drift_figure(series: DriftSeries) -> go.Figure:
         yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
         showlegend=True,
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0},
-        margin={"l": 8, "r": 8, "t": 30, "b": 8},
+        margin={"l": 8, "r": 8, "t": 48, "b": 8},
         height=340,
     )
     return figure

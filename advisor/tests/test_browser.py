@@ -387,7 +387,7 @@ def test_the_form_follows_the_template_and_takes_more_texts(visitor: Visitor) ->
     def fill() -> None:
         page = visitor.page
         visitor.open(reverse("study-new"))
-        candidates = page.locator("p:visible", has_text="Its candidates:")
+        candidates = page.locator("p:visible", has_text="Candidates:")
         expect(candidates).to_contain_text("whitepaper-a")
         page.get_by_label("Template").select_option("compare")
         expect(candidates).to_have_text("Candidates: server-default (baseline)")

@@ -14,7 +14,7 @@ from tuning.configs.notes import Action
 from tuning.models import Candidate
 from tuning.results.evidence import traits_of
 
-COSTS_HELP = "What it gives up for speed, other than durability."
+COSTS_HELP = "Its costs other than durability."
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
@@ -67,7 +67,7 @@ class CostSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     value = serializers.CharField()
     kind = serializers.ChoiceField(choices=COSTS)
-    loses = serializers.CharField(help_text="What it gives up for speed, in words.")
+    loses = serializers.CharField(help_text="The cost in words.")
 
 
 class CandidateCosts(serializers.ListSerializer[Any]):
