@@ -14,7 +14,7 @@ from tuning.strategy.racing import FAULTS
 from tuning.strategy.search.beliefs import Beliefs, Limit
 from tuning.strategy.search.grid import Grid, Points
 from tuning.strategy.search.plan import SearchPlan, log_figure
-from tuning.strategy.search.surrogate import Surrogate, fit
+from tuning.strategy.search.surrogate import Surrogate, fit, fit_robust
 
 Floats = NDArray[np.float64]
 
@@ -115,7 +115,7 @@ def _rows(history: History, metric: Metric) -> list[Row]:
 
 
 def _fit(rows: Sequence[Row], x: dict[str, Floats]) -> Surrogate:
-    return fit(
+    return fit_robust(
         np.array([x[run.candidate] for run, _, _ in rows]),
         np.array([value for _, value, _ in rows]),
         np.array([run.block for run, _, _ in rows]),

@@ -1,8 +1,8 @@
 """A Gaussian process over the space: what is expected of a config, and how sure that is.
 
-Matern 5/2 with a length per feature (long ones mean that a knob does not matter), a linear part,
-a shift per batch (the host drifts) and noise. The lengths and variances are the most probable ones
-under priors; numpy and scipy are enough for the few hundred runs that a study has.
+What every knob does alone, and what they do together (Matern 5/2 with a length per feature; a long
+one means that it does not matter), a shift per batch, because the host drifts, and noise. All are
+the most probable ones under priors. numpy and scipy are enough for a study's few hundred runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ Ints = NDArray[np.int64]
 
 _ROOT5 = math.sqrt(5.0)
 _JITTER = 1e-8
-_STEPS = 60
+_STEPS = 50
+_FARTHEST = 4.0
+# Runs that are so many standard deviations from what all others say are known as less sure.
+_ODD = 3.0
+_FEWEST = 8
 # How far along its scale a knob's own effect bends, and how much the level may be off.
 _BEND = 0.8
 _LEVEL = 0.5
@@ -28,7 +32,10 @@ _LEVEL = 0.5
 
 @dataclass(frozen=True)
 class Priors:
-    """Medians and log standard deviations of what is fitted; noise and shift in log figures."""
+    """Medians and log standard deviations of what is fitted.
+
+    alone and signal are shares of the spread of the figures, noise and shift are in log figures.
+    """
 
     alone: float = 0.3
     alone_sd: float = 1.0
@@ -44,7 +51,10 @@ class Priors:
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A fitted process. `lengths` per feature; the others are in units of log figures."""
+    """A fitted process; all but `x` and `lengths` are in units of log figures.
+
+    alone: (features,) how much each does alone. signal: how much they do together, at `lengths`.
+    """
 
     x: Floats
     alone: Floats
@@ -64,6 +74,12 @@ class Surrogate:
         variance = self.prior_variance - (part**2).sum(axis=0)
         return mean, np.sqrt(np.maximum(variance, 1e-12))
 
+    def left_out(self) -> tuple[Floats, Floats]:
+        """(runs,) how far each run is from what the others say, and the deviation of that."""
+        inverse = cho_solve((self._factor, True), np.eye(len(self._weights)))
+        spread = 1 / np.diag(inverse)
+        return self._weights * spread, np.sqrt(spread)
+
     def covariance(self, x: Floats, other: Floats) -> Floats:
         """(points, others) of what is still unknown of both."""
         left = solve_triangular(self._factor, self._kernel(self.x, x), lower=True)
@@ -73,6 +89,12 @@ class Surrogate:
     @property
     def prior_variance(self) -> float:
         return _LEVEL**2 + float((self.alone**2).sum()) + self.signal**2
+
+    @property
+    def theta(self) -> Floats:
+        """The logs of what was fitted, in the order in which `fit` looks for them."""
+        rest = [self.signal, self.noise, self.shift]
+        return np.asarray(np.log(np.concatenate([self.alone, self.lengths, rest])))
 
     @property
     def weight(self) -> Floats:
@@ -103,6 +125,20 @@ def _matern(distance: Floats) -> Floats:
     return np.asarray((1 + scaled + scaled**2 / 3) * np.exp(-scaled))
 
 
+def fit_robust(x: Floats, y: Floats, batch: Ints, extra_noise: Floats) -> Surrogate:
+    """As `fit`; runs that are far from what all others say are taken for less sure.
+
+    Now and then a run is far off, because somebody else was at work or a checkpoint fell into it.
+    """
+    found = fit(x, y, batch, extra_noise)
+    gap = found.left_out()
+    odd = np.abs(gap[0]) > _ODD * gap[1]
+    if not odd.any() or len(y) < _FEWEST:
+        return found
+    less_sure = np.where(odd, np.maximum(extra_noise, np.abs(gap[0])), extra_noise)
+    return fit(x, y, batch, less_sure, begin=found)
+
+
 def fit(
     x: Floats,
     y: Floats,
@@ -110,9 +146,11 @@ def fit(
     extra_noise: Floats | None = None,
     priors: Priors | None = None,
     center: float | None = None,
+    begin: Surrogate | None = None,
 ) -> Surrogate:
     """Fit to runs: `x` (runs, features), `y` logs that are better when larger, `batch` numbers.
 
+    begin: a fit to nearly the same runs, from which this one is found sooner.
     center: what is expected where nothing is known; the median where it is None.
     extra_noise: (runs,) standard deviations on top, for figures that are known less well.
     Raises ValueError without runs.
@@ -166,7 +204,16 @@ def fit(
         away = (theta - middle) / spread
         return float(value + 0.5 * away @ away), gradient + away / spread
 
-    found = minimize(loss, middle, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+    # A step of the search for them may go far: beyond this the priors leave nothing anyway.
+    bounds = np.stack([middle - _FARTHEST * spread, middle + _FARTHEST * spread], axis=1)
+    found = minimize(
+        loss,
+        middle if begin is None else np.clip(begin.theta, bounds[:, 0], bounds[:, 1]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": _STEPS},
+    )
     theta = np.asarray(found.x)
     alone, lengths = np.exp(theta[:features]), np.exp(theta[features : 2 * features])
     signal, noise, shift = (float(one) for one in np.exp(theta[2 * features :]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tuning.strategy.search.surrogate import Floats, Ints, fit
+from tuning.strategy.search.surrogate import Floats, Ints, Surrogate, fit, fit_robust
 
 
 def worth(x: Floats) -> Floats:
@@ -60,3 +60,29 @@ def test_covariance_agrees_with_the_deviations() -> None:
 def test_nothing_is_learned_from_nothing() -> None:
     with pytest.raises(ValueError, match="nothing to learn"):
         fit(np.zeros((0, 3)), np.zeros(0), np.zeros(0, dtype=np.int64))
+
+
+def test_a_run_that_is_far_off_bends_nothing() -> None:
+    x, y, batch = measured(60)
+    clean = fit(x, y, batch)
+    y[[7, 30]] -= 0.8
+    nothing = np.zeros(len(y))
+    bent, robust = fit(x, y, batch), fit_robust(x, y, batch, nothing)
+    there = np.random.default_rng(6).random((500, 6))
+
+    def error(model: Surrogate) -> float:
+        gap = model.predict(there)[0] - worth(there)
+        return float((gap - gap.mean()).std())
+
+    assert error(robust) < 1.3 * error(clean) < error(bent)
+    assert robust.noise < bent.noise
+
+
+def test_the_search_for_a_fit_stays_where_numbers_are_numbers() -> None:
+    random = np.random.default_rng(8)
+    for runs in (1, 2, 3, 12):
+        x = random.random((runs, 18))
+        model = fit_robust(x, np.zeros(runs), np.arange(runs), np.zeros(runs))
+        mean, sd = model.predict(random.random((5, 18)))
+        assert np.isfinite(mean).all()
+        assert np.isfinite(sd).all()
