@@ -92,7 +92,7 @@ def render_rollback_sql(
     text = [*header(facts, "Rollback of the SQL recommended", mark=SQL, undo=True)]
     for warning in unsafe.values():
         text += comment(warning, mark=SQL)
-    text += _forget(planned, facts)
+    text += _reset_persisted(planned, facts)
     back, later = [], []
     for one in planned:
         name, value = one.knob.name, old.get(one.knob.name)
@@ -119,7 +119,7 @@ def render_rollback_sql(
     return "\n".join(text) + "\n"
 
 
-def _forget(planned: list[Assignment], facts: ExportFacts) -> Iterator[str]:
+def _reset_persisted(planned: list[Assignment], facts: ExportFacts) -> Iterator[str]:
     names = [
         one.knob.variable(facts.server) for one in planned if one.how in (How.NOW, How.RESTART)
     ]
