@@ -39,19 +39,19 @@ def test_a_wrong_name_is_an_error_and_no_other_server_is_taken(
         find_server(Path("/bin/true"), brought, str(on_path))
 
 
-def test_path_comes_before_what_was_brought(
+def test_path_comes_before_installed_servers(
     brought: Path, on_path: Path, mariadb_binary: ServerBinary
 ) -> None:
     assert find_server(None, brought, str(on_path)).digest == mariadb_binary.digest
 
 
-def test_of_the_brought_ones_mysql_comes_first(
+def test_of_the_installed_servers_mysql_comes_first(
     brought: Path, server_tmp: Path, mysql_binary: ServerBinary
 ) -> None:
     assert find_server(None, brought, str(server_tmp)).digest == mysql_binary.digest
 
 
-def test_a_broken_one_on_path_is_passed_over(
+def test_a_broken_one_on_path_is_ignored(
     brought: Path, server_tmp: Path, mysql_binary: ServerBinary
 ) -> None:
     folder = server_tmp / "broken"

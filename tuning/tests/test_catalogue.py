@@ -186,7 +186,7 @@ def test_what_breaks_an_entry_is_refused_with_its_place(
 def test_a_file_without_knobs_or_evidence_is_refused() -> None:
     with pytest.raises(ValidationError) as refused:
         TypeAdapter(Catalogue).validate_python({"knobs": {}, "knob": {}})
-    for complaint in ("knobs: .* at least 1", "evidence: is missing", "knob: is not known"):
+    for complaint in ("knobs: .* at least 1", "evidence: is missing", "knob: is unknown"):
         assert re.search(complaint, faults(refused.value))
 
 

@@ -155,7 +155,7 @@ variants:
         ("data_bytes: 10G", "data_bytes: 10.5", "data_bytes: Input should be a valid integer"),
         ("with: data, ", "with: cores, steps: [{below: '4', take: 1G}], ", "the last step"),
         ("with: data, ", "with: cores, steps: [{times: 2}, {take: 1G}], ", "the last step"),
-        ("with: data, ", STEPS.replace("take", "give"), "steps/0/give: is not known"),
+        ("with: data, ", STEPS.replace("take", "give"), "steps/0/give: is unknown"),
         ("with: data, ", STEPS.replace("'4'", "four"), "steps/0/below: not a size"),
         ("with: data, ", STEPS.replace("take: 1G", "take: 1G, times: 2"), "exactly one of `take`"),
         ("with: data, ", STEPS.replace("times: 512M", "times: 0"), "times: .* greater than 0"),

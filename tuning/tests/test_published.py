@@ -113,7 +113,7 @@ def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
     [
         ("sources: [*systor, *electronics]", "sources: [*sistor]", "line .*undefined alias"),
         ("sources: [*systor, *electronics]", "sources: []", "fio_baselines/sources: .* 1 item"),
-        ("sources: [*systor, *electronics]", "sources: [systor]", "sources/0: has to be a map"),
+        ("sources: [*systor, *electronics]", "sources: [systor]", "sources/0: must be a map"),
         ('label: "SYSTOR 2015"', "label: no", "sources/systor/label: Input"),
         ('label: "SYSTOR 2015"', "label: X", "sources/systor/label: String"),
         ('label: "SYSTOR 2015"', "lable: SYSTOR", "sources/systor/label: is missing"),
