@@ -133,7 +133,7 @@ def test_kills_after_the_last_measured_second_lose_no_run_and_a_pause_is_kept(
     assert home.run("study", "resume", "1").returncode == 0
     out, err = process.communicate(timeout=330)
     assert process.returncode == 0, err
-    assert "on the command line: backup. It goes on when it is resumed" in err
+    assert "on the command line: backup. Resume it on its page" in err
     assert "Study 1 was resumed." in err
     assert {row["config"]: row["runs"] for row in json.loads(out)["ranking"]} == RUNS
     assert _rows(home, states) == [(1, "ok"), (2, "ok"), (3, "ok")]
