@@ -6,15 +6,13 @@
 
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/run
-# Processes that run tests: most of the time one of them waits for a server. More only where there
-# are more than two processors: the tests start servers and drivers that want one, too.
-WORKERS ?= 3
+# Processes that run tests: much of the time about half of them wait for servers.
+WORKERS ?= 4
 TOGETHER = --dist loadgroup --no-loadscope-reorder -n
 
 # Tests start the advisor's commands many times, which must not compile all of it each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.NOTPARALLEL:
 .PHONY: help run setup test setup-tests test-fast check lint type migrations pytest \
     bench-statistics format lock clean
 
@@ -27,7 +25,9 @@ run: setup
 setup:
 	@scripts/setup
 
-test: setup-tests check pytest
+test: setup-tests
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory pytest
 
 setup-tests:
 	@scripts/setup --tests
@@ -36,7 +36,8 @@ test-fast:
 	$(PYTHON_BIN)/pytest $(TOGETHER) 2 --no-migrations \
 	    -m "not server and not browser and not slow and not alone"
 
-check: lint type migrations
+check:
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync type lint migrations
 
 lint:
 	$(PYTHON_BIN)/ruff check --quiet .
@@ -52,10 +53,8 @@ type:
 migrations:
 	$(PYTHON_BIN)/python manage.py makemigrations --check --dry-run
 
-# What measures this host itself has it for itself, afterwards.
 pytest:
-	$(PYTHON_BIN)/pytest $(TOGETHER) $(WORKERS) -m "not alone" --cov --cov-report= --cov-fail-under=0
-	$(PYTHON_BIN)/pytest -m alone --cov --cov-append
+	$(PYTHON_BIN)/pytest $(TOGETHER) $(WORKERS) --cov
 
 # The promises of docs/statistics.md on simulated studies; fails when one is not kept.
 bench-statistics:

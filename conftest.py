@@ -6,6 +6,7 @@ Tests run in several processes (docs/testing.md): what takes long to make is mad
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import shutil
@@ -20,6 +21,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import hypothesis
 import pytest
 from django.conf import settings
+from django.contrib.auth.management import create_permissions
+from django.contrib.contenttypes.management import create_contenttypes
+from django.db.models.signals import post_migrate
 from filelock import FileLock
 
 from benchmarks.servers.binary import ServerBinary, identify
@@ -31,6 +35,8 @@ _INSTALLED = Path(__file__).resolve().parent / "var" / "servers"
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
 
 _SHARED = pytest.StashKey[Path]()
+# These wait for programs and measure time: they run as they do in life, without a tracer.
+_NOT_COVERED = ("browser", "slow", "alone")
 # The same examples in every run, however slow the host is at the moment.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
@@ -52,18 +58,32 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["shared"] = str(node.config.stash[_SHARED])
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """A module's tests on one server stay in one process, except those that run the advisor in a
-    home of their own; those that wait longest begin.
+    home of their own; those that wait longest begin, those that need the host alone come last.
     """
     for item in items:
         parameters = getattr(item, "callspec", None)
         name = f"{item.path.stem}{parameters.params.get('any_server', '') if parameters else ''}"
-        if "home" in getattr(item, "fixturenames", ()):
+        if item.get_closest_marker("alone"):
+            name = "alone"
+        elif "make_home" in getattr(item, "fixturenames", ()):
             name = item.name
         item.add_marker(pytest.mark.xdist_group(name))
-    items.sort(key=_turn)
+        if any(item.get_closest_marker(name) for name in _NOT_COVERED):
+            item.add_marker("no_cover")
+    yield
+    items.sort(key=_turn)  # after pytest-django, which has an order of its own
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """A test that needs the host alone waits until those of the other processes have ended."""
+    alone = item.get_closest_marker("alone") is not None
+    with (item.config.stash[_SHARED] / "host.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        return (yield)
 
 
 def pytest_collection_finish() -> None:
@@ -73,8 +93,29 @@ def pytest_collection_finish() -> None:
 
 
 def _turn(item: pytest.Item) -> int:
-    names = ("slow", "server", "browser")
-    return next((n for n, name in enumerate(names) if item.get_closest_marker(name)), len(names))
+    fixtures = getattr(item, "fixturenames", ())
+    if item.get_closest_marker("alone"):
+        return 5
+    turns = (
+        "make_home" in fixtures,
+        item.get_closest_marker("browser"),
+        item.get_closest_marker("slow"),
+        item.get_closest_marker("server"),
+    )
+    return next((number for number, turn in enumerate(turns) if turn), len(turns))
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """Nobody here is given single permissions, which Django would make anew, with the content
+    types, after every test of transactions: 40 ms each.
+    """
+    uid = "django.contrib.auth.management.create_permissions"
+    assert post_migrate.disconnect(dispatch_uid=uid)
+    assert post_migrate.disconnect(create_contenttypes)
+    yield
+    post_migrate.connect(create_permissions, dispatch_uid=uid)
+    post_migrate.connect(create_contenttypes)
 
 
 def _server(path: Path, variable: str) -> ServerBinary:

@@ -8,7 +8,7 @@ from typing import Any
 
 from advisor.tests import factories
 from benchmarks.models import Device, Run, RunState
-from tuning.models import Slot, Study, StudyState
+from tuning.models import Study, StudyState
 
 # tpmP about which runs scatter, by kind of device: the paper's own order of the configurations,
 # but on the SATA SSD #2 is not worse than #1.
@@ -49,32 +49,31 @@ def claimed_study(
     devices = [make_device(kind) for kind in levels]
     names = list(next(iter(levels.values())))
     workloads = [factories.make_workload(connections=count) for count in connections]
-    study = factories.make_study(
+    dice = random.Random(7)
+
+    def end(run: Run) -> None:
+        if done is not None and run.slot.order > done:
+            return
+        level = levels[run.device.kind][run.slot.candidate.name]
+        level *= (scaling or {}).get(run.workload.connections, 1.0)
+        factories.end_well(run)
+        run.tpmP = level * dice.gauss(1.0, noise)
+        run.p95_ms = 1e6 / level
+        run.server_path_length = 1e11 / level
+
+    return factories.make_study(
         template=template,
         names=names,
         device=devices[0],
+        others=devices[1:],
         workloads=workloads,
         blocks=blocks,
+        end=end,
         state=StudyState.FINISHED if done is None else StudyState.RUNNING,
         started_at=factories.BEGIN,
         finished_at=factories.BEGIN if done is None else None,
         **values,
     )
-    for device in devices[1:]:
-        study.devices.add(device)
-        _copy_slots(study, devices[0], device)
-    dice = random.Random(7)
-    slots = study.slots.select_related("run__slot__candidate", "run__workload", "run__config")
-    for slot in slots.order_by("order")[:done]:
-        level = levels[slot.device.kind][slot.candidate.name]
-        level *= (scaling or {}).get(slot.workload.connections, 1.0)
-        factories.finish(slot.run)
-        Run.objects.filter(pk=slot.run_id).update(
-            tpmP=level * dice.gauss(1.0, noise),
-            p95_ms=1e6 / level,
-            server_path_length=1e11 / level,
-        )
-    return study
 
 
 def make_device(kind: str) -> Device:
@@ -95,26 +94,3 @@ def finish_all(study: Study, levels: Mapping[str, float]) -> None:
     Study.objects.filter(pk=study.pk).update(
         state=StudyState.FINISHED, finished_at=factories.BEGIN
     )
-
-
-def _copy_slots(study: Study, device: Device, other: Device) -> None:
-    order = study.slots.count()
-    for slot in study.slots.filter(device=device).select_related("run"):
-        order += 1
-        Slot.objects.create(
-            study=study,
-            candidate=slot.candidate,
-            device=other,
-            workload=slot.workload,
-            block=slot.block,
-            replicate=slot.replicate,
-            order=order,
-            run=Run.objects.create(
-                host=study.host,
-                device=other,
-                server=study.server,
-                workload=slot.workload,
-                config=slot.run.config,
-                seed=slot.run.seed + 1000,
-            ),
-        )

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from pytest_django import Settings
 
 from advisor.tests.harness import Home
@@ -34,11 +37,39 @@ def shared_device(shared_tmp: Path) -> Iterator[Path]:
         yield path
 
 
+@pytest.fixture(scope="session")
+def migrated_database(shared_tmp: Path, shared_device: Path, mysql_binary: ServerBinary) -> Path:
+    """A database as `migrate` makes it in an empty home, which takes seconds; to be copied."""
+    place = Home(shared_tmp / "migrated-home", shared_device, mysql_binary)
+    with FileLock(f"{place.path}.lock"):
+        if not place.database.exists():
+            done = place.run("migrate", "--verbosity", "0")
+            assert done.returncode == 0, done.stderr
+    return place.database
+
+
 @pytest.fixture
-def home(shared_device: Path, mysql_binary: ServerBinary) -> Iterator[Home]:
-    """A fresh home; afterwards nothing of it may run."""
-    with tempfile.TemporaryDirectory(prefix="adv-home-") as folder:
-        place = Home(Path(folder), shared_device, mysql_binary)
-        yield place
-        for process in place.processes():
-            process.kill()
+def make_home(shared_device: Path) -> Iterator[Callable[[ServerBinary], Home]]:
+    """Makes empty homes; afterwards nothing of them may run."""
+    with ExitStack() as stack:
+
+        def make(server: ServerBinary) -> Home:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="adv-home-"))
+            place = Home(Path(folder), shared_device, server)
+            stack.callback(place.kill_all)
+            return place
+
+        yield make
+
+
+@pytest.fixture
+def home(
+    make_home: Callable[[ServerBinary], Home],
+    mariadb_binary: ServerBinary,
+    migrated_database: Path,
+) -> Home:
+    """A fresh home with its database, on the server that starts soonest."""
+    place = make_home(mariadb_binary)
+    place.database.parent.mkdir(mode=0o700)
+    shutil.copy(migrated_database, place.database)
+    return place

@@ -18,8 +18,8 @@ from benchmarks.servers.binary import ServerBinary
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# One warehouse, two connections and seconds instead of minutes: the whole path, quickly.
-SMALL = ["--warehouses", "1", "--connections", "2", "--warmup", "1", "--measure", "3"]
+# One warehouse, one connection and seconds instead of minutes: the whole path, quickly.
+SMALL = ["--warehouses", "1", "--connections", "1", "--warmup", "1", "--measure", "2"]
 
 # These studies show that they come to their end, also on a host that is busy with other tests.
 UNDISTURBED = {
@@ -41,6 +41,10 @@ class Home:
     path: Path
     device: Path
     server: ServerBinary
+
+    @property
+    def database(self) -> Path:
+        return self.path / "private" / "db.sqlite3"
 
     def environment(self, **more: str) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if k not in ("REDIS_URL", "DATABASE_URL")}
@@ -91,6 +95,10 @@ class Home:
             if process.pid != os.getpid() and any(m in w for m in marks for w in words):
                 found.append(process)
         return found
+
+    def kill_all(self) -> None:
+        for process in self.processes():
+            process.kill()
 
     def find(self, word: str) -> list[psutil.Process]:
         """Those of `processes()` whose command line has `word` in it."""

@@ -18,6 +18,8 @@ from typing import Any
 import psycopg
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 POSTGRES = os.environ.get("ADVISOR_TEST_POSTGRES", "")
 

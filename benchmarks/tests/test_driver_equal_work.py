@@ -26,9 +26,9 @@ pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 TOLERANCE = 0.03
 #: A New-Order has 5 to 15 lines: some 2,000 of them leave a chance of 0.3 % that both drivers'
-#: means differ by 3 % by accident. Rounds are added up until they agree, three of them at most.
-ROUNDS = 3
-LOAD = Load(warehouses=2, connections=8, warmup_s=0, measure_s=9, seed=5)
+#: means differ by 3 % by accident. Rounds are added up until they agree, six of them at most.
+ROUNDS = 6
+LOAD = Load(warehouses=2, connections=8, warmup_s=0, measure_s=5, seed=5)
 
 STATEMENTS = (
     "Com_select",

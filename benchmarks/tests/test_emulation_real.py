@@ -30,7 +30,9 @@ from benchmarks.servers.process import process_id
 from benchmarks.servers.registry import reap
 from benchmarks.servers.running import running_server
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
+# For those that look at speed, at the page cache or at what another worker would sweep.
+alone = pytest.mark.alone
 
 ROOT = Path(__file__).resolve().parents[2]
 FreshDataDir = Callable[[ServerBinary], Path]
@@ -110,6 +112,7 @@ def cached_bytes(path: Path) -> int:
     return sum(flag & 1 for flag in resident) * mmap.PAGESIZE
 
 
+@alone
 @pytest.mark.parametrize("way", ["read", "write"])
 def test_requests_inside_are_held_back_and_those_outside_are_not(
     data_file: Path, way: str
@@ -128,6 +131,7 @@ def test_requests_inside_are_held_back_and_those_outside_are_not(
         assert iops(limits, data_file, way, 1.0) > 2 * IOPS
 
 
+@alone
 def test_bytes_per_second_are_held_back_too(data_file: Path) -> None:
     slow = EmulationProfile("slow", read_mb_s=8)
     with emulated_device(slow, [data_file], run="test") as limits:
@@ -170,6 +174,7 @@ def partition(server_tmp: Path) -> Iterator[Path]:
         yield place
 
 
+@alone
 def test_a_partition_is_held_back_at_its_disk(partition: Path) -> None:
     path = partition / "file"
     path.write_bytes(os.urandom(32 * 2**20))
@@ -179,6 +184,7 @@ def test_a_partition_is_held_back_at_its_disk(partition: Path) -> None:
         assert iops(limits, path, "read") == pytest.approx(IOPS, rel=0.15)
 
 
+@alone
 def test_the_page_cache_counts_and_stays_within_the_limit(data_file: Path) -> None:
     forget_cached(data_file.parent)
     assert cached_bytes(data_file) == 0
@@ -349,6 +355,7 @@ with (
 """
 
 
+@alone
 @pytest.mark.server
 def test_nothing_is_left_of_a_killed_worker(
     mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, server_tmp: Path, registry: Path

@@ -30,7 +30,7 @@ HDD = EmulationProfile(
 
 @pytest.fixture
 def plan(mysql_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) -> Plan:
-    load = Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=5, seed=1)
+    load = Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=4, seed=1)
     return replace(plan_on(mysql_binary), load=load)
 
 

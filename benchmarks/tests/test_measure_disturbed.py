@@ -29,13 +29,13 @@ from benchmarks.tests.conftest import GOLDEN_WAREHOUSES, NOTHING
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.alone]
 
 ROOT = Path(__file__).resolve().parents[2]
-STOPPED_S = 3.0
+STOPPED_S = 2.0
 
 
 @pytest.fixture
 def plan(mysql_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) -> Plan:
     """A short run on the golden dataset that the tests of this session share."""
-    load = Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=6, seed=1)
+    load = Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=4, seed=1)
     return replace(plan_on(mysql_binary), load=load)
 
 
@@ -86,7 +86,7 @@ def test_our_own_load_does_not_void_a_run(plan: Plan) -> None:
     assert not [n for n in by_cpu if n.startswith(("mysqld", "sysbench", "ld-linux"))]
     assert found.conditions["stalled_s"] == 0
     assert "steal: switched off" in found.conditions["unwatched"]  # type: ignore[operator]
-    assert found.trend_pct is None  # six seconds are too few
+    assert found.trend_pct is None  # four seconds are too few
 
 
 def test_a_host_that_stands_still_voids_the_run(plan: Plan) -> None:
@@ -112,7 +112,7 @@ def test_a_host_that_stands_still_voids_the_run(plan: Plan) -> None:
         rest = process.stdout.read().splitlines()
     (found,) = json.loads(rest[-1])
     assert found["kind"] == "stall"
-    assert found["value"] == pytest.approx(STOPPED_S, abs=1.2)
+    assert found["value"] == pytest.approx(STOPPED_S, abs=0.8)
     assert "the host stalled for" in found["text"]
 
 
@@ -137,7 +137,7 @@ plan = Plan(
     name="run-stopped",
     binary=identify(binary),
     driver=find_driver("sysbench"),
-    load=Load({GOLDEN_WAREHOUSES}, 4, warmup_s=1, measure_s=8, seed=1),
+    load=Load({GOLDEN_WAREHOUSES}, 4, warmup_s=1, measure_s=6, seed=1),
     options={{}},
     layout=DeviceLayout(device),
     registry=registry,

@@ -53,23 +53,8 @@ def test_a_server_killed_after_the_last_measured_second_costs_nothing(
     assert not list(plan.layout.run_dir("").iterdir())
 
 
-@pytest.mark.parametrize(
-    ("program", "sent", "said"),
-    [
-        ("server", signal.SIGKILL, "the server was ended by SIGKILL, which we did not send"),
-        ("server", signal.SIGTERM, "the server was shut down from outside"),
-        ("driver", signal.SIGKILL, "the driver was ended by SIGKILL, which we did not send"),
-        ("driver", signal.SIGTERM, "the driver was ended by SIGTERM, which we did not send"),
-    ],
-)
-def test_what_somebody_else_ends_is_lost(
-    program: str,
-    sent: signal.Signals,
-    said: str,
-    any_server: ServerBinary,
-    plan_on: Callable[[ServerBinary], Plan],
-) -> None:
-    plan = plan_on(any_server)
+def reason_of(plan: Plan, program: str, sent: signal.Signals) -> str:
+    """Why a run is lost whose server or driver gets a signal while it measures."""
 
     def end_it(step: str) -> None:
         if step == "measuring":
@@ -80,6 +65,31 @@ def test_what_somebody_else_ends_is_lost(
     with pytest.raises(RunFailed) as ended:
         measure(plan, report=end_it, should_stop=lambda: False)
     assert ended.value.outcome is Outcome.LOST
-    assert said in str(ended.value)
     assert not list(plan.registry.glob("*.json"))
     assert not list(plan.layout.run_dir("").iterdir())
+    return str(ended.value)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (signal.SIGKILL, "the server was ended by SIGKILL, which we did not send"),
+        (signal.SIGTERM, "the server was shut down from outside"),
+    ],
+)
+def test_a_run_whose_server_somebody_else_ends_is_lost(
+    sent: signal.Signals,
+    said: str,
+    any_server: ServerBinary,
+    plan_on: Callable[[ServerBinary], Plan],
+) -> None:
+    assert said in reason_of(plan_on(any_server), "server", sent)
+
+
+# On one server: what becomes of the driver is the same with every other.
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+def test_a_run_whose_driver_somebody_else_ends_is_lost(
+    sent: signal.Signals, mariadb_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
+) -> None:
+    said = f"the driver was ended by {sent.name}, which we did not send"
+    assert said in reason_of(plan_on(mariadb_binary), "driver", sent)

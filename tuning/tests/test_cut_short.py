@@ -12,7 +12,7 @@ import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Evidence, Measurement
 from benchmarks.models import Run, RunState
-from tuning.models import SlotPurpose, StudyState
+from tuning.models import SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.forecast import Forecast, places
@@ -82,7 +82,7 @@ def evidence(rows: list[dict[str, float | int | None]]) -> Evidence:
 CRAWLS = EFFECTS | {"300": 0.12}
 
 
-def test_a_candidate_that_is_cut_short_in_two_blocks_leaves_the_race() -> None:
+def test_who_is_cut_short_in_two_blocks_leaves_and_is_ranked_by_its_bound() -> None:
     study = run_to_the_end(started(blocks=4), counted(noisy(CRAWLS)))
     assert study.state == StudyState.FINISHED, study.reason
     left = study.eliminations.get(candidate__name="slow")
@@ -92,10 +92,11 @@ def test_a_candidate_that_is_cut_short_in_two_blocks_leaves_the_race() -> None:
     # In the first block it may have been measured before the baseline: then to its end.
     assert 2 <= cut.count() <= study.slots.filter(candidate__name="slow").count() <= 3
     assert not Run.objects.filter(retry_of__in=cut).exists()
+    _keeps_what_was_seen_and_has_a_bound_for_a_figure(study)
+    _is_ranked_by_its_bound_and_counts_no_failure(study)
 
 
-def test_a_cut_run_keeps_what_was_seen_and_has_a_bound_for_a_figure() -> None:
-    study = run_to_the_end(started(blocks=4), counted(noisy(CRAWLS)))
+def _keeps_what_was_seen_and_has_a_bound_for_a_figure(study: Study) -> None:
     run = Run.objects.filter(slot__study=study, state=RunState.CUT_SHORT).order_by("-pk")[0]
     # Of the baseline's runs before it: those of its block, else those of the block before.
     before = study.slots.filter(candidate__is_baseline=True, order__lt=run.slot.order)
@@ -109,8 +110,7 @@ def test_a_cut_run_keeps_what_was_seen_and_has_a_bound_for_a_figure() -> None:
     assert run.comparability_key == "k"
 
 
-def test_the_ranking_shows_the_bound_and_counts_no_failure() -> None:
-    study = run_to_the_end(started(blocks=4), counted(noisy(CRAWLS)))
+def _is_ranked_by_its_bound_and_counts_no_failure(study: Study) -> None:
     (board,) = StudyResult(study).boards
     line = next(row.ranked for row in board.rows if row.candidate.name == "slow")
     assert line.at_most == pytest.approx(0.5, rel=0.05)
@@ -152,6 +152,24 @@ def test_only_candidates_in_the_blocks_of_a_race_are_judged() -> None:
     )
     assert {slot.run_id for slot in later} <= pks
     assert study.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists()
+    _recorded_counts_are_judged_against_the_baselines_of_the_block(study)
+
+
+def _recorded_counts_are_judged_against_the_baselines_of_the_block(study: Study) -> None:
+    there = study.slots.filter(block=3)
+    rule = cut_rule_of(there.get(candidate__name="fast").run)
+    assert rule is not None
+    assert rule(CRAWLING[:4]) is None
+    cut = rule(CRAWLING[:5])
+    assert cut is not None
+    assert cut.reason.startswith("12 %")
+    baselines = there.filter(candidate__is_baseline=True)
+    assert cut.tpmP_at_most == 0.5 * max(slot.run.tpmP or 0.0 for slot in baselines)
+    assert rule(COMMITS) is None
+    assert rule([count // 2 + 5 for count in COMMITS]) is None
+    stalled = rule([400, 300, 0, 0, 0, 0, 0])
+    assert stalled is not None
+    assert stalled.reason == "stalled for 5 s"
 
 
 def test_without_a_race_every_run_is_measured_to_its_end() -> None:
@@ -167,24 +185,6 @@ def test_without_counts_of_the_baseline_nothing_is_cut_short() -> None:
     assert not Run.objects.filter(slot__study=study, state=RunState.CUT_SHORT).exists()
     run = study.slots.filter(candidate__name="slow", block=2).get().run
     assert cut_rule_of(run) is None
-
-
-def test_recorded_counts_are_judged_against_the_baselines_of_the_block() -> None:
-    study = run_to_the_end(started(blocks=4), counted(noisy(EFFECTS)))
-    there = study.slots.filter(block=3)
-    rule = cut_rule_of(there.get(candidate__name="fast").run)
-    assert rule is not None
-    assert rule(CRAWLING[:4]) is None
-    cut = rule(CRAWLING[:5])
-    assert cut is not None
-    assert cut.reason.startswith("12 %")
-    baselines = there.filter(candidate__is_baseline=True)
-    assert cut.tpmP_at_most == 0.5 * max(slot.run.tpmP or 0.0 for slot in baselines)
-    assert rule(COMMITS) is None
-    assert rule([count // 2 + 5 for count in COMMITS]) is None
-    stalled = rule([400, 300, 0, 0, 0, 0, 0])
-    assert stalled is not None
-    assert stalled.reason == "stalled for 5 s"
 
 
 def test_what_a_cut_run_saved_is_left_of_a_budget_in_minutes() -> None:

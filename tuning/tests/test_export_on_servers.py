@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -80,19 +81,21 @@ def test_the_server_accepts_the_files(
         check_file(any_server, patched_cnf(given, CURRENT), server_tmp)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(
     any_server: ServerBinary,
-    fresh_data_dir: Callable[..., Path],
-    server_tmp: Path,
-    registry: Path,
+    pristine_data_dir: Callable[[ServerBinary], Path],
+    server_session_tmp: Path,
 ) -> Iterator[ServerInstance]:
-    """A server that runs with its defaults."""
+    """A server that runs with its defaults; each test leaves it as it was."""
+    place = server_session_tmp / f"exported-{any_server.digest[:12]}"
+    (place / "registry").mkdir(parents=True)
+    shutil.copytree(pristine_data_dir(any_server), place / "data")
     with running_server(
         any_server,
-        data_dir=fresh_data_dir(any_server),
-        run_dir=server_tmp / "run",
-        registry=registry,
+        data_dir=place / "data",
+        run_dir=place / "run",
+        registry=place / "registry",
         options={},
     ) as running:
         yield running
@@ -229,4 +232,5 @@ def test_only_the_named_variables_are_never_persisted(server: ServerInstance) ->
             except Exception as error:
                 assert "non persistent" in str(error), error  # noqa: PT017
                 refused.add(knob.name)
+    run(server, "RESET PERSIST;")
     assert refused == {n for n in NEVER_PERSISTED if load_catalogue().knobs[n].exists_in(target)}

@@ -223,6 +223,7 @@ def test_one_that_beats_is_left_alone(device: Device) -> None:
     assert probe.stop_request == heartbeat.CANCELLED
 
 
+@pytest.mark.slow
 def test_a_real_probe(device: Device) -> None:
     probe = start_probe(device)
     seen: list[Progress] = []
@@ -234,7 +235,7 @@ def test_a_real_probe(device: Device) -> None:
             seen.append(step)
             progress(step)
 
-        return probe_device(found, seconds=5, progress=heard, **values)
+        return probe_device(found, seconds=2, progress=heard, **values)
 
     assert execute_probe(probe.pk, look=brief)
     probe.refresh_from_db()

@@ -1,0 +1,125 @@
+"""Wrong input to `manage.py advise`: one typed line each, in this process; nothing is started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from django.core.management import execute_from_command_line
+
+from advisor.management.commands import advise
+from benchmarks.servers.binary import ServerBinary
+
+pytestmark = [pytest.mark.server, pytest.mark.django_db]
+
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
+    """Runs `advise` with a status to be; gives what it said."""
+
+    def supervise() -> None:
+        pytest.fail("it starts Redis and a worker")
+
+    def run(*arguments: str, status: int) -> str:
+        before = psutil.Process().children(recursive=True)
+        with pytest.raises(SystemExit) as ended:
+            execute_from_command_line(["manage.py", "advise", *arguments])
+        out, err = capsys.readouterr()
+        assert ended.value.code == status
+        assert out == ""
+        assert psutil.Process().children(recursive=True) == before
+        return err
+
+    monkeypatch.setattr(advise, "Supervisor", supervise)
+    monkeypatch.setattr(advise, "end_like_ctrl_c", lambda: None)  # that of this process stays
+    return run
+
+
+@pytest.fixture
+def place(mysql_binary: ServerBinary, server_tmp: Path) -> list[str]:
+    return ["--server", str(mysql_binary.path), "--device", str(server_tmp)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "reason"),
+    [
+        (["--template", "nonesuch"], 2, "unknown_template"),
+        (["--blocks", "0"], 2, "blocks must be between 1"),
+        (["--connections", "8,x"], 2, "not a number"),
+        (["--driver", "jmeter"], 2, "invalid choice"),
+        (["--config", "/nonexistent.cnf"], 2, "No such file"),
+        (["--output", "/nonexistent/my.cnf"], 2, "existing directory"),
+        (["--export", "pdf:x"], 2, "is not FORMAT:FILE"),
+        (["--export", "diff:x"], 2, "is not FORMAT:FILE"),
+        (["--durability", "D3"], 2, "not one of D0, D1, D2"),
+        (["--translate-from", "oracle 23"], 2, "not a server"),
+        (["--template", "compare"], 2, "needs a config"),
+        (["--device", "/nonexistent"], 1, "device_unusable: /nonexistent"),
+        (["--device", "/proc"], 1, "device_unusable: /proc"),
+        (["--server", "/bin/true"], 1, "not_a_server: /bin/true"),
+        (["--server", "/nonexistent"], 1, "not_a_server: /nonexistent"),
+        (["--warehouses", "9999"], 1, "device_unusable"),
+    ],
+)
+def test_wrong_input_is_one_typed_line_and_starts_nothing(
+    refused: Refused, place: list[str], arguments: list[str], status: int, reason: str
+) -> None:
+    said = refused(*place, *arguments, status=status)
+    assert reason in said
+    assert "Traceback" not in said
+    if status == 1:
+        assert said.splitlines() == [said.strip()]
+        assert said.startswith(reason.partition(":")[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("innodb_bufer_pool_size = 1G", "innodb_bufer_pool_size"),
+        ("innodb_buffer_pool_size = 12Q", "12Q"),
+        ("datadir = /var/lib/mysql", "datadir"),
+        ("plugin-load-add = evil.so", "plugin"),
+        ("innodb_flush_log_at_trx_commit = 2", "D1"),
+        ("innodb_buffer_pool_size = 4096G", "memory"),
+        # Each value is fine by itself; together they would stop InnoDB.
+        (
+            "innodb_thread_concurrency = 1000\ninnodb_redo_log_capacity = 8M",
+            "the server would not start",
+        ),
+    ],
+)
+def test_a_config_with_a_fault_is_refused_by_name_and_line(
+    refused: Refused, place: list[str], tmp_path: Path, text: str, reason: str
+) -> None:
+    config = tmp_path / "faulty.cnf"
+    config.write_text(f"[mysqld]\n{text}\n")
+    small = ("--warehouses", "1", "--connections", "2")
+    said = refused(*place, *small, "--config", str(config), status=1)
+    assert "invalid_config" in said
+    assert "line 2" in said or "memory" in said
+    assert reason in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small file system")
+def test_a_full_device_is_said_before_anything_is_loaded(
+    refused: Refused, mysql_binary: ServerBinary, server_tmp: Path
+) -> None:
+    small = server_tmp / "small"
+    small.mkdir()
+    mount = shutil.which("mount")
+    assert mount
+    subprocess.run([mount, "-t", "tmpfs", "-o", "size=64m", "none", str(small)], check=True)
+    try:
+        device = ("--device", str(small), "--server", str(mysql_binary.path))
+        said = refused(*device, "--warehouses", "1", status=1)
+    finally:
+        subprocess.run([mount.replace("mount", "umount"), str(small)], check=True)
+    assert "device_unusable" in said
+    assert "MB" in said or "MiB" in said
