@@ -47,7 +47,7 @@ def test_a_server_killed_after_the_last_measured_second_costs_nothing(
     assert found.redo_mb_s is not None
     assert found.redo_mb_s > 0
     assert kept == [found]
-    assert "ended before it was told to" in caplog.text
+    assert "ended before it was asked to" in caplog.text
     assert {"stopping the server", "discarding the clone"} < found.step_seconds.keys()
     assert not list(plan.registry.glob("*.json"))
     assert not list(plan.layout.run_dir("").iterdir())
