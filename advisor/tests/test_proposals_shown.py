@@ -38,7 +38,7 @@ def test_the_page_has_the_reason_of_each_line_apart_from_other_notes(
     text = admin_client.get(f"/studies/{study.pk}/").content.decode()
     _, _, after = text.partition("Reason and source of each line")
     reasons, _, notes = after.partition("Notes for")
-    assert "Holds the 1.0 GiB of data 4.0 times" in reasons
+    assert f"<code>innodb_buffer_pool_size</code>: {REASON}" in reasons
     assert "OFF costs observability" in notes.partition("</table>")[0]
     assert REASON not in notes.partition("</table>")[0]
 
