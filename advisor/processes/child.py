@@ -7,9 +7,10 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from django.conf import settings
+
+from benchmarks.servers.errorlog import read_tail
 
 TERM_SECONDS = 30.0
 
@@ -63,12 +64,7 @@ class Child:
         self._process = None
 
     def log_tail(self, lines: int = 5) -> str:
-        return log_tail(self.log, lines)
-
-
-def log_tail(path: Path, lines: int) -> str:
-    text = path.read_text(errors="replace") if path.exists() else ""
-    return "\n".join(text.splitlines()[-lines:])
+        return "\n".join(read_tail(self.log, lines))
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float, *, step: float = 0.1) -> bool:

@@ -141,8 +141,13 @@ def _ended_by(
 ) -> Ending | None:
     """The ending for an exception; None if the job was taken away from us."""
     match trouble:
+        case RunFailed() if stop_request == TAKEN_AWAY:
+            logger.warning("%s %s was marked as lost meanwhile", kind.name, row.pk)
+            return None
+        case RunFailed() if stop_request == WORKER_DIED:
+            return kind.lost(row, "the worker died")
         case RunFailed() if stop_request:
-            return _stopped(kind, row, stop_request)
+            return kind.given_back(row, "the worker was stopped")
         case RunFailed():
             failure = Failure(trouble.outcome, trouble.code, str(trouble), trouble.log_tail)
         case BenchmarkError():
@@ -157,15 +162,6 @@ def _ended_by(
             logger.error("%s %s: internal error", kind.name, row.pk, exc_info=trouble)
             failure = _bug(f"{type(trouble).__name__}: {trouble}")
     return kind.failed(row, failure)
-
-
-def _stopped(kind: JobKind[RowT], row: RowT, request: str) -> Ending | None:
-    if request == TAKEN_AWAY:
-        logger.warning("%s %s was marked as lost meanwhile", kind.name, row.pk)
-        return None
-    if request == WORKER_DIED:
-        return kind.lost(row, "the worker died")
-    return kind.given_back(row, "the worker was stopped")
 
 
 def _bug(text: str) -> Failure:

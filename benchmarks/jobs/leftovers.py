@@ -31,7 +31,7 @@ def clear_leftovers(host_id: int) -> list[str]:
     done = reap(settings.INSTANCE_REGISTRY)
     done += sweep_cgroups()
     running = Run.objects.filter(host_id=host_id, state=RunState.RUNNING)
-    alive = {f"{RUN_PREFIX}{run.pk}" for run in running if not is_dead(run.claimed_by)}
+    alive = {run.pk for run in running if not is_dead(run.claimed_by)}
     devices = Device.objects.filter(host_id=host_id)
     places = {place for pair in devices.values_list("data_dir", "log_dir") for place in pair}
     for place in sorted(places - {""}):
@@ -48,18 +48,12 @@ def clear_leftovers(host_id: int) -> list[str]:
     return done
 
 
-def _clear_runs(folder: Path, alive: set[str]) -> list[Path]:
+def _clear_runs(folder: Path, alive: set[int]) -> list[Path]:
     """Delete the folders of this database's runs; others may share the device."""
-    if not folder.is_dir():
-        return []
-    there = {path.name: path for path in folder.glob(f"{RUN_PREFIX}*") if path.name not in alive}
-    known = Run.objects.filter(pk__in=[pk for name in there if (pk := _run_id(name))])
-    dead = [there[f"{RUN_PREFIX}{pk}"] for pk in known.values_list("pk", flat=True)]
+    numbers = {path.name.removeprefix(RUN_PREFIX): path for path in folder.glob(f"{RUN_PREFIX}*")}
+    there = {int(number): path for number, path in numbers.items() if number.isdecimal()}
+    known = Run.objects.filter(pk__in=there.keys() - alive)
+    dead = [there[pk] for pk in known.values_list("pk", flat=True)]
     for path in dead:
         shutil.rmtree(path, ignore_errors=True)
     return [path for path in dead if not path.exists()]
-
-
-def _run_id(name: str) -> int | None:
-    number = name.removeprefix(RUN_PREFIX)
-    return int(number) if number.isdecimal() else None

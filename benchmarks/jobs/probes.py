@@ -54,14 +54,11 @@ class ProbeKind(JobKind[Probe]):
                 progress=progress,
                 should_stop=job.should_stop,
             )
-        return _ended(ProbeState.OK, fraction=1.0, **_values(result))
+        return Ending({"state": "ok", "step": "", "fraction": 1.0, **_values(result)})
 
     def failed(self, row: Probe, failure: Failure) -> Ending:
-        return _ended(ProbeState.FAILED, reason_code=failure.code, reason=failure.reason)
-
-
-def _ended(state: ProbeState, **values: object) -> Ending:
-    return Ending({"state": state.value, "step": "", **values})
+        why = {"reason_code": failure.code, "reason": failure.reason}
+        return Ending({"state": "failed", "step": "", **why})
 
 
 def _values(result: ProbeResult) -> Values:

@@ -6,14 +6,7 @@ from benchmarks.drivers.protocol import DriverResult
 from benchmarks.measurement.drive import Driven
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import compute_metrics, mean_cpu_hz, p95_per_second
-from benchmarks.measurement.result import (
-    CutShort,
-    Disturbed,
-    Ended,
-    Evidence,
-    Measurement,
-    SampleRow,
-)
+from benchmarks.measurement.result import CutShort, Disturbed, Evidence, Measurement, SampleRow
 from benchmarks.telemetry.conditions import conditions_between
 from benchmarks.telemetry.cpu import logical_cpus
 from benchmarks.telemetry.disturbance import (
@@ -31,7 +24,7 @@ from benchmarks.telemetry.trend import find_trend
 _MIN_S = 0.5
 
 
-def conclude(evidence: Evidence, driven: Driven) -> Ended:
+def conclude(evidence: Evidence, driven: Driven) -> Measurement | Disturbed | CutShort:
     """The measurement, or the reason why there is none.
 
     Raises RunFailed for a driver's result that is not a measurement (compute_metrics).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,9 @@ _BEGINNING = {
     Phase.MEASURING: ("measuring", MEASURE_START),
     Phase.STOPPING: ("collecting", MEASURE_END),
 }
+# So long a driver may take to end its transactions and write down what it has measured before
+# it can be stopped again, in seconds.
+_COLLECT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,12 @@ def drive(
         ended = Phase.STOPPING in marks
         return [] if begun is None or ended else commits.per_second(begun.t)
 
-    cut_watch = CutWatch(plan.cut_rule, counts, should_stop)
+    def is_called_off() -> bool:
+        # What has been measured is not thrown away, as long as the driver comes to its end.
+        over = marks.get(Phase.STOPPING)
+        return (over is None or time.monotonic() - over.t > _COLLECT_S) and should_stop()
+
+    cut_watch = CutWatch(plan.cut_rule, counts, is_called_off)
     used_s = _children_cpu_s()
 
     def on_phase(phase: Phase) -> None:

@@ -36,15 +36,12 @@ class CutWatch:
     _seen: int = field(default=0, init=False)
 
     def should_stop(self) -> bool:
-        """Whether the run was cancelled or is too slow."""
-        return self.cancelled() or self.is_too_slow()
-
-    def is_too_slow(self) -> bool:
-        """Whether the rule cuts the run; after that it is not applied again."""
-        if self.rule is None or self.found is not None:
-            return self.found is not None
-        counts = self.counts()
-        if len(counts) > self._seen:
-            self._seen = len(counts)
-            self.found = self.rule(counts)
+        """Whether the run was cancelled or is too slow; then the rule is not applied again."""
+        if self.cancelled():
+            return True
+        if self.rule is not None and self.found is None:
+            counts = self.counts()
+            if len(counts) > self._seen:
+                self._seen = len(counts)
+                self.found = self.rule(counts)
         return self.found is not None

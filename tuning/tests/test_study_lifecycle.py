@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from celery import current_app
-from django.db import DataError, IntegrityError, OperationalError
+from django.db import DataError, IntegrityError, OperationalError, connection
+from django.db.backends.signals import connection_created
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -388,6 +390,52 @@ def test_a_stall_or_a_clock_that_was_set_loses_no_living_run(study: Study) -> No
     assert run.state == RunState.RUNNING
 
 
+@pytest.mark.parametrize("step", [timedelta(hours=1), timedelta(hours=-1)])
+def test_a_clock_that_is_set_while_a_run_is_measured_costs_nothing(
+    study: Study, settings: Any, step: timedelta
+) -> None:
+    """The clock of the database, which every connection to SQLite asks for itself."""
+    settings.HEARTBEAT_SECONDS = 0.3
+    run = _begun(study)
+    ahead = timedelta()
+
+    def now(*_: str) -> str:
+        return f"{datetime.now(UTC) + ahead:%Y-%m-%d %H:%M:%S.%f}"
+
+    def fake(connection: Any, **_: Any) -> None:
+        connection.connection.create_function("strftime", 2, now)
+
+    def heard() -> datetime:
+        run.refresh_from_db()
+        assert run.state == RunState.RUNNING
+        assert run.heartbeat_at is not None
+        return run.heartbeat_at
+
+    def measure(plan: Plan, *, should_stop: Callable[[], bool], **_: Any) -> Measurement:
+        nonlocal ahead
+        sweep_host(study.host_id)
+        before, ahead = heard(), step
+        for _sweep in range(SILENT_SWEEPS):
+            sweep_host(study.host_id)
+            time.sleep(0.1)
+        assert abs(heard() - before) > timedelta(minutes=59)
+        assert not should_stop()
+        return measurement()
+
+    connection_created.connect(fake)
+    try:
+        fake(connection)
+        execute_run(run.pk, measure=measure)
+    finally:
+        connection_created.disconnect(fake)
+        connection.close()
+    run.refresh_from_db()
+    assert run.state == RunState.OK
+    assert run.finished_at is not None
+    assert run.started_at is not None
+    assert timedelta() < run.finished_at - run.started_at < timedelta(minutes=1)
+
+
 def test_a_preparation_that_stands_still_fails_no_study(study: Study) -> None:
     for _ in range(3):
         old = timezone.now() - timedelta(hours=1)
@@ -550,6 +598,26 @@ def test_a_bug_while_concluding_does_not_keep_the_host_from_other_studies(
     assert (study.state, study.reason_code) == (StudyState.FAILED, "internal_error")
     assert study.reason == f"{bug.__name__}: a bug"
     assert second.state == StudyState.PREPARING
+
+
+def test_whoever_decides_first_takes_the_studys_row(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is asked of a database with locks of rows. SQLite has none: it lets one write at once,
+    so two that decide at once are only seen to wait for the row on PostgreSQL.
+    """
+    asked: list[str] = []
+
+    def hear(execute: Callable[..., Any], sql: str, *others: Any) -> Any:
+        asked.append(sql)
+        return execute(sql.removesuffix(" FOR UPDATE"), *others)
+
+    monkeypatch.setattr(connection.features, "has_select_for_update", True)
+    with connection.execute_wrapper(hear):
+        advance_host(study.host_id)
+    first = asked[asked.index("BEGIN IMMEDIATE") + 1]
+    assert 'FROM "tuning_study"' in first
+    assert first.endswith(" FOR UPDATE")
 
 
 def test_a_database_that_is_away_while_concluding_ends_no_study(
