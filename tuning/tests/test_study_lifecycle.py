@@ -6,7 +6,7 @@ import errno
 import os
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -399,11 +399,11 @@ def test_a_clock_that_is_set_while_a_run_is_measured_costs_nothing(
     run = _begun(study)
     ahead = timedelta()
 
-    def now(*_: str) -> str:
-        return f"{datetime.now(UTC) + ahead:%Y-%m-%d %H:%M:%S.%f}"
+    def ask(execute: Callable[..., Any], sql: str, *others: Any) -> Any:
+        return execute(sql.replace("'NOW'", f"'NOW', '{ahead.total_seconds()} seconds'"), *others)
 
     def fake(connection: Any, **_: Any) -> None:
-        connection.connection.create_function("strftime", 2, now)
+        connection.execute_wrappers.append(ask)
 
     def heard() -> datetime:
         run.refresh_from_db()
@@ -428,7 +428,7 @@ def test_a_clock_that_is_set_while_a_run_is_measured_costs_nothing(
         execute_run(run.pk, measure=measure)
     finally:
         connection_created.disconnect(fake)
-        connection.close()
+        connection.execute_wrappers.remove(ask)
     run.refresh_from_db()
     assert run.state == RunState.OK
     assert run.finished_at is not None
