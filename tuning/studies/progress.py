@@ -104,7 +104,7 @@ def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -
     seconds = forecast.seconds
     if current.started_at is not None:
         spent = (timezone.now() - current.started_at).total_seconds()
-        seconds -= min(spent, expected_s(place))
+        seconds -= min(max(spent, 0.0), expected_s(place))  # a clock that was set back
     several = len({one.device.pk for one in forecast.places}) > 1
     current_run = replace(
         counted,
@@ -140,5 +140,5 @@ def _search_text(current: SlotState, there: Sequence[SlotState], again: str, ste
 def _preparing_eta(study: Study, seconds: float) -> float | None:
     if study.started_at is None or study.preparing_fraction <= 0:
         return None
-    spent = (timezone.now() - study.started_at).total_seconds()
+    spent = max((timezone.now() - study.started_at).total_seconds(), 0.0)
     return spent / study.preparing_fraction - spent + seconds

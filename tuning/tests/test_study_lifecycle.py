@@ -764,6 +764,17 @@ def test_progress_goes_from_nothing_to_all(study: Study) -> None:
     assert np.all(np.diff(fractions) >= 0)
 
 
+def test_a_clock_that_was_set_back_adds_nothing_to_the_time_that_is_left(study: Study) -> None:
+    ahead = timezone.now() + timedelta(hours=1)
+    Study.objects.filter(pk=study.pk).update(started_at=ahead, preparing_fraction=0.5)
+    study.refresh_from_db()
+    assert 0 < (study_progress(study).eta_s or -1) < 3000
+    run = _begun(study)
+    expected = study_progress(study).eta_s
+    _abandon(run, started_at=ahead)
+    assert study_progress(study).eta_s == expected
+
+
 def test_a_config_that_failed_once_is_not_recommended_however_fast(study: Study) -> None:
     failed: list[Plan] = []
 
