@@ -770,6 +770,7 @@ def test_a_clock_that_was_set_back_adds_nothing_to_the_time_that_is_left(study: 
     study.refresh_from_db()
     assert 0 < (study_progress(study).eta_s or -1) < 3000
     run = _begun(study)
+    study.refresh_from_db()
     expected = study_progress(study).eta_s
     _abandon(run, started_at=ahead)
     assert study_progress(study).eta_s == expected
