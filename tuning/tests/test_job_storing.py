@@ -38,7 +38,7 @@ from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.scheduler import advance_host
 from tuning.tests.test_disturbed_runs import disturbed
-from tuning.tests.test_study_lifecycle import begin, measurement
+from tuning.tests.test_study_lifecycle import begin, measurement, patiently
 from tuning.tests.work import execute_probe, execute_run, prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -238,11 +238,11 @@ def test_a_disturbed_run_whose_worker_is_killed_then_is_not_lost_either(
 def test_a_worker_told_to_end_after_the_last_measured_second_gives_nothing_back(
     study: Study, settings: Any
 ) -> None:
-    settings.HEARTBEAT_SECONDS = 0.02
     run = first_run(study)
+    settings.HEARTBEAT_SECONDS = 0.02
 
     def end(should_stop: Callable[[], bool], **_: Any) -> None:
-        request_stop(study.host_id)
+        patiently(lambda: request_stop(study.host_id))
         _until_told(should_stop)
         raise RunFailed(Outcome.CANCELLED, "told to stop")
 
