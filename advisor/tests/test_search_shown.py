@@ -132,6 +132,19 @@ def test_a_look_without_a_figure_is_a_cross_and_no_number(
     assert "no result" in names
 
 
+def test_a_void_run_is_no_look(begun: Study) -> None:
+    study = to_the_end(begun, noisy({"5000": 1.3}))
+    slot = study.slots.get(candidate__name="guess-3", purpose=SlotPurpose.SEARCH)
+    for state in (RunState.DISTURBED, RunState.LOST, RunState.CANCELLED):
+        Run.objects.filter(pk=slot.run_id).update(state=state, tpmP=None)
+        found = search_result(StudyResult(study))
+        assert found is not None
+        assert "guess-3" not in [one.candidate.name for one in found.tried]
+        progress = study_progress(study).searched
+        assert progress is not None
+        assert progress.tried == len(found.tried) == 4
+
+
 def test_a_lucky_look_is_taken_back_by_the_next(begun: Study) -> None:
     study = to_the_end(begun, noisy({"5000": 1.3}))
     rounds = study.slots.filter(purpose=SlotPurpose.SEARCH)

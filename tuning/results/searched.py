@@ -15,11 +15,13 @@ from tuning.statistics.data import Metric
 
 # Differences of successive runs of the baseline that are needed to say anything of the noise.
 _MIN_DIFFERENCES = 2
+# Says nothing of the config: it is measured again, or was not to be measured any more.
+VOID = (RunState.DISTURBED, RunState.LOST, RunState.CANCELLED)
 
 
 @dataclass(frozen=True)
 class Look:
-    """One screening run that ended; `ratio` to the mean of the baseline's in its round.
+    """One screening run that ended and was not void; `ratio` to the baseline in its round (mean).
 
     `ratio` is None without a figure on either side. `number` counts the looks from 1.
     """
@@ -112,7 +114,8 @@ def _looks(slots: Sequence[Slot], metric: Metric) -> list[Look]:
     rounds = {block: number for number, block in enumerate(sorted({s.block for s in slots}), 1)}
     found: list[Look] = []
     for slot in slots:
-        if slot.candidate.is_baseline or not slot.run.is_finished:
+        is_void = not slot.run.is_finished or slot.run.state in VOID
+        if slot.candidate.is_baseline or is_void:
             continue
         figure, level = _figure(slot.run, metric), beside.get(slot.block)
         ratio = exp(log(figure) - fmean(level)) if figure and level else None

@@ -8,6 +8,7 @@ from statistics import mean
 
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
+from tuning.results.searched import VOID
 from tuning.studies.slot_states import SlotState
 
 
@@ -36,7 +37,8 @@ def searched_so_far(slots: Sequence[SlotState]) -> Searched:
         beside = figures.get(slot.block)
         if slot.name != baseline and slot.state == RunState.OK and slot.tpmP and beside:
             ratios.setdefault(slot.name, []).append(slot.tpmP / mean(beside))
-    tried = {slot.name for slot in there if slot.is_finished} - {baseline}
+    tried = {slot.name for slot in there if slot.is_finished and slot.state not in VOID}
+    tried -= {baseline}
     rounds = len({slot.block for slot in there})
     if not ratios:
         return Searched(len(tried), rounds)
