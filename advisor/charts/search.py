@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import plotly.graph_objects as go
 from django.urls import reverse
 
@@ -16,7 +14,14 @@ from tuning.results.searched import Look, SearchResult
 from tuning.strategy.search.space import Dimension, Space
 
 _HEIGHT = 360
-_LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0}
+_LEGEND = {
+    "orientation": "h",
+    "yref": "container",
+    "yanchor": "top",
+    "y": 1,
+    "xanchor": "left",
+    "x": 0,
+}
 
 
 def search_figures(found: SearchResult, space: Space) -> dict[str, go.Figure]:
@@ -102,6 +107,7 @@ def _hover(look: Look) -> list[str]:
     return [f"{head}<br>{wrapped(look.candidate.source, 60)}", _url(look.run.pk)]
 
 
+# The value on the axis, as it is read, and the look.
 _Points = list[tuple[float | str, str, Look]]
 
 
@@ -111,20 +117,18 @@ def _slices(found: SearchResult, space: Space) -> list[tuple[Dimension, _Points]
     for one in space.dimensions:
         points: _Points = []
         for look in found.looks:
-            value = _value(look.candidate.config.knobs, one)
-            if look.ratio is not None and value is not None:
-                points.append((value, knob_text(one.name, str(value)), look))
+            text = look.candidate.config.knobs.get(one.name) or one.default
+            place = _place(one, text)
+            if look.ratio is not None and place is not None:
+                points.append((place, knob_text(one.name, text), look))
         if points:
             slices.append((one, points))
     return slices
 
 
-def _value(knobs: Mapping[str, str], one: Dimension) -> float | str | None:
-    text = knobs.get(one.name) or one.default
-    if not text:
-        return None
+def _place(one: Dimension, text: str) -> float | str | None:
     if not one.is_number:
-        return text
+        return text or None
     try:
         return float(text)
     except ValueError:
@@ -167,29 +171,31 @@ def _slice_figure(found: SearchResult, slices: list[tuple[Dimension, _Points]]) 
 
 def _axis(one: Dimension, points: _Points) -> dict[str, object]:
     """The axis of a knob; logarithmic only if all its values are positive."""
-    is_log = one.is_log and all(isinstance(value, float) and value > 0 for value, _, _ in points)
+    values = [value for value, _, _ in points if isinstance(value, float)]
+    is_log = one.is_log and all(value > 0 for value in values)
     kind = "log" if is_log else "linear" if one.is_number else "category"
-    axis: dict[str, object] = {
+    ticks = _ticks(one, values) if one.is_number else {}
+    return {
         "xaxis.title": {"text": one.name},
         "xaxis.type": kind,
         "xaxis.autorange": True,
-        "xaxis.tickvals": None,
-        "xaxis.ticktext": None,
+        "xaxis.tickvals": list(ticks) or None,
+        "xaxis.ticktext": list(ticks.values()) or None,
     }
-    if one.is_number:
-        ends = {text: value for value, text, _ in points}
-        chosen = _spread(sorted(ends.items(), key=lambda item: float(item[1])))
-        axis["xaxis.tickvals"] = [value for _, value in chosen]
-        axis["xaxis.ticktext"] = [text for text, _ in chosen]
-    return axis
 
 
-def _spread(there: list[tuple[str, float | str]]) -> list[tuple[str, float | str]]:
-    """A few of them, the ends included."""
-    if len(there) <= 5:
-        return there
-    places = sorted({round(number * (len(there) - 1) / 4) for number in range(5)})
-    return [there[place] for place in places]
+def _ticks(one: Dimension, values: list[float]) -> dict[float, str]:
+    """A few values of the space, evenly on its scale, as far as the points reach."""
+    levels = [text for text in one.levels if text not in one.special]
+
+    def nearest(share: float) -> str:
+        return min(levels, key=lambda text: abs(one.share(float(text)) - share))
+
+    chosen = {nearest(number / 4) for number in range(5)}
+    found = {float(text): knob_text(one.name, text) for text in chosen}
+    low, high = min(values), max(values)
+    near = {value: text for value, text in found.items() if low <= value <= high}
+    return dict(sorted((near or found).items()))
 
 
 def _percent(ratio: float | None) -> float:

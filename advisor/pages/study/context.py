@@ -89,7 +89,11 @@ def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> 
         "matrices": device_matrices(result),
         "candidates": shown,
         "shows_device": bool(devices_to_name(result.devices.values())),
-        "refused": [view for view in shown if view.candidate.refusal],
+        "found_count": sum(view.candidate.found_by_search for view in shown),
+        # What a search tried in vain is no news: its table counts them.
+        "refused": [
+            view for view in shown if view.candidate.refusal and not view.candidate.found_by_search
+        ],
         "ended_runs": [
             line
             for line in result.history
