@@ -95,7 +95,9 @@ def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress
 
 def _blocks(study: Study, slots: Sequence[SlotState]) -> int:
     """How many blocks are planned; a race has more when dropped candidates leave their runs."""
-    begun = (slot.block for slot in slots if slot.purpose == SlotPurpose.BLOCK)
+    begun = {slot.block for slot in slots if slot.purpose == SlotPurpose.BLOCK}
+    if study.search is not None:  # its race may have as many as the budget allows
+        return len(begun)
     return max([study.blocks, *begun])
 
 
@@ -123,18 +125,19 @@ def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -
         return replace(current_run, text=text, pair=pair, pairs=len(pairs))
     again = " (replicate)" if current.replicate else ""
     if counted.searched is not None:
-        found = _search_text(current, forecast.slots(place), again, step)
-        return replace(current_run, text=found)
+        number = _number(current, forecast.slots(place))
+        is_screening = current.purpose == SlotPurpose.SEARCH
+        phase = "search, round" if is_screening else "race, block"
+        text = f"{phase} {number}: {current.name}{again}, {step}"
+        return replace(current_run, block=number, text=text)
     text = f"block {current.block} of {counted.blocks}: {current.name}{again}, {step}"
     return replace(current_run, text=text)
 
 
-def _search_text(current: SlotState, there: Sequence[SlotState], again: str, step: str) -> str:
+def _number(current: SlotState, there: Sequence[SlotState]) -> int:
     """The rounds of a search and the blocks of its race are counted apart, each from 1."""
     same = {slot.block for slot in there if slot.purpose == current.purpose}
-    number = sorted(same).index(current.block) + 1
-    phase = "search, round" if current.purpose == SlotPurpose.SEARCH else "race, block"
-    return f"{phase} {number}: {current.name}{again}, {step}"
+    return sorted(same).index(current.block) + 1
 
 
 def _preparing_eta(study: Study, seconds: float) -> float | None:

@@ -138,6 +138,8 @@ def _announcement(study: Study, progress: StudyProgress) -> str:
     if progress.pairs:
         pair = f"pair {progress.pair} of {progress.pairs}"
         return f"Confirmation, {pair}: {progress.candidate}."
+    if progress.searched is not None:
+        return f"{progress.text.capitalize().rpartition(',')[0]}."
     run = f"Run {progress.runs_done + 1} of {progress.runs_total}"
     return f"{run}: {progress.candidate}, block {progress.block}."
 
