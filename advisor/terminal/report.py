@@ -42,6 +42,8 @@ def print_ranking(result: StudyResult, console: Console) -> None:
     study, found = result.study, result.boards
     shows_class = study.durability != DurabilityClass.D0
     for board in found:
+        if study.search is not None and not board.slots:
+            continue  # nothing has raced
         console.print(f"{study.server} on {board.device}", markup=False, style="italic")
         if limits := board.device.emulation_label:
             console.print(limits, markup=False, style="italic")

@@ -22,7 +22,7 @@ from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import trials
 from tuning.studies.progress import study_progress
-from tuning.tests.test_search_rows import CAPACITY, refusing, search, step, to_the_end
+from tuning.tests.test_search_rows import CAPACITY, Script, refusing, search, step, to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy
 
@@ -116,6 +116,23 @@ def test_the_page_shows_what_was_tried_and_what_raced(
     assert [trace["name"] for trace in slices["data"]] == [CAPACITY]
     assert len(slices["data"][0]["x"]) == 5
     assert slices["layout"]["xaxis"]["type"] == "log"
+
+
+def test_a_search_that_found_nothing_shows_no_ranking(
+    search: Callable[..., Study],
+    admin_client: Client,
+) -> None:
+    rounds = ((("search-1", {CAPACITY: "700"}),),)
+    study = search(Script(rounds))
+    Study.objects.filter(pk=study.pk).update(search={"space": SPACE.as_json()})
+    study = to_the_end(study)
+    html = page(admin_client, study)
+    assert "The search found nothing better: keep server-default" in html
+    assert 'class="card board' not in html
+    stream = io.StringIO()
+    print_ranking(StudyResult(study), Console(file=stream, width=100))
+    assert "not run yet" not in stream.getvalue()
+    assert "The search found nothing better: keep server-default" in stream.getvalue()
 
 
 def test_a_look_without_a_figure_is_a_cross_and_no_number(

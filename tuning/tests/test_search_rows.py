@@ -301,6 +301,26 @@ def test_a_search_that_finds_nothing_says_so_and_keeps_the_baseline(
         extend_study(study, 2)
 
 
+def test_an_extended_search_races_on_with_its_finalists(search: Callable[..., Study]) -> None:
+    measure = noisy({"5000": 1.3})
+    study = to_the_end(search(RandomSearch(), seed=3, blocks=4), measure)
+    left = set(study.eliminations.values_list("candidate__name", flat=True))
+    blocks = study.slots.filter(purpose=SlotPurpose.BLOCK)
+    raced = set(blocks.values_list("candidate__name", flat=True))
+    before, looked = blocks.values("block").distinct().count(), study.candidates.count()
+    extend_study(study, 2)
+    progress = study_progress(study)
+    assert progress.runs_total == progress.runs_done + 2 * (len(raced - left) + 1)
+    study = to_the_end(study, measure)
+    assert study.state == StudyState.FINISHED
+    assert blocks.values("block").distinct().count() == before + 2
+    assert study.candidates.count() == looked
+    last = study.slots.order_by("-order").first()
+    assert last is not None
+    there = study.slots.filter(block=last.block).values_list("candidate__name", flat=True)
+    assert set(there) == raced - left
+
+
 def test_what_misses_a_limit_is_neither_confirmed_nor_recommended(
     search: Callable[..., Study],
 ) -> None:
