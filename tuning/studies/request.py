@@ -12,6 +12,7 @@ from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.errors import TuningError
+from tuning.search_space.priority import MAX_COUNT
 from tuning.statistics.aim import Aim
 from tuning.study_templates.loader import USUAL_TEMPLATE, StudyTemplate
 
@@ -29,7 +30,7 @@ MAX_DEVICES = 20
 MAX_WORKLOADS = 20
 MAX_CONFIGS = 20
 # Of a search: knobs that it changes, and knobs that are pinned or bounded.
-MAX_KNOBS = 30
+MAX_KNOBS = MAX_COUNT
 MAX_SETTINGS = 60
 MAX_MINUTES = 7 * 24 * 60
 MIN_SIZES = {"warmup_s": 0}
