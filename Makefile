@@ -3,6 +3,7 @@
 # make test-fast   the tests that need no server and no browser, in a minute
 # make setup   what both call first; see scripts/setup
 # make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
+# make bench-search   searches replayed on recorded surfaces: how good is ours? (half an hour)
 
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/run
@@ -14,10 +15,10 @@ TOGETHER = --dist loadgroup --no-loadscope-reorder -n
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast check lint type migrations pytest \
-    bench-statistics format lock clean
+    bench-statistics bench-search format lock clean
 
 help:
-	@sed -n '1,5s/^# //p' Makefile
+	@sed -n '1,6s/^# //p' Makefile
 
 run: setup
 	@$(PYTHON_BIN)/python manage.py serve
@@ -59,6 +60,10 @@ pytest:
 # The promises of docs/statistics.md on simulated studies; fails when one is not kept.
 bench-statistics:
 	@$(PYTHON_BIN)/python -m tuning.tests.simulation
+
+# The tables of docs/search.md; one thread, because small matrices are faster that way.
+bench-search:
+	@OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN)/python -m tuning.tests.search_bench
 
 format:
 	$(PYTHON_BIN)/ruff check --fix .

@@ -1,0 +1,1 @@
+"""Searches replayed on recorded surfaces: `make bench-search`."""

@@ -1,0 +1,88 @@
+"""`python -m tuning.tests.search_bench`: print how the searches compare on recorded surfaces."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+
+from tuning.tests.search_bench.play import Played, summary
+from tuning.tests.search_bench.table import CASES, HEAD, METHODS, Case, line, played, same_after
+from tuning.tests.search_bench.truth import KINDS, error_of
+
+SEEDS = 50
+BEGIN = "<!-- written by: python -m tuning.tests.search_bench --write -->"
+END = "<!-- end of what is written -->"
+
+
+def main() -> int:
+    """Print a table per case; 1 when ours is not the best or a choice is worse than nothing."""
+    parser = argparse.ArgumentParser(prog="python -m tuning.tests.search_bench")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="searches per method and table")
+    parser.add_argument("--case", type=int, choices=range(len(CASES)), help="only this table")
+    parser.add_argument("--write", type=Path, help="put the tables into this document as well")
+    arguments = parser.parse_args()
+    began = monotonic()
+    shown, missed = [errors()], []
+    print(shown[0], flush=True)
+    for place, case in enumerate(CASES):
+        if arguments.case in (None, place):
+            text, faults = table(case, arguments.seeds)
+            shown.append(text)
+            missed += faults
+            print(text, flush=True)
+    print(f"{arguments.seeds} searches per line, {monotonic() - began:.0f} s.")
+    if arguments.write:
+        arguments.write.write_text(with_tables(arguments.write.read_text(), shown))
+    for miss in missed:
+        print(f"MISSED: {miss}", file=sys.stderr)
+    return 1 if missed else 0
+
+
+def errors() -> str:
+    """How well each truth says what it has not seen."""
+    lines = []
+    for name in KINDS:
+        error = error_of(name)
+        lines.append((name, f"{error.rmse:.3f}", f"{error.r2:.2f}"))
+    return markdown("Truths, cross-validated", ("truth", "rmse of the log ratio", "R²"), lines)
+
+
+def table(case: Case, seeds: int) -> tuple[str, list[str]]:
+    """The table of a case, and what was promised and is not so."""
+    games: dict[str, list[Played]] = {name: played(case, name, seeds) for name in METHODS}
+    found = {name: summary(games[name]) for name in METHODS}
+    lines = [line(name, found[name], seeds) for name in METHODS]
+    others = [name for name in METHODS if name != "ours"]
+    best = min(others, key=lambda name: found[name].regret[max(found[name].regret)])
+    runs = same_after(games["ours"], found[best])
+    text = markdown(case.title, HEAD, lines)
+    text += f"\nOurs is after {runs} runs where {best} is after 80.\n" if runs else ""
+    missed = []
+    if runs is None:
+        missed.append(f"{case.title}: {best} is better")
+    if found["ours"].worse:
+        missed.append(f"{case.title}: a choice is worse than the baseline")
+    return text, missed
+
+
+def markdown(title: str, head: tuple[str, ...], lines: Sequence[tuple[str, ...]]) -> str:
+    """A table as the documents show it."""
+    rows = [head, ("---",) * len(head), *lines]
+    body = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"**{title}**\n\n{body}\n"
+
+
+def with_tables(document: str, tables: list[str]) -> str:
+    """The document with the tables in their place; raises ValueError when it has none."""
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the document has no place for the tables: {BEGIN}")
+    return f"{before}{BEGIN}\n\n{chr(10).join(tables)}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

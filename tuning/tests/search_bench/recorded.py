@@ -1,0 +1,87 @@
+"""Recorded surfaces: configs that were measured, and the space that they cover."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuning.strategy.search.space import Dimension, Rule, Space
+
+Floats = NDArray[np.float64]
+
+HERE = Path(__file__).resolve().parent / "surfaces"
+BASELINE = "server-default"
+MIB = 1024**2
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """configs: knobs of each run; gains: log ratios to the baselines of its block."""
+
+    space: Space
+    configs: tuple[dict[str, str], ...]
+    gains: Floats
+
+
+def _number(name: str, low: float, high: float, default: float, **more: object) -> Dimension:
+    return Dimension(name, "number", low, high, default=f"{default}", **more)  # type: ignore[arg-type]
+
+
+def _choice(name: str, *choices: str) -> Dimension:
+    """The first is the default."""
+    return Dimension(name, "choice", choices=choices, default=choices[0])
+
+
+# Ranges as they were drawn from; defaults of MySQL 9.7 with 2 CPUs and the binary log.
+SPACE = Space(
+    (
+        _choice("binlog_row_image", "FULL", "MINIMAL"),
+        _choice("innodb_adaptive_hash_index", "OFF", "ON"),
+        _number(
+            "innodb_buffer_pool_size",
+            128 * MIB,
+            4096 * MIB,
+            128 * MIB,
+            is_log=True,
+            step=128 * MIB,
+        ),
+        _number("innodb_doublewrite_pages", 4, 128, 128, is_log=True),
+        _choice("innodb_flush_method", "O_DIRECT", "fsync"),
+        _number("innodb_flush_neighbors", 0, 2, 0),
+        _number("innodb_io_capacity", 100, 20000, 10000, is_log=True),
+        _number("innodb_io_capacity_max", 130, 72000, 20000, is_log=True),
+        _number("innodb_log_buffer_size", MIB, 120 * MIB, 64 * MIB, is_log=True, step=MIB),
+        _choice("innodb_log_writer_threads", "OFF", "ON"),
+        _number("innodb_lru_scan_depth", 100, 8000, 1024, is_log=True),
+        _number("innodb_max_dirty_pages_pct_lwm", 0, 60, 10),
+        _number(
+            "innodb_redo_log_capacity",
+            64 * MIB,
+            4096 * MIB,
+            100 * MIB,
+            is_log=True,
+            step=4 * MIB,
+        ),
+        _number("innodb_spin_wait_delay", 0, 20, 6),
+        _number("innodb_thread_concurrency", 2, 8, 0, is_log=True, special=("0",)),
+        _choice("performance_schema", "ON", "OFF"),
+    ),
+    rules=(Rule("innodb_io_capacity", "innodb_io_capacity_max", "upper"),),
+)
+
+
+@lru_cache(maxsize=1)
+def native() -> Recorded:
+    """The surface of a virtio disk with all data in the page cache."""
+    with (HERE / "native-mysql97-w10c8.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["outcome"] == "ok"]
+    return Recorded(
+        SPACE,
+        tuple({name: row[name] for name in SPACE.names if row[name]} for row in rows),
+        np.log([float(row["ratio_to_baseline"]) for row in rows]),
+    )

@@ -1,0 +1,106 @@
+"""The comparison: every method on a truth, with and without a warm start, on two sets of seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tuning.tests.search_bench.methods import (
+    Config,
+    Make,
+    OneKnob,
+    Optuna,
+    Ours,
+    RandomSearch,
+    cma,
+    tpe,
+)
+from tuning.tests.search_bench.play import LOOKS, RUNS, Played, Summary, play
+from tuning.tests.search_bench.truth import truth
+
+METHODS: Mapping[str, Make] = {
+    "random": RandomSearch,
+    "one knob at a time": OneKnob,
+    "Optuna TPE": partial(Optuna, sampler=tpe),
+    "Optuna CMA-ES": partial(Optuna, sampler=cma),
+    "ours": Ours,
+}
+_GIB = 1024**3
+#: What rules of thumb propose for 1 GB of data: a pool for all of it, more redo log.
+WARM: Sequence[Config] = (
+    {"innodb_buffer_pool_size": f"{_GIB}", "innodb_redo_log_capacity": f"{_GIB}"},
+    {
+        "innodb_buffer_pool_size": f"{2 * _GIB}",
+        "innodb_redo_log_capacity": f"{_GIB}",
+        "innodb_io_capacity": "2000",
+        "innodb_io_capacity_max": "4000",
+    },
+    {"innodb_buffer_pool_size": f"{_GIB // 2}"},
+)
+# Seeds from here on are the second set: nothing was chosen by them.
+SECOND = 1000
+
+
+@dataclass(frozen=True)
+class Case:
+    """One table: a truth, what every method is given at first, and the first seed."""
+
+    truth: str
+    start: str
+    first_seed: int = 0
+
+    @property
+    def title(self) -> str:
+        which = "second seeds, not used for choosing" if self.first_seed else "first seeds"
+        return f"Truth: {self.truth}; {self.start}; {which}"
+
+
+WARM_START, COLD_START = "given three proposals", "given nothing"
+CASES = (
+    Case("all kinds", WARM_START),
+    Case("all kinds", COLD_START),
+    Case("all kinds", WARM_START, SECOND),
+    Case("trees", WARM_START, SECOND),
+)
+
+
+def played(case: Case, method: str, seeds: int, runs: int = RUNS) -> list[Played]:
+    """So many searches of one method."""
+    start = WARM if case.start == WARM_START else ()
+    surface = truth(case.truth)
+    return [
+        play(METHODS[method], surface, start, case.first_seed + seed, runs)
+        for seed in range(seeds)
+    ]
+
+
+HEAD = (
+    "method",
+    "runs until within 5 %",
+    "ever within 5 %",
+    *(f"regret after {look}" for look in LOOKS),
+    "worse than baseline",
+)
+
+
+def line(name: str, found: Summary, searches: int) -> tuple[str, ...]:
+    """A row of the table; medians, and "> 80" for half of the searches that never came close."""
+    reached = f"{found.reached:.0f}" if found.reached <= RUNS else f"> {RUNS}"
+    return (
+        name,
+        reached,
+        f"{found.reached_share:.0%}",
+        *(f"{100 * found.regret[look]:.1f} %" for look in found.regret),
+        f"{round(found.worse * searches)} of {searches}",
+    )
+
+
+def same_after(ours: Sequence[Played], other: Summary) -> int | None:
+    """Runs after which ours is as good as another method after all of its runs, in the median."""
+    goal = other.regret[LOOKS[-1]]
+    for runs in range(1, RUNS + 1):
+        regrets = sorted(one.regret[runs - 1] for one in ours)
+        if regrets[len(regrets) // 2] <= goal:
+            return runs
+    return None

@@ -1,0 +1,93 @@
+"""A short form of `make bench-search`: the replay is honest, and our search beats chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tuning.strategy.search.grid import Grid
+from tuning.tests.search_bench.__main__ import BEGIN, END, markdown, with_tables
+from tuning.tests.search_bench.fast_models import fast
+from tuning.tests.search_bench.methods import Ours, RandomSearch, Simple
+from tuning.tests.search_bench.play import Played, play, summary
+from tuning.tests.search_bench.recorded import native
+from tuning.tests.search_bench.replay import Replay
+from tuning.tests.search_bench.table import METHODS, WARM, line
+from tuning.tests.search_bench.truth import KINDS, Truth, truth
+
+SEEDS = 4
+RUNS = 40
+
+
+@pytest.fixture(scope="module")
+def surface() -> Truth:
+    return truth("trees")
+
+
+def test_the_baseline_of_a_truth_is_worth_nothing_and_the_best_is_not_beaten(
+    surface: Truth,
+) -> None:
+    assert surface.gain({}) == pytest.approx(0.0)
+    points = surface.grid.spread(3000, np.random.default_rng(4))
+    assert 0.4 < surface.best < 0.7  # the best recorded run was at 1.71 times the baseline
+    assert (surface.gains(points) <= surface.best + 1e-9).all()
+
+
+@pytest.mark.parametrize("make", {make for kind in KINDS.values() for make in kind})
+def test_the_fast_form_of_a_model_says_the_same(make: object) -> None:
+    recorded = native()
+    x = Grid(recorded.space).features_of(recorded.configs)
+    model = make().fit(x, recorded.gains)  # type: ignore[operator]
+    assert fast(model)(x[:40]) == pytest.approx(model.predict(x[:40]))
+
+
+def test_runs_scatter_as_recorded_and_some_have_no_figure(surface: Truth) -> None:
+    replay = Replay(surface, seed=3)
+    figures = [replay.measure({})[0] for _ in range(1000)]
+    logs = np.log([one for one in figures if one is not None])
+    assert 0.01 < 1 - len(logs) / len(figures) < 0.06
+    # The middle of the distribution: a few runs are far off on purpose.
+    assert 0.025 < (np.quantile(logs, 0.84) - np.quantile(logs, 0.16)) / 2 < 0.06
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_begins_with_what_it_is_given(name: str, surface: Truth) -> None:
+    method = METHODS[name](surface.grid.space, WARM, 1)
+    replay = Replay(surface, 1)
+    asked = []
+    for _ in range(14):
+        config = method.ask()
+        asked.append(config)
+        method.tell(*replay.measure(config))
+        assert isinstance(method.best(), dict)
+    assert {} in asked[: 1 + len(WARM)]
+    assert all(one in asked[: 1 + len(WARM)] for one in WARM)
+    assert len({tuple(sorted(one.items())) for one in asked}) > 5
+
+
+def test_ours_beats_chance_and_is_never_worse_than_the_baseline(surface: Truth) -> None:
+    ours = summary([play(Ours, surface, WARM, seed, RUNS) for seed in range(SEEDS)])
+    chance = summary([play(RandomSearch, surface, WARM, seed, RUNS) for seed in range(SEEDS)])
+    assert ours.regret[RUNS] < chance.regret[RUNS]
+    assert ours.regret[RUNS] < 0.14
+    assert ours.worse == 0
+
+
+def test_a_search_that_recommends_the_default_is_seen_through(surface: Truth) -> None:
+    class Nothing(Simple):
+        def next(self) -> dict[str, str]:
+            return {}
+
+        def best(self) -> dict[str, str]:
+            return {}
+
+    played = play(Nothing, surface, (), 1, 20)
+    assert played.reached == 21
+    assert played.regret[-1] == pytest.approx(1 - np.exp(-surface.best))
+
+
+def test_tables_stand_between_their_marks() -> None:
+    found = summary([Played((0.2,) * 80, worse=True), Played((0.03,) * 80, worse=False)])
+    text = markdown("T", ("method",), [line("ours", found, 2)])
+    assert "1 of 2" in text
+    assert with_tables(f"a {BEGIN} old {END} b", [text]) == f"a {BEGIN}\n\n{text}\n{END} b"
