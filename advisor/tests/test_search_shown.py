@@ -87,6 +87,27 @@ def test_the_page_says_what_is_tried_now_and_why(begun: Study, admin_client: Cli
     assert "search-now" not in page(admin_client, begun)
 
 
+def test_an_open_page_follows_a_search_and_loads_itself_afresh_for_the_race(
+    begun: Study, admin_client: Client
+) -> None:
+    measure = noisy({"5000": 1.3})
+    while not begun.slots.filter(run__state=RunState.OK).exists():
+        step(begun, measure)
+    answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&places=0")
+    html = answer.content.decode()
+    assert '<div id="study-search" hx-swap-oob="true">' in html
+    assert "search-tried" in html
+    assert "Search, round 1:" in html or "between two runs" in html.lower()
+    assert "HX-Refresh" not in answer.headers
+    while not begun.slots.filter(purpose=SlotPurpose.BLOCK).exists():
+        step(begun, measure)
+    answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&places=1")
+    assert "HX-Refresh" not in answer.headers
+    # The page that was loaded before has no place for the ranking.
+    answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&places=0")
+    assert answer.headers["HX-Refresh"] == "true"
+
+
 def test_the_page_shows_what_was_tried_and_what_raced(
     begun: Study, admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
