@@ -30,7 +30,7 @@ class Effort:
     batch: new configs beside the baseline. design: configs spread over the space before the model
     is asked, those that were given included. finalists: how many race. race_share: of all runs.
     doubts: standard deviations that are taken off what is expected of a config before it is
-    picked. repeats: how often the best is looked at again at most.
+    picked.
     """
 
     batch: int = 5
@@ -38,7 +38,6 @@ class Effort:
     finalists: int = 3
     race_share: float = 0.3
     doubts: float = 1.0
-    repeats: int = 0
 
 
 # Runs of the shortest race that may drop a candidate: three blocks, each with two baselines.
@@ -110,7 +109,6 @@ class Search:
         random = np.random.default_rng([abs(history.seed), history.last_block, len(ours)])
         grid = Grid(self.plan.space)
         known = {tuple(grid.nearest(knobs).tolist()) for knobs in history.knobs.values()}
-        again = self._again(found, history) if count > 1 else []
         if found is None or len(seen) - 1 < self.effort.design:
             short = count if found is None else min(count, self.effort.design - len(seen) + 1)
             drawn = [tuple(point.tolist()) for point in grid.spread(short, random)]
@@ -123,19 +121,10 @@ class Search:
                 for place, point in enumerate(p for p in dict.fromkeys(drawn) if p not in known)
             ]
         else:
-            fresh = _fresh(found, self.effort, known, count - len(again), len(ours), random)
+            fresh = _fresh(found, self.effort, known, count, len(ours), random)
         if not fresh:
             return None
-        return _batch(history, [*(one.name for one in fresh), *again], tuple(fresh))
-
-    def _again(self, found: Knowledge | None, history: History) -> list[str]:
-        """The best, where it was looked at less often than the best should be."""
-        if found is None or not self.effort.repeats or not found.standings[1:]:
-            return []
-        best = found.ranked(0.0)[0]
-        return (
-            [best.name] if best.runs <= self.effort.repeats and best.name in history.left else []
-        )
+        return _batch(history, [one.name for one in fresh], tuple(fresh))
 
     def _total(self, history: History) -> int:
         budget = history.budget
