@@ -311,7 +311,9 @@ def test_the_limit_is_on_the_disk_whose_queue_it_is(
 def test_a_path_without_a_block_device_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(EmulationUnavailable, match=r"/proc is on proc, behind which no block"):
+    with pytest.raises(
+        EmulationUnavailable, match=r"/proc is on proc, whose block device cannot be detected"
+    ):
         disks_behind([Path("/proc")])
     with pytest.raises(EmulationUnavailable, match="No such file"):
         disks_behind([tmp_path / "missing"])

@@ -89,14 +89,14 @@ def test_lines_that_were_measured_together_say_so() -> None:
         "(95 % interval +31.0 % to +52.0 %)."
     )
     assert said in about(text, "innodb_io_capacity = 2000")
-    assert "each line by itself" in flat(text)
+    assert "each line on its own" in flat(text)
 
 
 def test_the_effect_of_a_single_line_is_that_lines() -> None:
     text = render(knobs={"innodb_io_capacity": "2000", "innodb_flush_neighbors": "0"})
     said = "Measured on its own: +42.4 % tpmP against server-default (no interval was computed)."
     assert said in about(text, "innodb_io_capacity = 2000")
-    assert "each line by itself" not in flat(text)
+    assert "each line on its own" not in flat(text)
     assert "innodb_flush_neighbors" in text  # which is the server's default, and left out
     assert knobs_in(text) == {"innodb_io_capacity": "2000"}
 
