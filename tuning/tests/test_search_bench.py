@@ -33,7 +33,9 @@ def test_the_baseline_of_a_truth_is_worth_nothing_and_the_best_is_not_beaten(
     assert (surface.gains(points) <= surface.best + 1e-9).all()
 
 
-@pytest.mark.parametrize("make", {make for kind in KINDS.values() for make in kind})
+@pytest.mark.parametrize(
+    "make", list(dict.fromkeys(make for kind in KINDS.values() for make in kind))
+)
 def test_the_fast_form_of_a_model_says_the_same(make: object) -> None:
     recorded = native()
     x = Grid(recorded.space).features_of(recorded.configs)
