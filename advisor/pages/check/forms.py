@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 
 from advisor.pages.configs.forms import ConfigFields
-from advisor.pages.device.forms import set_choices
 from advisor.wording.words import target_choices
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.target import ServerTraits, parse_traits
+from tuning.catalogue.target import parse_traits
 from tuning.studies.request import MAX_SIZES
 
 
 class CheckForm(ConfigFields):
     """The server that a my.cnf is checked for, and its load."""
 
-    target = forms.ChoiceField(
+    target = forms.TypedChoiceField(
         label="Target server",
         required=False,
+        choices=lambda: [("", "The server of this host"), *target_choices()],
+        coerce=parse_traits,
+        empty_value=None,
         help_text="Memory and CPU rules are only checked for the server of this host.",
     )
     connections = forms.IntegerField(
@@ -33,14 +33,6 @@ class CheckForm(ConfigFields):
     acknowledge = forms.CharField(required=False)
     field_order = ["target", "translate_from", "connections", "durability"]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        set_choices(self, "target", [("", "The server of this host"), *target_choices()])
-
     def clean_acknowledge(self) -> Durability:
         text = self.cleaned_data["acknowledge"]
         return Durability(text) if text in list(Durability) else Durability.D0
-
-    def clean_target(self) -> ServerTraits | None:
-        text = self.cleaned_data["target"]
-        return parse_traits(text) if text else None

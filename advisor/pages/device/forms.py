@@ -32,14 +32,39 @@ KIND_WORDS = {
 KINDS = [(kind.value, words) for kind, words in KIND_WORDS.items()]
 
 
-class _PlainForm(forms.Form):
+class PlainForm(forms.Form):
+    """A form whose fields the browser does not fill in by itself."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
             field.widget.attrs.setdefault("autocomplete", "off")
 
 
-class AddDeviceForm(_PlainForm):
+class DeviceFields(PlainForm):
+    """The fields that new devices and new studies have in common."""
+
+    log_dir = forms.CharField(
+        label="Redo log directory",
+        required=False,
+        max_length=1024,
+        help_text="On another device. If empty, the redo logs are stored with the data.",
+    )
+    kind = forms.TypedChoiceField(
+        label="Device kind",
+        required=False,
+        choices=[("", "As detected"), *KINDS],
+        coerce=DeviceKind,
+        empty_value=None,
+        help_text="Set this only if the kind cannot be detected, as for virtual disks.",
+    )
+
+    def clean_log_dir(self) -> Path | None:
+        text = self.cleaned_data["log_dir"]
+        return directory(text) if text else None
+
+
+class AddDeviceForm(DeviceFields):
     """A directory on a device of this host, perhaps with limits."""
 
     path = forms.CharField(
@@ -47,15 +72,13 @@ class AddDeviceForm(_PlainForm):
         max_length=1024,
         help_text="It must exist and be writable. The advisor stores all its files below it.",
     )
-    log_dir = forms.CharField(
-        label="Redo log directory",
-        required=False,
-        max_length=1024,
-        help_text="On another device. If empty, the redo logs are stored with the data.",
-    )
     emulate = forms.ChoiceField(
         label="Emulate a slower device",
         required=False,
+        choices=[
+            ("", "No: the real device, without limits"),
+            *((name, f"{name}: {profile.title}") for name, profile in shipped_profiles().items()),
+        ],
         help_text="Limits the I/O of mysqld. Probe the real device first, so that the limits can "
         "be scaled to it.",
     )
@@ -67,25 +90,9 @@ class AddDeviceForm(_PlainForm):
         help_text="Limits mysqld including its page cache. If empty: no limit, or on an emulated "
         "device one that suits a small dataset.",
     )
-    kind = forms.ChoiceField(
-        required=False,
-        help_text="Set this only if the kind cannot be detected, as for virtual disks.",
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        profiles = [
-            (name, f"{name}: {profile.title}") for name, profile in shipped_profiles().items()
-        ]
-        set_choices(self, "emulate", [("", "No: the real device, without limits"), *profiles])
-        set_choices(self, "kind", [("", "As detected"), *KINDS])
 
     def clean_path(self) -> Path:
         return directory(self.cleaned_data["path"])
-
-    def clean_log_dir(self) -> Path | None:
-        text = self.cleaned_data["log_dir"]
-        return directory(text) if text else None
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -102,7 +109,7 @@ class AddDeviceForm(_PlainForm):
             log_dir=data["log_dir"],
             emulate=data["emulate"],
             memory_bytes=None if memory_mb is None else memory_mb * MB,
-            kind=DeviceKind(data["kind"]) if data["kind"] else None,
+            kind=data["kind"],
         )
 
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:
@@ -110,22 +117,20 @@ class AddDeviceForm(_PlainForm):
         self.add_error(error.field if error.field in self.fields else None, str(error))
 
 
-class KindForm(_PlainForm):
+class KindForm(PlainForm):
     """The kind of a device, set by the user; "" removes the setting."""
 
-    kind = forms.ChoiceField(label="Kind", required=False)
+    kind = forms.TypedChoiceField(
+        label="Kind", required=False, coerce=DeviceKind, empty_value=None
+    )
 
     def __init__(self, *args: Any, discovered: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         found = f"As detected: {discovered}" if discovered else "As detected"
         set_choices(self, "kind", [("", found), *KINDS])
 
-    def clean_kind(self) -> DeviceKind | None:
-        text = self.cleaned_data["kind"]
-        return DeviceKind(text) if text else None
 
-
-class ProbeForm(_PlainForm):
+class ProbeForm(PlainForm):
     """The duration of a probe."""
 
     seconds = forms.IntegerField(
@@ -137,7 +142,7 @@ class ProbeForm(_PlainForm):
     )
 
 
-class OneDiskForm(_PlainForm):
+class OneDiskForm(PlainForm):
     """Figures of a single disk of an array, if there is no probe of such a disk."""
 
     random_read_iops = forms.FloatField(label="Random read, IOPS", required=False)

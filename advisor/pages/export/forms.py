@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from advisor.pages.configs.texts import TOO_LARGE
+from advisor.pages.device.forms import PlainForm, set_choices
 from advisor.wording.words import target_choices
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
@@ -16,7 +17,7 @@ from tuning.export.current import SOURCE
 from tuning.export.formats import FORMATS, ExportRequest
 
 
-class ExportForm(forms.Form):
+class ExportForm(PlainForm):
     """`needed` is the class that has to be acknowledged first; D0 needs no acknowledgement."""
 
     format = forms.ChoiceField(choices=[(name, one.title) for name, one in FORMATS.items()])
@@ -38,13 +39,9 @@ class ExportForm(forms.Form):
         # A page may have several of these forms.
         super().__init__(data, files, auto_id=f"id_{pk}_%s")
         self.needed = needed
-        target = self.fields["target"]
-        assert isinstance(target, forms.ChoiceField)  # noqa: S101  # for the type checker
         others = [(value, f"{name}, translated") for value, name in target_choices()]
-        target.choices = [("", f"{measured_on}, as measured"), *others]
+        set_choices(self, "target", [("", f"{measured_on}, as measured"), *others])
         self.fields["current"].widget.attrs |= {"spellcheck": "false", "rows": "6"}
-        for name in self.fields:
-            self.fields[name].widget.attrs["autocomplete"] = "off"
 
     def clean(self) -> None:
         if len(self.cleaned_data.get("current", "").encode()) > MAX_CONFIG_BYTES:

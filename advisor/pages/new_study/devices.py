@@ -12,16 +12,11 @@ from django.conf import settings
 from django.forms.boundfield import BoundWidget
 
 from advisor.ids import MAX_ID
-from advisor.pages.device.forms import (
-    KINDS,
-    directory,
-    set_choices,
-)
+from advisor.pages.device.forms import DeviceFields, directory, set_choices
 from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
 from benchmarks.models import Device
-from benchmarks.storage.kinds import DeviceKind
 from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
 from tuning.studies.request import MAX_DEVICES
 
@@ -38,7 +33,7 @@ class RegisteredDevice:
     is_default: bool
 
 
-class StudyDevicesForm(forms.Form):
+class StudyDevicesForm(DeviceFields):
     """The devices of a study; the host's default device if none is chosen or entered."""
 
     devices = forms.MultipleChoiceField(
@@ -53,20 +48,13 @@ class StudyDevicesForm(forms.Form):
         max_length=1024,
         help_text="A directory on the device to measure. All data is stored below it.",
     )
-    log_dir = forms.CharField(
-        label="Redo log directory",
-        required=False,
-        max_length=1024,
-        help_text="On another device. If empty, the redo logs are stored with the data.",
-    )
-    kind = forms.ChoiceField(
-        label="Device kind",
-        required=False,
-        help_text="Set this only if the kind cannot be detected, as for virtual disks.",
-    )
     emulate = forms.MultipleChoiceField(
         label="Emulate devices",
         required=False,
+        choices=[
+            (NATIVE, "The real device, without limits"),
+            *((name, one.title) for name, one in shipped_profiles().items()),
+        ],
         widget=forms.CheckboxSelectMultiple,
         help_text="Each choice is measured as a separate device with its own ranking. Applies to "
         "every device chosen above that is not emulated itself.",
@@ -92,9 +80,6 @@ class StudyDevicesForm(forms.Form):
         set_choices(
             self, "devices", [(pk, str(device)) for pk, device in self._registered.items()]
         )
-        set_choices(self, "kind", [("", "As detected"), *KINDS])
-        profiles = [(name, one.title) for name, one in shipped_profiles().items()]
-        set_choices(self, "emulate", [(NATIVE, "The real device, without limits"), *profiles])
 
     @property
     def registered_devices(self) -> list[RegisteredDevice]:
@@ -114,14 +99,8 @@ class StudyDevicesForm(forms.Form):
         return any(self[name].value() or self[name].errors for name in FOLDED)
 
     def clean_path(self) -> Path | None:
-        return _directory_or_none(self.cleaned_data["path"])
-
-    def clean_log_dir(self) -> Path | None:
-        return _directory_or_none(self.cleaned_data["log_dir"])
-
-    def clean_kind(self) -> DeviceKind | None:
-        text = self.cleaned_data["kind"]
-        return DeviceKind(text) if text else None
+        text = self.cleaned_data["path"]
+        return directory(text) if text else None
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -225,7 +204,3 @@ def choosable(text: str) -> bool:
 def _is_default(device: Device) -> bool:
     is_plain = not (device.emulation_label or device.log_dir)
     return is_plain and device.data_dir == str(settings.DEFAULT_DEVICE)
-
-
-def _directory_or_none(text: str) -> Path | None:
-    return directory(text) if text else None

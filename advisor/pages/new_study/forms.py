@@ -24,7 +24,12 @@ from tuning.study_templates.loader import StudyTemplate
 DEFAULT_TEMPLATE = "search"
 SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
 
-YES_NO = [("", "As in the template"), ("yes", "Yes"), ("no", "No")]
+_YES_NO: dict[str, Any] = {
+    "required": False,
+    "choices": [("", "As in the template"), ("yes", "Yes"), ("no", "No")],
+    "coerce": lambda text: text == "yes",
+    "empty_value": None,
+}
 
 
 class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
@@ -65,22 +70,21 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         max_value=MAX_MINUTES,
         help_text="Limits the blocks by time instead of by number. Optional.",
     )
-    races = forms.ChoiceField(
+    races = forms.TypedChoiceField(
+        **_YES_NO,
         label="Race",
-        required=False,
-        choices=YES_NO,
         help_text="Drops candidates that are measurably behind; the time saved goes to the rest.",
     )
-    confirms = forms.ChoiceField(
+    confirms = forms.TypedChoiceField(
+        **_YES_NO,
         label="Confirm the winner",
-        required=False,
-        choices=YES_NO,
         help_text="Measures the winner again, in at least 5 pairs with the baseline.",
     )
-    allow = forms.MultipleChoiceField(
+    allow = forms.TypedMultipleChoiceField(
         label="Costs that proposals may have",
         required=False,
         choices=[(kind.value, f"{kind}: {MEANING[kind]}") for kind in CostKind],
+        coerce=CostKind,
         widget=forms.CheckboxSelectMultiple,
     )
     keeps_duplicates = forms.BooleanField(
@@ -120,15 +124,6 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
             raise forms.ValidationError(f"A study can have at most {MAX_WORKLOADS} numbers.")
         return numbers
 
-    def clean_races(self) -> bool | None:
-        return _yes_no(self.cleaned_data["races"])
-
-    def clean_confirms(self) -> bool | None:
-        return _yes_no(self.cleaned_data["confirms"])
-
-    def clean_allow(self) -> frozenset[CostKind]:
-        return frozenset(map(CostKind, self.cleaned_data["allow"]))
-
     @property
     def searches(self) -> bool:
         """Whether the chosen template searches."""
@@ -159,7 +154,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
             races=data["races"],
             confirms=data["confirms"],
             budget_minutes=data["budget_minutes"],
-            allow=data["allow"],
+            allow=frozenset(data["allow"]),
             search=self.search_request() if data["template"] in self._searching else None,
         )
 
@@ -172,10 +167,6 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         """Show a service's error beside the field it is about, or above the form."""
         field = self.field_of_device(error.field) or field_of_search(error.field) or error.field
         self.add_error(field if field in self.fields else None, str(error))
-
-
-def _yes_no(text: str) -> bool | None:
-    return {"yes": True, "no": False}.get(text)
 
 
 def _values_of(template: StudyTemplate) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
 from django import forms
 
@@ -19,9 +19,6 @@ from tuning.studies.search_texts import (
     read_pinned,
 )
 
-TextT = TypeVar("TextT")
-ValueT = TypeVar("ValueT")
-
 MAX_TEXT = 4000
 _OBJECTIVES = {
     Metric.TPMP: "Throughput (tpmP)",
@@ -30,56 +27,59 @@ _OBJECTIVES = {
 }
 
 
+class ReadField(forms.CharField):
+    """A text for one of the readers of `search_texts`; with `mark`, in parts between the marks."""
+
+    def __init__(self, read: Callable[[Any], Any], *, mark: str = "", **values: Any) -> None:
+        super().__init__(required=False, max_length=MAX_TEXT, **values)
+        self._read, self._mark = read, mark
+
+    def clean(self, value: Any) -> Any:
+        given: Any = super().clean(value)
+        if self._mark:
+            given = [part.strip() for part in given.split(self._mark) if part.strip()]
+        try:
+            return self._read(given)
+        except BadRequest as error:
+            raise forms.ValidationError(str(error)) from None
+
+
 class SearchFields(forms.Form):
     """Empty fields use the catalogue's choice."""
 
-    search_knobs = forms.CharField(
+    search_knobs = ReadField(
+        read_knobs,
         label="Knobs to search",
-        required=False,
-        max_length=MAX_TEXT,
         help_text="A number, or names separated by commas.",
     )
-    search_objective = forms.ChoiceField(
+    search_objective = forms.TypedChoiceField(
         label="Objective",
         required=False,
+        coerce=read_objective,
+        empty_value=Metric.TPMP,
         choices=[(name, _OBJECTIVES[metric]) for name, metric in OBJECTIVES.items()],
     )
-    search_keep = forms.CharField(
+    search_keep = ReadField(
+        read_keep,
+        mark=",",
         label="Limits",
-        required=False,
-        max_length=MAX_TEXT,
         help_text="Separated by commas: p95<=50 (ms), path-length<=3 (million cycles per "
         "New-Order), tpmP>=5000. A config that violates a limit is not recommended.",
     )
-    search_pinned = forms.CharField(
+    search_pinned = ReadField(
+        read_pinned,
+        mark="\n",
         label="Pinned knobs",
-        required=False,
-        max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
         help_text="One per line, such as innodb_flush_method=O_DIRECT; set in every config.",
     )
-    search_bounds = forms.CharField(
+    search_bounds = ReadField(
+        read_bounds,
+        mark="\n",
         label="Bounds",
-        required=False,
-        max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
         help_text="One per line, such as innodb_buffer_pool_size=1G..4G.",
     )
-
-    def clean_search_knobs(self) -> int | tuple[str, ...] | None:
-        return _read(read_knobs, self.cleaned_data["search_knobs"])
-
-    def clean_search_objective(self) -> Metric:
-        return _read(read_objective, self.cleaned_data["search_objective"] or "tpmP")
-
-    def clean_search_keep(self) -> dict[Metric, float]:
-        return _read(read_keep, _parts(self.cleaned_data["search_keep"], ","))
-
-    def clean_search_pinned(self) -> dict[str, str]:
-        return _read(read_pinned, _parts(self.cleaned_data["search_pinned"], "\n"))
-
-    def clean_search_bounds(self) -> dict[str, tuple[str, str]]:
-        return _read(read_bounds, _parts(self.cleaned_data["search_bounds"], "\n"))
 
     def search_request(self) -> SearchRequest:
         """The request of the cleaned fields; raises BadRequest."""
@@ -90,17 +90,6 @@ class SearchFields(forms.Form):
             bounds=data["search_bounds"],
             aim=Aim(data["search_objective"], data["search_keep"]),
         )
-
-
-def _read(reader: Callable[[TextT], ValueT], text: TextT) -> ValueT:
-    try:
-        return reader(text)
-    except BadRequest as error:
-        raise forms.ValidationError(str(error)) from None
-
-
-def _parts(text: str, mark: str) -> list[str]:
-    return [part.strip() for part in text.split(mark) if part.strip()]
 
 
 def field_of_search(field: str) -> str | None:
