@@ -12,9 +12,6 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import limit_text
 from tuning.strategy.search.space import Space
 
-# Rows of the table before it is folded.
-SHOWN = 10
-
 
 @dataclass(frozen=True)
 class TriedLine:
@@ -44,16 +41,6 @@ class SearchView:
     limits: list[str]
     lines: list[TriedLine]
     now: Now | None
-
-    @property
-    def first(self) -> list[TriedLine]:
-        """The rows that are always shown."""
-        return self.lines[:SHOWN]
-
-    @property
-    def more(self) -> list[TriedLine]:
-        """The folded rows."""
-        return self.lines[SHOWN:]
 
 
 def search_view(result: StudyResult) -> SearchView | None:

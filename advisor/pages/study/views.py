@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -131,36 +133,31 @@ def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(Study, pk=pk)
-    try:
-        cancel_study(study)
-    except TuningError as error:
-        messages.warning(request, f"The study was not cancelled: {error}.")
-    else:
-        messages.info(request, "Cancelling: the current run stops within seconds.")
-    return redirect("study-detail", pk=pk)
+    done = "Cancelling: the current run stops within seconds."
+    return _changed(request, pk, cancel_study, "cancelled", done)
 
 
 @require_POST
 def study_pause(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(Study, pk=pk)
-    try:
-        by = request.user.get_username()
-        pause_study(study, by=by, reason=request.POST.get("reason", "").strip())
-    except TuningError as error:
-        messages.warning(request, f"The study was not paused: {error}.")
-    else:
-        messages.info(request, "Paused. The current run is finished first.")
-    return redirect("study-detail", pk=pk)
+    by, reason = request.user.get_username(), request.POST.get("reason", "").strip()
+    pause = partial(pause_study, by=by, reason=reason)
+    return _changed(request, pk, pause, "paused", "Paused. The current run is finished first.")
 
 
 @require_POST
 def study_resume(request: HttpRequest, pk: int) -> HttpResponse:
-    study = get_object_or_404(Study, pk=pk)
+    done = "Resumed. It continues as soon as its host is free."
+    return _changed(request, pk, resume_study, "resumed", done)
+
+
+def _changed(
+    request: HttpRequest, pk: int, change: Callable[[Study], None], word: str, done: str
+) -> HttpResponse:
+    """The study's page after the change, with `done` or the reason why it was refused."""
     try:
-        resume_study(study)
+        change(get_object_or_404(Study, pk=pk))
     except TuningError as error:
-        messages.warning(request, f"The study was not resumed: {error}.")
+        messages.warning(request, f"The study was not {word}: {error}.")
     else:
-        messages.info(request, "Resumed. It continues as soon as its host is free.")
+        messages.info(request, done)
     return redirect("study-detail", pk=pk)
