@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.errors import refusal
-from advisor.api.serializers.common import ErrorSerializer
+from advisor.api.serializers.common import error_response
 from advisor.api.serializers.configs import CheckedConfigSerializer
 from advisor.api.serializers.requests import CheckRequestSerializer
 from advisor.api.views import UNAUTHORISED
@@ -27,10 +27,7 @@ class CheckConfigView(APIView):
             200: OpenApiResponse(
                 CheckedConfigSerializer, description="Also if lines are refused: see `is_fine`."
             ),
-            400: OpenApiResponse(
-                ErrorSerializer,
-                description="`invalid_request`, `bad_request`, `no_server_found`.",
-            ),
+            400: error_response("`invalid_request`, `bad_request`, `no_server_found`."),
             401: UNAUTHORISED,
         },
     )

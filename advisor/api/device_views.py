@@ -8,12 +8,12 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.serializers.common import ErrorSerializer
+from advisor.api.serializers.common import error_response
 from advisor.api.serializers.device_requests import (
     DeviceRequestSerializer,
     KindRequestSerializer,
@@ -38,8 +38,8 @@ from tuning.results.known_devices import known_devices
 from tuning.studies.devices import register_device
 from tuning.studies.probing import cancel_probe, start_probe
 
-NO_DEVICE = OpenApiResponse(ErrorSerializer, description="There is no such device.")
-NO_PROBE = OpenApiResponse(ErrorSerializer, description="There is no such probe.")
+NO_DEVICE = error_response("There is no such device.")
+NO_PROBE = error_response("There is no such probe.")
 # Listed with the shipped profiles; a profile always has limits.
 WITHOUT_LIMITS = {
     "name": NATIVE,
@@ -78,10 +78,9 @@ class DeviceListView(APIView):
         request=DeviceRequestSerializer,
         responses={
             201: DeviceSerializer,
-            400: OpenApiResponse(
-                ErrorSerializer,
-                description="Refused; nothing was stored: `invalid_request`, `device_unusable`, "
-                "`emulation_unavailable`.",
+            400: error_response(
+                "Refused; nothing was stored: `invalid_request`, `device_unusable`, "
+                "`emulation_unavailable`."
             ),
             401: UNAUTHORISED,
         },
@@ -108,10 +107,7 @@ class DeviceDetailView(APIView):
         request=KindRequestSerializer,
         responses={
             200: DeviceSerializer,
-            400: OpenApiResponse(
-                ErrorSerializer,
-                description="`invalid_request`; `device_unusable` if the device is emulated.",
-            ),
+            400: error_response("`invalid_request`; `device_unusable` if the device is emulated."),
             401: UNAUTHORISED,
             404: NO_DEVICE,
         },
@@ -142,12 +138,10 @@ class ProbeListView(APIView):
         request=ProbeRequestSerializer,
         responses={
             202: ProbeSerializer,
-            400: OpenApiResponse(
-                ErrorSerializer, description="`invalid_request`, `bad_request`, `device_retired`."
-            ),
+            400: error_response("`invalid_request`, `bad_request`, `device_retired`."),
             401: UNAUTHORISED,
             404: NO_DEVICE,
-            409: OpenApiResponse(ErrorSerializer, description="`probe_running`: try again later."),
+            409: error_response("`probe_running`: try again later."),
         },
     )
     def post(self, request: Request, pk: int) -> Response:

@@ -8,14 +8,14 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.errors import ApiError
-from advisor.api.serializers.common import CLASSES, ErrorSerializer
+from advisor.api.serializers.common import CLASSES, error_response
 from advisor.api.serializers.recommendations import RecommendationSerializer, recommendation_of
 from advisor.api.serializers.requests import ExportRequestSerializer
 from advisor.api.views import UNAUTHORISED, studies
@@ -37,8 +37,8 @@ WHICH = [
 ]
 MISSING = {
     401: UNAUTHORISED,
-    404: OpenApiResponse(ErrorSerializer, description="`not_found`, `no_recommendation`."),
-    409: OpenApiResponse(ErrorSerializer, description="`study_running`: try again later."),
+    404: error_response("`not_found`, `no_recommendation`."),
+    409: error_response("`study_running`: try again later."),
 }
 
 
@@ -59,9 +59,8 @@ class RecommendationView(APIView):
         parameters=WHICH,
         responses={
             200: RecommendationSerializer,
-            400: OpenApiResponse(
-                ErrorSerializer,
-                description="`device_required`, `connections_required`, `durability_required`.",
+            400: error_response(
+                "`device_required`, `connections_required`, `durability_required`."
             ),
             **MISSING,
         },
@@ -87,10 +86,9 @@ class MyCnfView(APIView):
         ],
         responses={
             (200, "text/plain"): OpenApiTypes.STR,
-            400: OpenApiResponse(
-                ErrorSerializer,
-                description="`device_required`, `connections_required`, `durability_required`, "
-                "`durability_not_acknowledged`.",
+            400: error_response(
+                "`device_required`, `connections_required`, `durability_required`, "
+                "`durability_not_acknowledged`."
             ),
             **MISSING,
         },
@@ -113,12 +111,10 @@ class ExportView(APIView):
             (200, "application/sql"): OpenApiTypes.STR,
             (200, "text/x-diff"): OpenApiTypes.STR,
             (200, "application/json"): OpenApiTypes.OBJECT,
-            400: OpenApiResponse(
-                ErrorSerializer,
-                description="`invalid_request`, `durability_not_acknowledged`, "
-                "`current_config_needed`, `device_required`, `connections_required`, "
-                "`durability_required`; "
-                "`invalid_config` for lines that cannot be read or applied.",
+            400: error_response(
+                "`invalid_request`, `durability_not_acknowledged`, `current_config_needed`, "
+                "`device_required`, `connections_required`, `durability_required`; "
+                "`invalid_config` for lines that cannot be read or applied."
             ),
             **MISSING,
         },

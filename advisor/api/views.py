@@ -7,19 +7,14 @@ from typing import Any
 from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.utils import (
-    OpenApiParameter,
-    OpenApiResponse,
-    extend_schema,
-    extend_schema_view,
-)
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.errors import ApiError, refusal
-from advisor.api.serializers.common import ErrorSerializer
+from advisor.api.serializers.common import error_response
 from advisor.api.serializers.rankings import RankingRowSerializer, ranking_of
 from advisor.api.serializers.requests import (
     ExtendRequestSerializer,
@@ -41,8 +36,8 @@ from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.searching import space_here
 
-UNAUTHORISED = OpenApiResponse(ErrorSerializer, description="No valid token.")
-NOT_FOUND = OpenApiResponse(ErrorSerializer, description="There is no such study.")
+UNAUTHORISED = error_response("No valid token.")
+NOT_FOUND = error_response("There is no such study.")
 PAGES = [
     OpenApiParameter("page", int, description="Counted from 1."),
     OpenApiParameter("page_size", int, description="At most 200; default 50."),
@@ -84,10 +79,7 @@ class StudyListView(APIView):
         request=StudyRequestSerializer,
         responses={
             201: StudyStateSerializer,
-            400: OpenApiResponse(
-                ErrorSerializer,
-                description="Refused, nothing was stored. `invalid_config` lists the lines.",
-            ),
+            400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
             401: UNAUTHORISED,
         },
     )
@@ -109,7 +101,7 @@ class SearchSpaceView(APIView):
         request=StudyRequestSerializer,
         responses={
             200: SpaceSerializer,
-            400: OpenApiResponse(ErrorSerializer, description="It would be refused."),
+            400: error_response("It would be refused."),
             401: UNAUTHORISED,
         },
     )
@@ -178,7 +170,7 @@ class _LifeCycleView(APIView):
 def _documented(operation: str, summary: str, codes: str, body: Any = None) -> Any:
     responses = {
         200: StudyStateSerializer,
-        400: OpenApiResponse(ErrorSerializer, description=codes),
+        400: error_response(codes),
         401: UNAUTHORISED,
         404: NOT_FOUND,
     }

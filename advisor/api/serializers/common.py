@@ -7,6 +7,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Any, Self
 
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -129,3 +130,8 @@ class ErrorDetailSerializer(serializers.Serializer[Any]):
 
 class ErrorSerializer(serializers.Serializer[Any]):
     error = ErrorDetailSerializer()
+
+
+def error_response(description: str) -> OpenApiResponse:
+    """An error in the schema; `description` says when it is sent, or lists its codes."""
+    return OpenApiResponse(ErrorSerializer, description=description)
