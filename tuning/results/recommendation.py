@@ -35,7 +35,7 @@ def store_recommendations(study: Study) -> None:
         if study.search is not None and not board.slots:
             _store_nothing_found(result, board)
         else:
-            _store(study, board, quality)
+            _store_judged(study, board, quality)
 
 
 def _store_nothing_found(result: StudyResult, board: Board) -> None:
@@ -48,24 +48,11 @@ def _store_nothing_found(result: StudyResult, board: Board) -> None:
     said = [f"{looked} config{'s were' if looked != 1 else ' was'} measured"]
     said += [f"{unfit} refused"] if unfit else []
     said += [f"{same} the same as others"] if same else []
-    Recommendation.objects.update_or_create(
-        study=result.study,
-        device=board.device,
-        workload=board.workload,
-        durability=board.durability,
-        defaults={
-            "candidate": board.baseline,
-            "kind": VerdictKind.NOTHING_FOUND,
-            "ratio_to_baseline": 1.0,
-            "low": None,
-            "high": None,
-            "selected_ratio": None,
-            "noise_floor": None,
-            "confirmation": "",
-            "verdict": f"The search found nothing better: keep {board.baseline.name} "
-            f"({'; '.join(said)}; none looked good enough for a race).",
-        },
+    verdict = (
+        f"The search found nothing better: keep {board.baseline.name} "
+        f"({'; '.join(said)}; none looked good enough for a race)."
     )
+    _store(result.study, board, _keep(board), VerdictKind.NOTHING_FOUND, None, verdict)
 
 
 def _nothing_to_recommend(result: StudyResult) -> NothingToRecommend:
@@ -99,7 +86,7 @@ class _Advice:
     confirmation: Confirmation | None
 
 
-def _store(study: Study, board: Board, quality: str) -> None:
+def _store_judged(study: Study, board: Board, quality: str) -> None:
     judgement = board.for_advice
     advice = _advise(study, board)
     sentences = [judgement.verdict.sentence]
@@ -113,6 +100,18 @@ def _store(study: Study, board: Board, quality: str) -> None:
     sentences += _about_limits(board, advice.candidate)
     if quality:
         sentences.append(quality)
+    kind, floor = judgement.verdict.kind, judgement.analysis.floor
+    _store(study, board, advice, kind, floor, " ".join(sentences))
+
+
+def _store(
+    study: Study,
+    board: Board,
+    advice: _Advice,
+    kind: VerdictKind,
+    noise_floor: float | None,
+    verdict: str,
+) -> None:
     Recommendation.objects.update_or_create(
         study=study,
         device=board.device,
@@ -120,14 +119,14 @@ def _store(study: Study, board: Board, quality: str) -> None:
         durability=board.durability,
         defaults={
             "candidate": advice.candidate,
-            "kind": judgement.verdict.kind,
+            "kind": kind,
             "ratio_to_baseline": advice.ratio,
             "low": advice.interval.low if advice.interval else None,
             "high": advice.interval.high if advice.interval else None,
             "selected_ratio": advice.selected_ratio,
-            "noise_floor": judgement.analysis.floor,
+            "noise_floor": noise_floor,
             "confirmation": advice.confirmation.state if advice.confirmation else "",
-            "verdict": " ".join(sentences),
+            "verdict": verdict,
         },
     )
 
@@ -135,20 +134,23 @@ def _store(study: Study, board: Board, quality: str) -> None:
 def _advise(study: Study, board: Board) -> _Advice:
     """The winner, if fresh pairs confirm it or the study has none; else the baseline."""
     analysis = board.for_advice.analysis
-    keep = _Advice(board.baseline, 1.0, None, None, None)
     if analysis.winner is None:
-        return keep
+        return _keep(board)
     winner = board.candidates[analysis.winner]
     # Whatever it won by: what is stored is of throughput.
     standing = board.throughput.analysis.standing(winner.name)
     if standing.ratio is None:
-        return keep
+        return _keep(board)
     if not study.confirms:
         return _Advice(winner, standing.ratio, standing.interval, standing.ratio, None)
     confirmation, found = board.confirmation_of(winner), board.throughput_of(winner)
     if confirmation.state is ConfirmationState.CONFIRMED and found.ratio is not None:
         return _Advice(winner, found.ratio, found.interval, standing.ratio, confirmation)
     return _Advice(board.baseline, 1.0, None, standing.ratio, confirmation)
+
+
+def _keep(board: Board) -> _Advice:
+    return _Advice(board.baseline, 1.0, None, None, None)
 
 
 def _has_baseline(board: Board) -> bool:
