@@ -34,16 +34,10 @@ from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.proposals.plan import plan_proposals
 from tuning.proposals.situation import Situation
-from tuning.search_space.wish import Situation as SearchSituation
 from tuning.strategy.budget import plan
-from tuning.studies.devices import (
-    check_none_retired,
-    find_devices,
-    least_memory,
-    room_for_pool,
-)
+from tuning.studies.devices import check_none_retired, find_devices
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S, Forecast
-from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
+from tuning.studies.host_resources import logical_cpus
 from tuning.studies.request import (
     MAX_SIZES,
     BadRequest,
@@ -58,7 +52,7 @@ from tuning.studies.rows import (
     workload_row,
 )
 from tuning.studies.scheduler import advance_host
-from tuning.studies.searching import plan_search
+from tuning.studies.searching import plan_search, situation_here
 from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.study_templates.loader import StudyTemplate, load_template
 
@@ -82,17 +76,13 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
     _check_log_device(template, devices)
     room = _check_room(binary, devices, sizes.warehouses)
-    limit = least_memory(devices)
     origin = origin_of(request.translate_from)
-    target = ServerTraits.of(binary)
-    paths = {device.data.path for device in devices}
-    host_facts = host_facts_here(paths, max(sizes.connections), limit)
-    durability = max(request.durability, template.durability)
-    resources = resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour))
+    here = situation_here(request, template, sizes, binary, devices)
+    target = here.target
     situation = Situation(
         target,
-        resources,
-        host_facts,
+        here.resources,
+        here.host,
         facts_of(devices, free_bytes=room),
         redo_bytes_per_hour(devices, target.flavour, sizes.warehouses),
         request.allow,
@@ -101,25 +91,19 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         template,
         request.configs,
         target,
-        resources=resources,
+        resources=here.resources,
         durability=request.durability,
-        host=host_facts,
+        host=here.host,
         translate_from=origin,
         proposals=plan_proposals(template.proposals, situation),
     )
     measured = [plan for plan in planned if not plan.left_out]
-    search = plan_search(
-        request,
-        template,
-        sizes,
-        measured,
-        SearchSituation(target, resources, host_facts, durability, request.allow),
-    )
+    search = plan_search(request, template, sizes, measured, here)
     if search is None:
         _check_candidates(template.name, measured, planned)
         places = len(devices) * len(sizes.connections)
         _check_budget(request, sizes, candidates=len(measured) - 1, places=places)
-    _check_redo(measured, target, host_facts, free=room)
+    _check_redo(measured, target, here.host, free=room)
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(
@@ -129,7 +113,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             server=server_row(host, binary),
             blocks=sizes.blocks,
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
-            durability=durability,
+            durability=here.durability,
             keeps_duplicates=request.keeps_duplicates or template.copies_of_baseline > 0,
             races=template.races if request.races is None else request.races,
             confirms=template.confirms if request.confirms is None else request.confirms,

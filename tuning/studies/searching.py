@@ -10,6 +10,8 @@ from typing import Any
 from django.conf import settings
 
 from benchmarks.errors import about
+from benchmarks.inventory.devices import FoundDevice
+from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_preset
@@ -26,7 +28,6 @@ from tuning.studies.host_resources import host_facts_here, logical_cpus, resourc
 from tuning.studies.request import BadRequest, SearchRequest, Sizes, StudyRequest, sizes_of
 from tuning.study_templates.loader import StudyTemplate, load_template
 
-TEMPLATE = "search"
 # A search with less has looked at nothing: one round of new configs, and three blocks of a race
 # between the baseline, which runs twice, and one config.
 _NEW_RUNS = 6
@@ -77,22 +78,33 @@ def space_here(request: StudyRequest) -> Space:
     with about("server"):
         binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
     devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
-    limit, target = least_memory(devices), ServerTraits.of(binary)
-    situation = Situation(
-        target,
-        resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour)),
-        host_facts_here({one.data.path for one in devices}, max(sizes.connections), limit),
-        max(request.durability, template.durability),
-        request.allow,
-    )
+    situation = situation_here(request, template, sizes, binary, devices)
     baseline = plan_preset(
         template.baseline,
-        target,
+        situation.target,
         resources=situation.resources,
         durability=situation.durability,
         host=situation.host,
     )
     return _space_for(_search_of(request, template) or SearchRequest(), situation, baseline)
+
+
+def situation_here(
+    request: StudyRequest,
+    template: StudyTemplate,
+    sizes: Sizes,
+    binary: ServerBinary,
+    devices: Sequence[FoundDevice],
+) -> Situation:
+    """What the values of a study's candidates depend on, with the least memory of its devices."""
+    limit = least_memory(devices)
+    return Situation(
+        ServerTraits.of(binary),
+        resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour)),
+        host_facts_here({one.data.path for one in devices}, max(sizes.connections), limit),
+        max(request.durability, template.durability),
+        request.allow,
+    )
 
 
 def plan_of(stored: Mapping[str, Any]) -> SearchPlan:

@@ -40,7 +40,7 @@ def redo_bytes_per_hour(
     """The most redo log that runs on these devices with that much data wrote; None without any."""
     rates = [
         Run.objects.filter(
-            **_kept(one, "device__"),
+            **_kept(one),
             state=RunState.OK,
             server__flavour=flavour.value,
             workload__warehouses=warehouses,
@@ -59,11 +59,7 @@ def _kind(device: FoundDevice) -> DeviceKind:
 
 def _rates(device: FoundDevice) -> DeviceFacts:
     """By its newest probe that ended well, else by the limits of an emulated device."""
-    probe = (
-        Probe.objects.filter(**_kept(device, "device__"), state=ProbeState.OK)
-        .order_by("-pk")
-        .first()
-    )
+    probe = Probe.objects.filter(**_kept(device), state=ProbeState.OK).order_by("-pk").first()
     if probe is not None:
         return DeviceFacts(
             write_iops=probe.random_write_iops,
@@ -76,13 +72,12 @@ def _rates(device: FoundDevice) -> DeviceFacts:
     return DeviceFacts()
 
 
-def _kept(device: FoundDevice, prefix: str) -> dict[str, str | None]:
-    """The lookup of the row that the device has, if it is kept already."""
-    named = {
-        "host__name": settings.HOST_NAME,
-        "data_dir": str(device.data.path),
-        "log_dir": str(device.log.path) if device.log else "",
-        "emulation_label": device.emulation.label() if device.emulation else "",
-        "retired_at": None,
+def _kept(device: FoundDevice) -> dict[str, str | None]:
+    """The lookup of what is stored for the device's row, if it has one already."""
+    return {
+        "device__host__name": settings.HOST_NAME,
+        "device__data_dir": str(device.data.path),
+        "device__log_dir": str(device.log.path) if device.log else "",
+        "device__emulation_label": device.emulation.label() if device.emulation else "",
+        "device__retired_at": None,
     }
-    return {f"{prefix}{name}": value for name, value in named.items()}
