@@ -35,16 +35,15 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True)
 class Budget:
-    """What blocks and screening may still spend; None is "no limit". `run_s`: seconds of a run.
+    """What blocks and screening may still spend; None is "no limit".
 
-    `runs_spent` and `seconds_spent` are those of both so far.
+    `run_s`: seconds of a run. `runs_spent`: runs of both so far.
     """
 
     runs_left: int | None = None
     seconds_left: float | None = None
     run_s: float | None = None
     runs_spent: int = 0
-    seconds_spent: float = 0.0
 
     def allows(self, runs: int) -> bool:
         """Whether so many more runs fit."""

@@ -19,8 +19,6 @@ from tuning.study_templates.loader import StudyTemplate
 
 # What a run takes besides warm-up and measured time, in seconds, until a run has shown it.
 ASSUMED_OVERHEAD_S = 10.0
-# What a trial start takes, with its turn of the worker: MySQL 9.7 on 2 cores.
-TRIAL_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -102,25 +100,24 @@ class Forecast:
         return {place.number: counted[place.key] for place in self.places}
 
     def budget(self, place: Place) -> Budget:
-        """What blocks, screening and trial starts of the place have spent and may still spend."""
+        """What blocks and screening of the place have spent and may still spend."""
         in_blocks = [
             slot for slot in self.slots(place) if slot.purpose != SlotPurpose.CONFIRMATION
         ]
-        run_s = self._run_s(place)
-        spent_s = sum(_spent_s(slot, run_s) for slot in in_blocks)
         if self.study.budget_minutes is None:
             # A candidate that leaves the race leaves its runs to the others; the baseline runs
             # twice.
             runs = self.study.blocks * (self._candidates + 1)
             left = max(runs - len(in_blocks), 0)
-            return Budget(runs_left=left, runs_spent=len(in_blocks), seconds_spent=spent_s)
+            return Budget(runs_left=left, runs_spent=len(in_blocks))
+        run_s = self._run_s(place)
+        spent_s = sum(_spent_s(slot, run_s) for slot in in_blocks)
         share = self.study.budget_minutes * 60 / len(self.places)
         pairs_s = 2 * MIN_PAIRS * run_s if self.study.confirms else 0.0
         return Budget(
             seconds_left=share - pairs_s - spent_s,
             run_s=run_s,
             runs_spent=len(in_blocks),
-            seconds_spent=spent_s,
         )
 
     def owed_blocks(self, place: Place) -> int:
@@ -135,13 +132,6 @@ class Forecast:
     @cached_property
     def _candidates(self) -> int:
         return _measurable(self.study).count()
-
-    @cached_property
-    def _trials_s(self) -> float:
-        """What the trial starts of a search took, which come between its runs."""
-        if self.study.search is None:
-            return 0.0
-        return TRIAL_S * self.study.candidates.filter(found_by_search=True).count()
 
     @cached_property
     def _ahead(self) -> dict[int, int]:
