@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
-from django.urls import reverse
 from plotly.subplots import make_subplots
 
+from advisor.charts.drift import run_url
 from advisor.charts.palette import BLUE, GREY, ORANGE, faded
 from advisor.charts.text import plain
 from benchmarks.models import RunState
@@ -64,7 +64,7 @@ def candidates_series(board: Board) -> CandidatesSeries:
             block=slot.block,
             tpmP=slot.run.tpmP,
             p95_ms=slot.run.p95_ms,
-            url=reverse("run-detail", args=[slot.run_id]),
+            url=run_url(slot.run_id),
         )
         for slot in board.slots
         if slot.run.state == RunState.OK

@@ -56,9 +56,13 @@ def drift_series(board: Board, history: Iterable[RunLine]) -> DriftSeries:
             continue
         is_pair = slot.purpose == SlotPurpose.CONFIRMATION
         kind = PAIR if is_pair else REPLICATE if slot.replicate else FIRST
-        runs.append(BaselineRun(kind, run.started_at, run.tpmP or 0.0, slot.block, _url(run.pk)))
+        runs.append(
+            BaselineRun(kind, run.started_at, run.tpmP or 0.0, slot.block, run_url(run.pk))
+        )
     void = [
-        VoidRun(line.slot.candidate.name, line.run.started_at, line.run.reason, _url(line.run.pk))
+        VoidRun(
+            line.slot.candidate.name, line.run.started_at, line.run.reason, run_url(line.run.pk)
+        )
         for line in history
         if line.run.state == RunState.DISTURBED
         and line.run.started_at is not None
@@ -118,5 +122,6 @@ def drift_figure(series: DriftSeries) -> go.Figure:
     return figure
 
 
-def _url(pk: int) -> str:
+def run_url(pk: int) -> str:
+    """The address of a run's page, which a click on its point opens."""
     return reverse("run-detail", args=[pk])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import plotly.graph_objects as go
-from django.urls import reverse
 
+from advisor.charts.drift import run_url
 from advisor.charts.palette import BAND, BLUE, GREY, ORANGE, RED
 from advisor.charts.text import plain, wrapped
 from advisor.wording.searches import METRIC_NAMES
@@ -104,7 +104,7 @@ def _best_figure(found: SearchResult) -> go.Figure:
 def _hover(look: Look) -> list[str]:
     state = "" if look.run.state == RunState.OK else f": {RunState(look.run.state).label}"
     head = plain(f"{look.candidate.name}{state}, round {look.round}")
-    return [f"{head}<br>{wrapped(look.candidate.source, 60)}", _url(look.run.pk)]
+    return [f"{head}<br>{wrapped(look.candidate.source, 60)}", run_url(look.run.pk)]
 
 
 # The value on the axis, as it is read, and the look.
@@ -148,7 +148,7 @@ def _slice_figure(found: SearchResult, slices: list[tuple[Dimension, _Points]]) 
             visible=place == 0,
             name=one.name,
             customdata=[
-                [plain(f"{look.candidate.name}: {one.name} = {text}"), _url(look.run.pk)]
+                [plain(f"{look.candidate.name}: {one.name} = {text}"), run_url(look.run.pk)]
                 for _, text, look in points
             ],
             hovertemplate="%{customdata[0]}<br>%{y:+.1f} %<extra></extra>",
@@ -200,7 +200,3 @@ def _ticks(one: Dimension, values: list[float]) -> dict[float, str]:
 
 def _percent(ratio: float | None) -> float:
     return ((ratio or 1.0) - 1) * 100
-
-
-def _url(pk: int) -> str:
-    return reverse("run-detail", args=[pk])

@@ -12,11 +12,10 @@ from rich.text import Text
 
 from advisor.wording.findings import source_findings
 from advisor.wording.formatting import names_text
+from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
-from tuning.catalogue.loader import load_catalogue
 from tuning.configs.notes import Action
-from tuning.configs.values import readable_value
 from tuning.export.lines import lines_of
 from tuning.models import DurabilityClass
 from tuning.results.boards import Board, Row
@@ -86,7 +85,7 @@ def _print_reasons(result: StudyResult, console: Console) -> None:
         console.print(f"{candidate.name}, {candidate.source}", style="italic", markup=False)
         for note in reasons:
             name = note["name"]
-            value = readable_value(load_catalogue().get(name), candidate.config.knobs[name])
+            value = knob_text(name, candidate.config.knobs[name])
             console.print(_indented(f"{name} = {value}: {note['detail']}", 2))
         console.print()
 

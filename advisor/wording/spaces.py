@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tuning.catalogue.knob import Kind
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.values import readable
+from tuning.configs.values import readable_value
 from tuning.strategy.search.space import Dimension, Space
 
 
@@ -42,10 +41,7 @@ def values_text(one: Dimension) -> str:
 
 def knob_text(name: str, value: str) -> str:
     """A readable value: bytes as `128M`."""
-    knob = load_catalogue().get(name)
-    if knob is not None and knob.kind is Kind.BYTES and value.isdecimal():
-        return readable(int(value))
-    return value
+    return readable_value(load_catalogue().get(name), value)
 
 
 def knobs_text(knobs: Mapping[str, str]) -> str:

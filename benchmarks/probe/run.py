@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -120,15 +120,12 @@ class _Bench:
 
     def measure(self, job: Job, size: int) -> JobResult:
         """One job, and where its requests spent their time."""
-        traced = self.tracing if job.purpose is Purpose.LOW_LOAD else ""
+        is_idle = job.purpose is Purpose.LOW_LOAD
+        tracing = self.tracing if is_idle and isinstance(self.tracing, Tracer) else None
         before = read_counters(self.block_device, job.pattern)
-        dispatched_us = None
-        if isinstance(traced, Tracer):
-            with traced.on():
-                result = run_job(self.fio, job, self.engine, self.place, size, self.control)
-            dispatched_us = traced.dispatch_to_completion_us(job)
-        else:
+        with tracing.on() if tracing else nullcontext():
             result = run_job(self.fio, job, self.engine, self.place, size, self.control)
+        dispatched_us = tracing.dispatch_to_completion_us(job) if tracing else None
         split = split_latency(
             result,
             before,

@@ -43,23 +43,12 @@ def identify_device(
         else unknown("The mount of this path is not in /proc/self/mountinfo.")
     )
     identity = DeviceIdentity(
+        **vars(found),
         path=real,
-        kind=found.kind,
-        block_device=found.block_device,
-        model=found.model,
-        scheduler=found.scheduler,
         file_system=mount.file_system if mount else "",
         mount_options=mount.stable_options() if mount else "",
         total_bytes=space.f_blocks * space.f_frsize,
         free_bytes=space.f_bavail * space.f_frsize,
-        transport=found.transport,
-        rotational=found.rotational,
-        write_cache=found.write_cache,
-        raid_level=found.raid_level,
-        raid_disks=found.raid_disks,
-        members=found.members,
-        layers=found.layers,
-        notes=found.notes,
     )
     return identity.corrected(kind)
 

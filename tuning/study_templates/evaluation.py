@@ -168,9 +168,8 @@ def _faster(claim: Claim, statement: Faster, place: ClaimBoard) -> Finding:
 
 def _no_difference(claim: Claim, statement: NoDifference, place: ClaimBoard) -> Finding:
     found = _between(place, statement.candidate, statement.other, statement.metric)
-    said = "the same config here"
     if found is None:
-        same = f"{statement.candidate} and {statement.other}: {said}"
+        same = f"{statement.candidate} and {statement.other}: the same config here"
         return _finding(claim, FindingKind.CONFIRMED, same, Difference(1.0, None))
     low, high = 1 / (1 + statement.within), 1 + statement.within
     kind = FindingKind.NOT_DECIDED
