@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from advisor.management.commands import advise
+from tuning.catalogue.costs import CostKind
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.search_space.wish import BadSpace
@@ -18,7 +19,7 @@ from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.strategy.search.search import Search
 from tuning.strategy.search.space import Space
-from tuning.studies import searching
+from tuning.studies import lifecycle, searching
 from tuning.studies.continuation import strategy_of
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
@@ -68,6 +69,23 @@ def test_a_search_is_stored_with_its_space_and_found_again() -> None:
     assert [(one.metric, one.bound) for one in strategy.plan.keep] == [(Metric.TPMP, 5000.0)]
     assert [one.name for one in study.candidates.all()][:1] == ["server-default"]
     assert "mine" in study.candidates.values_list("name", flat=True)
+
+
+@pytest.mark.usefixtures("host")
+def test_the_space_knows_what_the_data_leaves_on_the_device(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for room in (lifecycle, searching):
+        monkeypatch.setattr(room, "check_room", lambda *_: 7 * 1024**3 // 2)
+    request = StudyRequest(
+        template="search", search=search(), allow=frozenset({CostKind.RECOVERY_TIME})
+    )
+    study = Study.objects.get(pk=create_study(request).pk)
+    assert study.search is not None
+    space = Space.from_json(study.search["space"])
+    redo = {one.name: one.high for one in space.dimensions}["innodb_redo_log_capacity"]
+    assert redo <= 7 * 1024**3 // 2
+    assert searching.space_here(request) == space
 
 
 @pytest.mark.usefixtures("host")

@@ -119,6 +119,7 @@ class Draft:
         """Size the redo log, all its files together, under the names that the server has for it.
 
         It stays within the free space and, unless a longer recovery is allowed, below its cost.
+        Where these leave less than the server's default, that stays.
         """
         free, limit = self.situation.device.free_bytes, float(_MAX_REDO)
         if free is not None:
@@ -130,9 +131,12 @@ class Draft:
         ):
             limit = float(free_redo_bytes())
             reason += f"; limited to {in_words(int(limit))}, because more costs recovery-time"
-        unit = 2 * MIB if wanted < GIB else 256 * MIB
-        size = max(int(min(wanted, limit)) // unit * unit, _SMALLEST_REDO)
+        size = int(min(wanted, limit))
+        unit = 2 * MIB if size < GIB else 256 * MIB
+        size = max(size // unit * unit, _SMALLEST_REDO)
         target = self.situation.target
+        if limit < wanted and size < (Expected({}, target).redo() or 0):
+            return  # what the server has by itself is more
         moved = translate_redo({CAPACITY: f"{size}"}, target, target, int).get(CAPACITY)
         for name, value in moved.became if moved else ((CAPACITY, f"{size}"),):
             self.set(name, value, reason, source)

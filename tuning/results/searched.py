@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import pairwise
 from math import exp, log, sqrt
 from statistics import fmean
@@ -146,11 +147,29 @@ def _order(ratio: float | None, metric: Metric) -> tuple[bool, float]:
 def _best_so_far(looks: Sequence[Look], metric: Metric) -> list[BestSoFar]:
     """By the mean of each config's looks so far: a lucky first look is taken back by the next."""
     found: list[BestSoFar] = []
-    for number in range(1, len(looks) + 1):
-        there = [one for one in _tried(looks[:number], set()) if one.ratio is not None]
-        if there:
-            best = min(there, key=lambda one: _order(one.ratio, metric))
-            found.append(BestSoFar(number, best.candidate, best.ratio or 1.0))
+    logs: dict[int, list[float]] = {}
+    places: dict[int, int] = {}
+    by_place: list[Candidate] = []
+    # (order of the mean, place of the first look, number of looks): an entry whose number is no
+    # longer that of its config is out of date, and dropped when it comes to the front.
+    front: list[tuple[float, int, int]] = []
+    for number, look in enumerate(looks, 1):
+        key = look.candidate.pk
+        if key not in places:
+            places[key] = len(by_place)
+            by_place.append(look.candidate)
+        if look.ratio is not None:
+            there = logs.setdefault(key, [])
+            there.append(log(look.ratio))
+            mean = fmean(there)
+            order = -mean if metric.more_is_better else mean
+            heappush(front, (order, places[key], len(there)))
+        while front and front[0][2] != len(logs[by_place[front[0][1]].pk]):
+            heappop(front)
+        if front:
+            order, place, _ = front[0]
+            mean = -order if metric.more_is_better else order
+            found.append(BestSoFar(number, by_place[place], exp(mean)))
     return found
 
 

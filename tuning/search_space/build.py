@@ -6,29 +6,22 @@ from collections.abc import Mapping
 
 from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
+from tuning.configs.effective.expected import GIB, Expected
 from tuning.configs.effective.variables import (
     CAPACITY,
-    CLEANERS,
     DEDICATED,
-    INSTANCES,
-    IO_CAPACITY,
-    IO_CEILING,
     POOL,
+    REDO,
     SIZE,
     has_capacity,
 )
 from tuning.configs.gate.check import check_knobs
 from tuning.errors import InvalidConfig
 from tuning.search_space.priority import DEFAULT_COUNT, MAX_COUNT, PRIORITY
-from tuning.search_space.ranges import dimension_of, fixed_number, narrowed
+from tuning.search_space.ranges import dimension_of, why_not
+from tuning.search_space.ruled import RULES, within_rules
 from tuning.search_space.wish import BadSpace, Situation, Wish
-from tuning.strategy.search.space import Dimension, Rule, Space
-
-RULES = (
-    Rule(IO_CAPACITY, IO_CEILING, "upper"),
-    Rule("innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct", "lower"),
-    Rule(CLEANERS, INSTANCES, "lower"),
-)
+from tuning.strategy.search.space import Space
 
 
 def build_space(wish: Wish, situation: Situation) -> Space:
@@ -38,27 +31,31 @@ def build_space(wish: Wish, situation: Situation) -> Space:
     have, contradicts itself, pins what the gate refuses or leaves nothing to search.
     """
     pinned = _pinned(wish, situation)
+    count = _count(wish)
     dimensions = [
         one
         for knob in _chosen(wish, situation, pinned)
         if (one := dimension_of(knob, situation, wish.bounds.get(knob.name))) is not None
     ]
     if not wish.names:
-        dimensions = dimensions[: _count(wish)]
+        dimensions = dimensions[:count]
     names = {one.name for one in dimensions}
-    if lacking := [name for name in (*wish.names, *wish.bounds) if name not in names]:
+    if lacking := [name for name in wish.names if name not in names]:
+        why = why_not(load_catalogue().knobs[lacking[0]], situation)
         raise BadSpace(
             "empty_space",
-            f"{lacking[0]} has fewer than two values to try in this study; pin it or leave it out",
+            f"{lacking[0]} has fewer than two values to try in this study"
+            f"{f': {why}' if why else ''}; pin it or leave it out",
             field="search.knobs",
         )
     fixed = {name: value for name, value in wish.base.items() if name not in names} | pinned
-    ruled = [_within_rules(one, names, fixed, situation) for one in dimensions]
-    kept = tuple(one for one in ruled if len(one.levels) > 1)
+    kept = tuple(within_rules(dimensions, fixed, wish, situation))
     if not kept:
         raise BadSpace(
             "empty_space", "nothing is left to search: every knob is pinned", field="search.knobs"
         )
+    names = {one.name for one in kept}
+    fixed = {name: value for name, value in wish.base.items() if name not in names} | pinned
     rules = tuple(rule for rule in RULES if {rule.lower, rule.upper} <= names)
     return Space(kept, fixed, rules)
 
@@ -87,7 +84,17 @@ def _pinned(wish: Wish, situation: Situation) -> dict[str, str]:
         first = error.problems[0]
         field = f"search.pinned.{first.name}" if first.name in wish.pinned else "search.pinned"
         raise BadSpace("bad_pin", f"{first.name}: {first.reason}", field=field) from None
-    return {name: report.knobs[name] for name in wish.pinned if name in report.knobs}
+    pinned = {name: report.knobs[name] for name in wish.pinned if name in report.knobs}
+    redo = Expected(pinned, situation.target, situation.host).redo() or 0
+    sized = [name for name in REDO if name in pinned]
+    if sized and situation.free_bytes is not None and redo > situation.free_bytes:
+        raise BadSpace(
+            "bad_pin",
+            f"{sized[0]}: a redo log of {redo / GIB:.1f} GiB does not fit on the device: "
+            f"the data leaves {max(situation.free_bytes, 0) / GIB:.1f} GiB",
+            field=f"search.pinned.{sized[0]}",
+        )
+    return pinned
 
 
 def _known(name: str, situation: Situation, field: str) -> Knob:
@@ -103,11 +110,14 @@ def _known(name: str, situation: Situation, field: str) -> Knob:
 
 
 def _count(wish: Wish) -> int:
-    if wish.count is None:
-        return DEFAULT_COUNT
-    if not 1 <= wish.count <= MAX_COUNT:
+    asked = len({*wish.names, *wish.bounds})
+    count = max(DEFAULT_COUNT, asked) if wish.count is None else wish.count
+    if not 1 <= count <= MAX_COUNT or asked > MAX_COUNT:
         raise BadSpace("bad_count", f"a search takes 1 to {MAX_COUNT} knobs", field="search.knobs")
-    return wish.count
+    if not wish.names and count < asked:
+        message = f"{count} knobs are to be searched, but {asked} have bounds"
+        raise BadSpace("bad_count", message, field="search.knobs")
+    return count
 
 
 def _chosen(wish: Wish, situation: Situation, pinned: Mapping[str, str]) -> list[Knob]:
@@ -115,8 +125,6 @@ def _chosen(wish: Wish, situation: Situation, pinned: Mapping[str, str]) -> list
     for name in wish.bounds:
         _known(name, situation, f"search.bounds.{name}")
     named = [_known(name, situation, "search.knobs") for name in dict.fromkeys(wish.names)]
-    if len(named) > MAX_COUNT:
-        raise BadSpace("bad_count", f"a search takes 1 to {MAX_COUNT} knobs", field="search.knobs")
     catalogue = load_catalogue()
     bounded = [catalogue.knobs[name] for name in wish.bounds if name not in wish.names]
     if named:
@@ -128,19 +136,3 @@ def _chosen(wish: Wish, situation: Situation, pinned: Mapping[str, str]) -> list
     return bounded + [
         catalogue.knobs[name] for name in PRIORITY if name in there and name not in gone
     ]
-
-
-def _within_rules(
-    one: Dimension, names: set[str], fixed: Mapping[str, str], situation: Situation
-) -> Dimension:
-    """Held to what stays as it is: a ceiling below a fixed capacity would be refused."""
-    for rule in RULES:
-        if rule.upper == one.name and rule.lower not in names:
-            one = narrowed(one, low=fixed_number(rule.lower, fixed, situation))
-        if rule.lower == one.name and rule.upper not in names:
-            one = narrowed(one, high=_ceiling(rule, fixed, situation))
-    return one
-
-
-def _ceiling(rule: Rule, fixed: Mapping[str, str], situation: Situation) -> float | None:
-    return fixed_number(rule.upper, fixed, situation)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tuning.catalogue.knob import Kind, Knob
@@ -23,12 +23,15 @@ from tuning.configs.effective.variables import (
 )
 from tuning.configs.values import BadValue, fixed_default, normalise
 from tuning.search_space.wish import BadSpace, Situation
-from tuning.strategy.search.space import Dimension
+from tuning.strategy.search.space import MAX_LEVELS, Dimension
 
 # From this ratio of the ends on a scale is logarithmic.
 _LOG_FROM = 8.0
 # A pool that holds the data more than so many times never fills.
 _POOL_OF_DATA = 2.0
+# With fewer units of its rounding than this a pool gets its sizes one by one.
+_FEW_UNITS = 4
+_KIB = 1024.0
 _NUMBERS = (Kind.BYTES, Kind.INT, Kind.FLOAT)
 
 
@@ -37,10 +40,11 @@ def dimension_of(
 ) -> Dimension | None:
     """The dimension of a knob that the target has; None where not two values are left.
 
-    `bounds` are the user's and go before the catalogue's. Raises BadSpace where they are none.
+    `bounds` are the user's and go before the catalogue's. Raises BadSpace where they are none, or
+    where the study allows fewer than two values between them.
     """
     if bounds is not None:
-        return _number(knob, situation, *_read(knob, situation, bounds), "as requested")
+        return _requested(knob, situation, bounds)
     words = [word for part in knob.worth_testing for word in part.values]
     source = "; ".join(part.source for part in knob.worth_testing)
     if words:
@@ -56,6 +60,29 @@ def default_of(knob: Knob, situation: Situation) -> str:
     """What the server has where the knob is not set; "" where that is not known."""
     fixed = fixed_default(knob, situation.target)
     return "" if fixed is None else fixed
+
+
+def _requested(knob: Knob, situation: Situation, bounds: tuple[str, str]) -> Dimension:
+    low, high = _read(knob, situation, bounds)
+    found = _number(knob, situation, low, high, "as requested", is_requested=True)
+    if found is None:
+        why = why_not(knob, situation) or "the server and this host leave fewer than two values"
+        message = f"{knob.name}: {bounds[0]} to {bounds[1]} leaves nothing to try: {why}"
+        raise BadSpace("bad_bounds", message, field=f"search.bounds.{knob.name}")
+    if found.high + max(found.step, 1.0) <= high:
+        return replace(found, source="as requested, as far as the server and this host allow")
+    return found
+
+
+def why_not(knob: Knob, situation: Situation) -> str:
+    """What the study does not allow of a knob's values, in words; "" where it allows all."""
+    if kinds := sorted({one.kind for one in knob.costs} - situation.allowed):
+        named = ",".join(kinds)
+        return f"other values cost {named}, which is not allowed (--allow {named})"
+    if lost := [one for one in knob.durability if one.durability > situation.durability]:
+        given = min(one.durability for one in lost)
+        return f"other values are of class {given}, the study allows only {situation.durability}"
+    return ""
 
 
 def _choice(
@@ -85,14 +112,21 @@ def _is_allowed(knob: Knob, value: str, situation: Situation) -> bool:
 
 
 def _number(
-    knob: Knob, situation: Situation, low: float, high: float, source: str
+    knob: Knob,
+    situation: Situation,
+    low: float,
+    high: float,
+    source: str,
+    *,
+    is_requested: bool = False,
 ) -> Dimension | None:
     limits = knob.limits(situation.target)
     if limits is not None:
         low, high = max(low, limits.low), min(high, limits.high)
     step = 0.0
+    values: tuple[str, ...] = ()
     if knob.name == POOL:
-        low, high, step = _pool(situation, low, high)
+        low, high, step, values = _pool(situation, low, high, is_requested)
     elif knob.name in (CAPACITY, SIZE):
         high, step = min(high, _redo_limit(knob, situation)), 4.0 * MIB
     elif knob.kind is Kind.BYTES and high >= 4 * MIB:
@@ -104,11 +138,12 @@ def _number(
         if rule.above is not None and rule.durability > situation.durability:
             high = min(high, rule.above)
     special: tuple[str, ...] = ()
-    if low == 0 and knob.kind is not Kind.BYTES:
+    if low == 0:
         # 0 is "no limit" or "off" with all knobs of the catalogue whose range begins there.
-        special, low = ("0",), 1.0
+        special = ("0",)
+        low = max(step, min(_KIB, high)) if knob.kind is Kind.BYTES else 1.0
     low, high = math.ceil(low), math.floor(high)
-    if high <= low:
+    if high < low or (high == low and not special):
         return None
     found = Dimension(
         knob.name,
@@ -117,17 +152,34 @@ def _number(
         high=float(high),
         is_log=high / low >= _LOG_FROM,
         step=step,
+        values=values,
         special=special,
         default=default_of(knob, situation),
         source=source,
     )
-    return found if len(found.levels) > 1 else None
+    # The gate would refuse what gives up more than the study allows.
+    allowed = [value for value in found.levels if _is_allowed(knob, value, situation)]
+    if len(allowed) < 2:
+        return None
+    if len(allowed) < len(found.levels):
+        special = tuple(value for value in special if value in allowed)
+        on_scale = tuple(value for value in allowed if value not in special)
+        found = replace(found, special=special, values=on_scale)
+    return found
 
 
-def _pool(situation: Situation, low: float, high: float) -> tuple[float, float, float]:
-    """Within the memory budget, in steps that the server does not round."""
+def _pool(
+    situation: Situation, low: float, high: float, is_requested: bool
+) -> tuple[float, float, float, tuple[str, ...]]:
+    """Within the memory budget: ends, step and values that the server does not round."""
     target, host = situation.target, situation.host
-    high = min(high, max(_POOL_OF_DATA * situation.resources.data_bytes, 2 * low))
+
+    def rounded(size: int) -> int:
+        return Expected({POOL: str(size)}, target, host).pool() or size
+
+    if not is_requested:
+        most = max(_POOL_OF_DATA * situation.resources.data_bytes, 2 * low)
+        high = min(high, rounded(round(most)))
     budget = host.memory_budget_bytes or situation.resources.memory_bytes
     need = memory_need(Expected({POOL: str(round(high)), LOG_BUFFER: str(64 * MIB)}, target, host))
     if need is not None:
@@ -135,19 +187,36 @@ def _pool(situation: Situation, low: float, high: float) -> tuple[float, float, 
         high = min(high, MAX_SHARE * budget - rest)
     expected = Expected({POOL: str(max(round(high), 1))}, target, host)
     chunk = expected.whole(CHUNK) or DEFAULT_CHUNK
-    step = float(chunk * (expected.instances(max(round(high), 1)) or 1))
-    if high < step:
-        step = float(MIB)
-    return max(low, step), high // step * step, step
+    unit = chunk * (expected.instances(max(round(high), 1)) or 1)
+    if high >= _FEW_UNITS * unit and not (is_requested and low < unit):
+        return max(low, unit), high // unit * unit, float(unit), ()
+    # One unit of all instances may be most of the range; smaller pools have one instance.
+    for step in (chunk, MIB):
+        first = -(-max(math.ceil(low), step) // step) * step
+        sizes = [size for size in range(first, int(high) + 1, step) if rounded(size) == size]
+        if len(sizes) > 1:
+            return sizes[0], sizes[-1], float(step), tuple(str(size) for size in _thinned(sizes))
+    return low, min(low, high), 0.0, ()
+
+
+def _thinned(sizes: list[int]) -> list[int]:
+    """At most as many as a dimension has levels, by even factors, with both ends."""
+    if len(sizes) <= MAX_LEVELS:
+        return sizes
+    factor = (sizes[-1] / sizes[0]) ** (1 / (MAX_LEVELS - 1))
+    wanted = (sizes[0] * factor**number for number in range(MAX_LEVELS))
+    return sorted({min(sizes, key=lambda size: abs(size - one)) for one in wanted})
 
 
 def _redo_limit(knob: Knob, situation: Situation) -> float:
-    """The redo log of both names is all its files together."""
+    """The redo log of both names is all its files together; it has to fit beside the data."""
     files = 1
     if knob.name == SIZE and not situation.target.mariadb:
         files = Expected({}, situation.target).whole(FILES) or 2
-    limits = [cost for cost in knob.costs if cost.kind not in situation.allowed]
-    return free_redo_bytes() / files if limits else float("inf")
+    limit = float("inf") if situation.free_bytes is None else max(situation.free_bytes, 0)
+    if any(cost.kind not in situation.allowed for cost in knob.costs):
+        limit = min(limit, free_redo_bytes())
+    return limit / files
 
 
 def _read(knob: Knob, situation: Situation, bounds: tuple[str, str]) -> tuple[float, float]:
@@ -162,17 +231,3 @@ def _read(knob: Knob, situation: Situation, bounds: tuple[str, str]) -> tuple[fl
         message = f"{knob.name}: {bounds[0]} to {bounds[1]} leaves nothing to try"
         raise BadSpace("bad_bounds", message, field=field)
     return low, high
-
-
-def narrowed(one: Dimension, low: float | None = None, high: float | None = None) -> Dimension:
-    """The dimension with an end moved in."""
-    return replace(
-        one,
-        low=one.low if low is None else max(one.low, low),
-        high=one.high if high is None else min(one.high, high),
-    )
-
-
-def fixed_number(name: str, fixed: Mapping[str, str], situation: Situation) -> float | None:
-    """The value of a knob that the search does not change: as set there, else the default."""
-    return Expected(fixed, situation.target, situation.host).number(name)

@@ -35,10 +35,14 @@ class Wish:
 
 @dataclass(frozen=True)
 class Situation:
-    """The server, what it runs on, and what a candidate may give up."""
+    """The server, what it runs on, and what a candidate may give up.
+
+    free_bytes: what is left on the device beside the data; None where that is not known.
+    """
 
     target: ServerTraits
     resources: HostResources
     host: HostFacts = UNKNOWN
     durability: Durability = Durability.D0
     allowed: frozenset[CostKind] = frozenset()
+    free_bytes: int | None = None

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections import Counter
 from collections.abc import Sequence
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -14,17 +12,12 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
-from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
-from benchmarks.datasets.rules import estimated_directory_bytes
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import about
 from benchmarks.inventory.devices import FoundDevice, device_row, shares_disk
 from benchmarks.jobs import heartbeat
 from benchmarks.models import Host, Run, RunState
-from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
-from benchmarks.storage.identify import check_usable
-from benchmarks.storage.layout import DeviceLayout
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.effective.expected import Expected
@@ -46,6 +39,7 @@ from tuning.studies.request import (
     origin_of,
     sizes_of,
 )
+from tuning.studies.room import check_room
 from tuning.studies.rows import (
     candidate_row,
     server_row,
@@ -55,9 +49,6 @@ from tuning.studies.scheduler import advance_host
 from tuning.studies.searching import plan_search, situation_here
 from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.study_templates.loader import StudyTemplate, load_template
-
-# Room for the golden copy, the clone of the current run, and what a run adds to it.
-COPIES_ON_DEVICE = 2.2
 
 
 def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) -> Study:
@@ -75,9 +66,9 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
     devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
     _check_log_device(template, devices)
-    room = _check_room(binary, devices, sizes.warehouses)
+    room = check_room(binary, devices, sizes.warehouses)
     origin = origin_of(request.translate_from)
-    here = situation_here(request, template, sizes, binary, devices)
+    here = situation_here(request, template, sizes, binary, devices, room)
     target = here.target
     situation = Situation(
         target,
@@ -249,23 +240,3 @@ def _check_log_device(template: StudyTemplate, devices: Sequence[FoundDevice]) -
         if shares_disk(device):
             where = f"{device.data.path} and {device.log.path} are on {device.data.block_device}"
             raise BadRequest(f"{asks}: {where}", field=field)
-
-
-def _check_room(binary: ServerBinary, devices: Sequence[FoundDevice], warehouses: int) -> int:
-    """Bytes left beside all data on the fullest file system. Raises DeviceUnusable."""
-    needed: Counter[int] = Counter()  # by file system: two directories may share one
-    for path, place in {one.data.path: place for place, one in enumerate(devices)}.items():
-        needed[path.stat().st_dev] += _needed_bytes(binary, path, warehouses)
-        with about(f"devices[{place}].path"):
-            check_usable(path, needed[path.stat().st_dev])
-    # A template may measure both: redo logs on a separate device and with the data.
-    places = [found for device in devices for found in (device.data, device.log) if found]
-    return min(found.free_bytes - needed[found.path.stat().st_dev] for found in places)
-
-
-def _needed_bytes(binary: ServerBinary, device: Path, warehouses: int) -> int:
-    """Free space needed for the runs, and for the golden copy if there is none yet."""
-    key = dataset_key(binary, warehouses, DEFAULT_PAGE_SIZE)
-    is_loaded = (DeviceLayout(device).root / "datasets" / key).exists()
-    copies = COPIES_ON_DEVICE - 1 if is_loaded else COPIES_ON_DEVICE
-    return int(estimated_directory_bytes(warehouses) * copies)

@@ -26,6 +26,7 @@ from tuning.studies.devices import find_devices, least_memory, room_for_pool
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S
 from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
 from tuning.studies.request import BadRequest, SearchRequest, Sizes, StudyRequest, sizes_of
+from tuning.studies.room import check_room
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 # A search with less has looked at nothing: one round of new configs, and three blocks of a race
@@ -78,7 +79,8 @@ def space_here(request: StudyRequest) -> Space:
     with about("server"):
         binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
     devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
-    situation = situation_here(request, template, sizes, binary, devices)
+    room = check_room(binary, devices, sizes.warehouses)
+    situation = situation_here(request, template, sizes, binary, devices, room)
     baseline = plan_preset(
         template.baseline,
         situation.target,
@@ -95,8 +97,12 @@ def situation_here(
     sizes: Sizes,
     binary: ServerBinary,
     devices: Sequence[FoundDevice],
+    room: int,
 ) -> Situation:
-    """What the values of a study's candidates depend on, with the least memory of its devices."""
+    """What the values of a study's candidates depend on, with the least memory of its devices.
+
+    `room`: bytes left beside all data, of `check_room`.
+    """
     limit = least_memory(devices)
     return Situation(
         ServerTraits.of(binary),
@@ -104,6 +110,7 @@ def situation_here(
         host_facts_here({one.data.path for one in devices}, max(sizes.connections), limit),
         max(request.durability, template.durability),
         request.allow,
+        room,
     )
 
 

@@ -27,6 +27,7 @@ from tuning.models import Candidate, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies import lifecycle as studies
 from tuning.studies import preparation as prepare
+from tuning.studies import room
 from tuning.studies import trials as gatekeeping
 from tuning.studies.forecast import measurable
 from tuning.studies.lifecycle import create_study
@@ -73,7 +74,7 @@ def new_study(
     settings.DEFAULT_DEVICE = tmp_path / "device"
     monkeypatch.setattr(studies, "find_server", lambda *_: BINARY)
     monkeypatch.setattr(studies, "find_driver", lambda *_: FakeDriver())
-    monkeypatch.setattr(studies, "estimated_directory_bytes", lambda _: 1)
+    monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
     monkeypatch.setattr(prepare, "identify", lambda _: BINARY)
     monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
     monkeypatch.setattr(gatekeeping, "ensure_pristine", lambda *_, **__: tmp_path)
@@ -292,7 +293,7 @@ def test_the_gate_on_a_real_server(
     monkeypatch.undo()
     monkeypatch.setattr(current_app, "send_task", lambda *_, **__: None)
     monkeypatch.setattr(studies, "find_server", lambda *_: any_server)
-    monkeypatch.setattr(studies, "estimated_directory_bytes", lambda _: 1)
+    monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
     settings.RUN_DIR = server_tmp
     settings.DEFAULT_DEVICE = server_tmp / "device"
     settings.INSTANCE_REGISTRY = server_tmp / "registry"

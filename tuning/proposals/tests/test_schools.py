@@ -27,6 +27,7 @@ from tuning.proposals.schools import SCHOOLS, UnknownProposal
 from tuning.proposals.situation import DeviceFacts, Situation
 from tuning.study_templates.loader import load_template, template_names
 
+MIB = 1024**2
 GIB = 1024**3
 MYSQL = parse_traits("mysql 9.7")
 NVME = DeviceFacts(DeviceKind.NVME, write_iops=80_000, read_iops=200_000, commit_us=80)
@@ -161,6 +162,28 @@ def test_the_redo_log_fits_on_the_device() -> None:
     [reason] = [note.detail for note in plan("advisor", full).notes if note.name == REDO]
     assert int(plan("advisor", full).knobs[REDO]) <= 3 * GIB // 4
     assert "limited to 768.0 MiB by the free space" in reason
+
+
+@pytest.mark.parametrize("server", ["mysql 5.7", "mysql 8.0", "mysql 9.7", "mariadb 10.11"])
+@pytest.mark.parametrize("free", [8, 100, 380, 800, 1500, 4000])
+def test_little_free_space_never_makes_the_redo_log_smaller_than_the_default(
+    server: str, free: int
+) -> None:
+    here = host(24 * GIB, 2, GIB, target=parse_traits(server))
+    full = replace(here, device=DeviceFacts(free_bytes=free * MIB))
+    default = Expected({}, full.target).redo() or 0
+    found = plan("advisor", full).knobs
+    if {"innodb_redo_log_capacity", "innodb_log_file_size"} & found.keys():
+        redo = Expected(found, full.target).redo() or 0
+        # As much as the limit leaves, in steps of 2 MiB for each of two files at most.
+        assert max(default, free * MIB // 4 * 0.9) <= redo <= free * MIB // 4
+    else:
+        assert free * MIB // 4 < default + 4 * MIB
+
+
+def test_what_the_free_space_leaves_is_proposed_to_the_last_steps() -> None:
+    full = replace(A, device=DeviceFacts(free_bytes=800 * MIB))
+    assert plan("advisor", full).knobs[REDO] == str(200 * MIB)
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,29 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.datasets.rules import estimated_bytes
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import parse_traits
 from tuning.configs.effective.costs import forbidden_costs
+from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.gate.check import check_knobs
 from tuning.search_space.build import build_space
 from tuning.search_space.priority import MAX_COUNT
 from tuning.search_space.wish import BadSpace, Situation, Wish
 from tuning.strategy.search.grid import Grid
-from tuning.strategy.search.space import Space
+from tuning.strategy.search.space import MAX_LEVELS, Space
 
+MIB = 1024**2
 GIB = 1024**3
+POOL = "innodb_buffer_pool_size"
+BOUNDED = {
+    "innodb_io_capacity": ("200", "900"),
+    "innodb_io_capacity_max": ("2000", "9000"),
+    "innodb_lru_scan_depth": ("200", "900"),
+}
 SERVERS = (
     "mysql 5.7",
     "mysql 8.0",
@@ -164,6 +173,37 @@ def test_a_server_that_sizes_itself_is_left_to_it() -> None:
         ),
         (Wish(names=("sync_binlog",)), "empty_space", "search.knobs"),
         (Wish(count=0), "bad_count", "search.knobs"),
+        (
+            Wish(
+                count=1,
+                bounds={"innodb_io_capacity": ("200", "900"), POOL: ("1G", "2G")},
+            ),
+            "bad_count",
+            "search.knobs",
+        ),
+        (
+            Wish(bounds={"sync_binlog": ("1", "1000")}),
+            "bad_bounds",
+            "search.bounds.sync_binlog",
+        ),
+        (
+            Wish(
+                pinned={"innodb_io_capacity": "9000"},
+                bounds={"innodb_io_capacity_max": ("2000", "8000")},
+            ),
+            "bad_bounds",
+            "search.bounds.innodb_io_capacity_max",
+        ),
+        (
+            Wish(
+                bounds={
+                    "innodb_io_capacity": ("200", "60000"),
+                    "innodb_io_capacity_max": ("2000", "25000"),
+                }
+            ),
+            "bad_bounds",
+            "search.bounds.innodb_io_capacity",
+        ),
         (Wish(count=MAX_COUNT + 1), "bad_count", "search.knobs"),
     ],
 )
@@ -186,3 +226,121 @@ def test_nothing_is_left_where_everything_is_pinned() -> None:
     with pytest.raises(BadSpace, match="every knob is pinned") as refused:
         build_space(Wish(count=MAX_COUNT, pinned=pinned), situation())
     assert (refused.value.code, refused.value.field) == ("empty_space", "search.knobs")
+
+
+@pytest.mark.parametrize("warehouses", [1, 10, 40])
+@pytest.mark.parametrize("cpus", [2, 64])
+@pytest.mark.parametrize("server", SERVERS)
+def test_the_pool_is_searched_on_every_server_in_sizes_that_it_takes_as_they_are(
+    server: str, cpus: int, warehouses: int
+) -> None:
+    here = situation(server, cpus, estimated_bytes(warehouses))
+    sizes = [int(one) for one in dimension(build_space(Wish(), here), POOL)]
+    assert len(sizes) > 1
+    assert sizes == [Expected({POOL: str(one)}, here.target, here.host).pool() for one in sizes]
+    # All data fits into the largest, and the smallest is well below it.
+    assert sizes[0] < here.resources.data_bytes <= sizes[-1]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_bounds_of_a_small_pool_are_searched_as_they_are(server: str) -> None:
+    here = situation(server, 2, estimated_bytes(1))
+    space = build_space(Wish(bounds={POOL: ("256M", "1G")}), here)
+    (pool,) = [one for one in space.dimensions if one.name == POOL]
+    assert (int(pool.levels[0]), int(pool.levels[-1])) == (256 * MIB, GIB)
+    assert pool.source == "as requested"
+    wide = build_space(Wish(bounds={POOL: ("256M", "90G")}), here)
+    (pool,) = [one for one in wide.dimensions if one.name == POOL]
+    assert int(pool.levels[0]) == 256 * MIB
+    assert len(pool.levels) <= MAX_LEVELS
+    assert pool.source == "as requested, as far as the server and this host allow"
+
+
+@pytest.mark.parametrize("server", ["mysql 5.7", "mysql 8.0", "mysql 9.7", "mariadb 10.11"])
+@pytest.mark.parametrize(
+    "wish",
+    [
+        Wish(pinned={"innodb_io_capacity": "30000"}),
+        Wish(base={"innodb_io_capacity": "30000"}, names=("innodb_io_capacity_max",)),
+        Wish(bounds={"innodb_io_capacity": ("20000", "60000")}),
+        Wish(bounds={"innodb_io_capacity_max": ("100", "150")}),
+        Wish(bounds={"innodb_max_dirty_pages_pct_lwm": ("80", "95")}, count=MAX_COUNT),
+        Wish(bounds={"innodb_max_dirty_pages_pct": ("5", "50")}, count=MAX_COUNT),
+    ],
+)
+def test_ranges_give_way_to_what_was_asked_for(server: str, wish: Wish) -> None:
+    """The gate takes every config, and what was asked for is all there to be tried."""
+    here = situation(server)
+    space = build_space(wish, here)
+    grid = Grid(space)
+    assert set(wish.bounds) | set(wish.names) <= set(space.names)
+    assert all(one.low < one.high for one in space.dimensions if one.is_number)
+    points = grid.spread(400, np.random.default_rng(1))
+    for point in points[:50]:
+        check_knobs(grid.knobs(point), here.target, source="search", host=here.host)
+    for name in wish.bounds:
+        place = space.names.index(name)
+        assert len(np.unique(points[:, place])) > 0.8 * len(grid.levels[place])
+
+
+def test_values_that_the_study_does_not_allow_are_left_out() -> None:
+    wish = Wish(bounds={"sync_binlog": ("1", "1000")})
+    with pytest.raises(BadSpace, match="other values are of class D1"):
+        build_space(wish, situation())
+    free = replace(situation(), durability=Durability.D1)
+    assert len(dimension(build_space(wish, free), "sync_binlog")) > 10
+
+
+@pytest.mark.parametrize(
+    "server", ["mysql 5.7", "mysql 8.0", "mysql 8.4", "percona 8.0", "mariadb 10.11"]
+)
+@pytest.mark.parametrize("free", [GIB, 20 * GIB])
+def test_the_redo_log_fits_beside_the_data(server: str, free: int) -> None:
+    allowed = frozenset({CostKind.RECOVERY_TIME})
+    here = replace(situation(server), allowed=allowed, free_bytes=free)
+    space = build_space(Wish(count=MAX_COUNT), here)
+    name = next(
+        one for one in ("innodb_redo_log_capacity", "innodb_log_file_size") if one in space.names
+    )
+    for value in dimension(space, name):
+        assert (Expected({name: value}, here.target).redo() or 0) <= free
+    unlimited = build_space(Wish(count=MAX_COUNT), replace(here, free_bytes=None))
+    assert int(dimension(unlimited, name)[-1]) > 4 * GIB // 2
+
+
+def test_a_pinned_redo_log_that_does_not_fit_is_refused() -> None:
+    here = replace(situation(), allowed=frozenset({CostKind.RECOVERY_TIME}), free_bytes=10 * GIB)
+    with pytest.raises(BadSpace, match=r"the data leaves 10\.0 GiB") as refused:
+        build_space(Wish(pinned={"innodb_redo_log_capacity": "20G"}), here)
+    assert refused.value.field == "search.pinned.innodb_redo_log_capacity"
+
+
+@pytest.mark.parametrize(
+    ("server", "name", "bounds", "first"),
+    [
+        ("mysql 9.7", "innodb_fsync_threshold", ("0", "64M"), ("0", str(MIB))),
+        ("mysql 5.7", "query_cache_size", ("0", "64M"), ("0", str(MIB))),
+        ("mysql 9.7", "innodb_fsync_threshold", ("0", "2M"), ("0", "1024")),
+        ("mysql 9.7", "innodb_flush_log_at_timeout", ("0", "1"), ("0", "1")),
+    ],
+)
+def test_a_range_may_begin_at_nothing(
+    server: str, name: str, bounds: tuple[str, str], first: tuple[str, str]
+) -> None:
+    space = build_space(Wish(bounds={name: bounds}), situation(server))
+    assert dimension(space, name)[:2] == first
+    points = Grid(space).features(Grid(space).spread(20, np.random.default_rng(1)))
+    assert np.isfinite(points).all()
+
+
+def test_a_knob_with_a_cost_says_how_to_allow_it() -> None:
+    with pytest.raises(BadSpace, match="--allow observability"):
+        build_space(Wish(names=("performance_schema",)), situation())
+
+
+def test_every_knob_with_bounds_is_searched_however_few_are_usual() -> None:
+    names = build_space(Wish(count=MAX_COUNT), situation()).names
+    numbers = [one for one in names if one in BOUNDED]
+    assert len(numbers) == len(BOUNDED)
+    space = build_space(Wish(count=len(BOUNDED), bounds=BOUNDED), situation())
+    assert set(space.names) == set(BOUNDED)

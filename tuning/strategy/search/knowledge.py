@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 
 # A run that was cut short is known by a bound only.
 _BOUND_NOISE = 0.15
+# Of configs that were refused or failed the newest tell enough; more make the model slow.
+_MAX_FAILED = 100
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def learn(plan: SearchPlan, history: History) -> Knowledge | None:
     worked = [name for name in names if name in figured and name not in failed]
     beliefs = Beliefs(
         objective=_fit(objective, x),
-        runs=_running(grid, history, worked, sorted(failed)),
+        runs=_running(grid, history, worked, _newest(history, failed)),
         limits=tuple(
             Limit(_fit(rows, x), keep.least)
             for keep in plan.keep
@@ -136,6 +138,10 @@ def _running(
 
 def _features(grid: Grid, history: History, names: Sequence[str]) -> Floats:
     return grid.features_of(history.knobs.get(name, {}) for name in names)
+
+
+def _newest(history: History, failed: set[str]) -> list[str]:
+    return sorted([name for name in history.knobs if name in failed][-_MAX_FAILED:])
 
 
 def _failed(history: History) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import ClassVar
 
 import numpy as np
@@ -30,7 +31,8 @@ class Effort:
     batch: new configs beside the baseline. design: configs spread over the space before the model
     is asked, those that were given included. finalists: how many race. race_share: of all runs.
     doubts: standard deviations that are taken off what is expected of a config before it is
-    picked.
+    picked. most: screening runs after which it races, whatever the budget: by then the model has
+    learned what it can, and the time of a proposal grows with their cube.
     """
 
     batch: int = 5
@@ -38,13 +40,14 @@ class Effort:
     finalists: int = 3
     race_share: float = 0.3
     doubts: float = 1.0
+    most: int = 300
 
 
 # Runs of the shortest race that may drop a candidate: three blocks, each with two baselines.
 _RACE_BLOCKS = 3
 # Given configs that are looked at in one batch at most.
 _MAX_GIVEN = 8
-# New configs that were refused or equal to others, before the search gives up on the space.
+# New configs in a row that were refused or equal to others, before the search gives up.
 _MAX_WASTED = 60
 
 
@@ -94,14 +97,15 @@ class Search:
 
     def _screen(self, history: History) -> Proposal | None:
         left = self._runs_left(history)
-        if left < 2:
+        if left < 2 or len(history.screened) >= self.effort.most:
             return None
         seen = {run.candidate for run in history.screened}
         given = [name for name in history.left[1:] if name not in seen and not _is_ours(name)]
         if given:
             return _batch(history, given[: min(left - 1, _MAX_GIVEN)])
         ours = [name for name in history.knobs if _is_ours(name)]
-        wasted = sum(name in history.refused or name in history.duplicates for name in ours)
+        since = takewhile(lambda name: name not in seen, reversed(ours))
+        wasted = sum(name in history.refused or name in history.duplicates for name in since)
         if wasted >= _MAX_WASTED:
             return None
         found = self.learn(history)

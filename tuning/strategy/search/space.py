@@ -26,9 +26,10 @@ class Dimension:
     """One knob of the space.
 
     low, high: of a number, as the server takes it (bytes as bytes). step: values are multiples of
-    it; 0 is "any". special: values of a number that are not part of its scale, such as "0" for
-    "no limit". choices: the words of a choice. default: what the server has where the knob is not
-    set; "" where that is not known. source: why this range.
+    it; 0 is "any". values: those on the scale that are tried, where an even spread over it will
+    not do. special: values of a number that are not part of its scale, such as "0" for "no limit".
+    choices: the words of a choice. default: what the server has where the knob is not set; ""
+    where that is not known. source: why this range.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Dimension:
     is_log: bool = False
     is_integer: bool = True
     step: float = 0.0
+    values: tuple[str, ...] = ()
     special: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     default: str = ""
@@ -52,6 +54,9 @@ class Dimension:
         """The values that are tried: special ones first, then those on the scale, ascending."""
         if not self.is_number:
             return self.choices
+        if self.values:
+            within = [one for one in self.values if self.low <= float(one) <= self.high]
+            return (*self.special, *within)
         shares = (number / (MAX_LEVELS - 1) for number in range(MAX_LEVELS))
         scale = {self._written(self._at(share)) for share in shares}
         if self.default and self.low <= float(self.default) <= self.high:

@@ -15,7 +15,7 @@ from tuning.statistics.data import Metric, Observation
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import Budget, Group, History, PlannedRun, Proposal, Purpose
 from tuning.strategy.search.plan import Keep, SearchPlan
-from tuning.strategy.search.search import PREFIX, Search
+from tuning.strategy.search.search import PREFIX, Effort, Search
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.simulated import BASE, Place, copy_of, to_the_end
 
@@ -239,3 +239,43 @@ def test_a_space_that_has_been_tried_whole_ends_the_search() -> None:
     tried = {tuple(sorted(place.knobs.get(run.candidate, {}).items())) for run in place.screened}
     assert len(tried) == 4
     assert place.history().finalists
+
+
+def test_a_search_looks_at_so_many_configs_at_most_however_long_it_may_take() -> None:
+    history = replace(recorded(30), budget=Budget(runs_left=100_000, runs_spent=36))
+    then = strategy_for(races=True, confirms=True)
+    answer = Search(PLAN, then, Effort(most=30)).propose(history)
+    assert isinstance(answer, Proposal)
+    assert not answer.new
+    assert {run.purpose for run in answer.runs} == {Purpose.BLOCK}
+    assert Effort().most <= 400
+    going_on = Search(PLAN, then, Effort(most=60)).propose(history)
+    assert isinstance(going_on, Proposal)
+    assert going_on.new
+
+
+def test_only_configs_wasted_in_a_row_end_a_search() -> None:
+    history = recorded(30)
+    wasted = {f"{PREFIX}{number}": {"capacity": str(number)} for number in range(100, 200)}
+    refused = dict.fromkeys(wasted, "no")
+    strategy = Search(PLAN, strategy_for(races=True, confirms=True))
+    early = replace(history, knobs={BASE: {}, **wasted, **history.knobs}, refused=refused)
+    answer = strategy.propose(early)
+    assert isinstance(answer, Proposal)
+    assert answer.new
+    late = replace(history, knobs={**history.knobs, **wasted}, refused=refused)
+    answer = strategy.propose(late)
+    assert isinstance(answer, Proposal)
+    assert not answer.new
+
+
+def test_the_model_of_what_runs_stays_small_however_much_is_refused() -> None:
+    history = recorded(12)
+    refused = {f"{PREFIX}{number}": {"capacity": str(number)} for number in range(100, 400)}
+    history = replace(
+        history, knobs={**history.knobs, **refused}, refused=dict.fromkeys(refused, "no")
+    )
+    found = Search(PLAN, strategy_for(races=True, confirms=True)).learn(history)
+    assert found is not None
+    assert found.beliefs.runs is not None
+    assert len(found.beliefs.runs.x) <= 120
