@@ -145,7 +145,7 @@ def test_kills_after_the_last_measured_second_lose_no_run_and_a_pause_is_kept(
     wait_for(lambda: _rows(home, states)[1] == (2, "ok"), 60, "what was kept is not stored")
     again = home.run("study", "pause", "1")  # takes as long as a sweep that would begin the next
     assert (again.returncode, again.stdout) == (1, "")
-    assert again.stderr == "already_paused: the study is paused already\n"
+    assert again.stderr == "already_paused: the study is already paused\n"
     assert _rows(home, states)[2] == (3, "queued")
     assert home.run("study", "resume", "1").returncode == 0
     out, err = process.communicate(timeout=330)

@@ -65,7 +65,7 @@ def plan_candidates(
 
     Presets and variants are sized for `resources` and may have the template's durability class,
     files only `durability`; `proposals` are the template's, by name and ready to use.
-    `translate_from` is for files, see `plan_file`. Variants that are not possible on the server
+    `translate_from` is for files, see `plan_file`. Presets and variants that are not possible here
     are in the list with their `left_out`. Raises InvalidConfig with the problems of all files
     together, or if the baseline is not possible.
     """
@@ -76,6 +76,8 @@ def plan_candidates(
         else plan_variant(variant, target, resources=resources, durability=widest, host=host)
         if (variant := template.variants.get(name))
         else plan_preset(name, target, resources=resources, durability=widest, host=host)
+        if name == template.baseline
+        else _preset_or_left_out(name, target, resources, widest, host)
         for name in template.candidates
     ]
     baseline = planned[0] = replace(planned[0], is_baseline=True)
@@ -106,6 +108,23 @@ def plan_candidates(
     if problems:
         raise InvalidConfig(problems)
     return planned
+
+
+def _preset_or_left_out(
+    name: str,
+    target: ServerTraits,
+    resources: HostResources,
+    durability: Durability,
+    host: HostFacts,
+) -> PlannedCandidate:
+    """A template asks about what is possible here: the others are still worth comparing."""
+    try:
+        return plan_preset(name, target, resources=resources, durability=durability, host=host)
+    except InvalidConfig as refused:
+        preset = load_preset(name).for_server(target)
+        why = "; ".join(map(str, refused.problems))
+        source = f"{preset.title}. {preset.source}"
+        return PlannedCandidate(name, {}, source, left_out=f"not possible here ({why})")
 
 
 def plan_preset(

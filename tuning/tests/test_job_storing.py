@@ -649,14 +649,16 @@ def test_leftovers_are_cleared_when_nothing_runs_and_only_then(study: Study) -> 
 
 
 def test_a_step_is_stored_with_the_next_heartbeat(study: Study, settings: Any) -> None:
-    settings.HEARTBEAT_SECONDS = 0.02
     run = first_run(study)
+    settings.HEARTBEAT_SECONDS = 0.02
     steps: list[str] = []
 
     def measure(plan: Plan, *, report: Callable[[str], None], **_: Any) -> Measurement:
         report("measuring")
         while not steps or steps[-1] == "":
-            steps.append(Run.objects.values_list("step", flat=True).get(pk=run.pk))
+            patiently(
+                lambda: steps.append(Run.objects.values_list("step", flat=True).get(pk=run.pk))
+            )
         return measurement()
 
     execute_run(run.pk, measure=measure)

@@ -317,3 +317,12 @@ def test_the_example_on_the_page_is_a_template(tmp_path: Path) -> None:
         "large-pool",
         "large-log",
     ]
+
+
+def test_a_preset_that_does_not_fit_into_the_memory_is_left_out_and_the_others_stay() -> None:
+    small = HostFacts(memory_budget_bytes=700 * MIB, host_memory_bytes=24 << 30)
+    planned = plan(load_template("first-answer"), host=small)
+    left_out = {one.name: one.left_out for one in planned if one.left_out}
+    assert "dedicated-server" in left_out
+    assert "of memory available here" in left_out["dedicated-server"]
+    assert len(planned) - len(left_out) > 1
