@@ -12,6 +12,7 @@ from rich.text import Text
 
 from advisor.wording.findings import source_findings
 from advisor.wording.formatting import names_text
+from advisor.wording.searches import METRIC_NAMES
 from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
@@ -79,13 +80,19 @@ def print_ranking(result: StudyResult, console: Console) -> None:
 def _print_reasons(result: StudyResult, console: Console) -> None:
     """The reason for each line of a proposal."""
     for candidate in result.candidates.values():
-        reasons = [note for note in candidate.notes if note["action"] == Action.PROPOSED]
+        knobs = candidate.config.knobs
+        # A candidate that the gate left out has reasons and no knobs.
+        reasons = [
+            note
+            for note in candidate.notes
+            if note["action"] == Action.PROPOSED and note["name"] in knobs
+        ]
         if not reasons:
             continue
         console.print(f"{candidate.name}, {candidate.source}", style="italic", markup=False)
         for note in reasons:
             name = note["name"]
-            value = knob_text(name, candidate.config.knobs[name])
+            value = knob_text(name, knobs[name])
             console.print(_indented(f"{name} = {value}: {note['detail']}", 2))
         console.print()
 
@@ -120,10 +127,9 @@ def _print_search(searched: SearchResult, console: Console) -> None:
     console.print(f"{'; '.join(said)}.", markup=False)
     best = [one for one in searched.tried[:SHOWN_OF_SEARCH] if one.ratio is not None]
     for one in best:
+        change = f"{((one.ratio or 1) - 1) * 100:+.1f} % {METRIC_NAMES[searched.metric]}"
         raced = ", raced" if one.is_finalist else ""
-        console.print(
-            _indented(f"{one.candidate.name}: {((one.ratio or 1) - 1) * 100:+.1f} %{raced}", 2)
-        )
+        console.print(_indented(f"{one.candidate.name}: {change}{raced}", 2))
     console.print()
 
 

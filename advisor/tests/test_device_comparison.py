@@ -16,7 +16,15 @@ from benchmarks.models import Device, Run, RunState
 from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
 from tuning.comparison.devices import Comparison, compare
 from tuning.comparison.io_capacity import io_capacity_sweep
-from tuning.models import Candidate, DurabilityClass, Recommendation, Slot, Study, StudyState
+from tuning.models import (
+    Candidate,
+    DurabilityClass,
+    Recommendation,
+    Slot,
+    SlotPurpose,
+    Study,
+    StudyState,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -100,6 +108,17 @@ def test_runs_that_do_not_count_are_nowhere(values: dict[str, Any]) -> None:
     best.update(**values)
     run_set = max(run_sets(), key=lambda run_set: run_set.run_count)
     assert cell(compare(run_set), device).config == "server-default"
+
+
+def test_the_short_runs_of_a_search_are_not_compared() -> None:
+    device = measured_on(SATA, connections=[8])
+    slots = Slot.objects.filter(run__device=device)
+    slots.filter(candidate__name="whitepaper-a").update(purpose=SlotPurpose.SEARCH)
+    [run_set] = run_sets()
+    assert run_set.run_count == slots.exclude(purpose=SlotPurpose.SEARCH).count()
+    assert cell(compare(run_set), device).config == "server-default"
+    slots.update(purpose=SlotPurpose.SEARCH)
+    assert run_sets() == []
 
 
 def test_what_a_study_recommends_goes_before_what_was_merely_fastest() -> None:

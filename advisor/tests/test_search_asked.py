@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from django.test import Client
 
 from advisor.management.commands import advise
 from tuning.catalogue.costs import CostKind
+from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.search_space.wish import BadSpace
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
+from tuning.strategy.compose import strategy_for
 from tuning.strategy.search.search import Search
 from tuning.strategy.search.space import Space
 from tuning.studies import lifecycle, searching
@@ -24,6 +27,7 @@ from tuning.studies.continuation import strategy_of
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.search_texts import read_bounds, read_keep, read_knobs, read_pinned
+from tuning.studies.searching import space_here
 from tuning.tests.test_study_lifecycle import BINARY, MINE, host_of_fakes, sent
 
 __all__ = ["host_of_fakes", "sent"]
@@ -39,6 +43,7 @@ POOL, CAPACITY, METHOD = (
 @pytest.fixture
 def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "find_server", lambda *_: BINARY)
+    monkeypatch.setattr(searching, "cpu_frequency_hz", lambda: 2e9)
 
 
 def search(**values: Any) -> SearchRequest:
@@ -121,6 +126,51 @@ def test_what_no_search_can_be_made_of_is_refused_before_anything_is_stored(
     assert not Study.objects.exists()
 
 
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize("template", ["connections", "noise-floor", "whitepaper-configs"])
+def test_a_search_races_and_confirms_whatever_its_template_does(template: str) -> None:
+    request = StudyRequest(
+        template=template, connections=[8], search=search(), budget_minutes=2000
+    )
+    study = Study.objects.get(pk=create_study(request).pk)
+    assert (study.races, study.confirms, study.keeps_duplicates) == (True, True, False)
+    strategy = strategy_of(study)
+    assert isinstance(strategy, Search)
+    assert strategy.then == strategy_for(races=True, confirms=True)
+
+
+@pytest.mark.usefixtures("host")
+def test_a_template_that_loses_more_than_was_allowed_begins_no_search() -> None:
+    request = StudyRequest(template="durability-price", search=search(), budget_minutes=2000)
+    for create in (create_study, space_here):
+        with pytest.raises(BadRequest, match="needs durability D2, not D0") as refused:
+            create(request)
+        assert refused.value.field == "template"
+    assert not Study.objects.exists()
+    allowed = create_study(replace(request, durability=Durability.D2))
+    assert (allowed.durability, allowed.races) == ("D2", True)
+
+
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize(
+    ("aim", "field"),
+    [
+        (Aim(Metric.SERVER_PATH_LENGTH), "search.objective"),
+        (Aim(keep={Metric.SERVER_PATH_LENGTH: 3e6}), "search.keep"),
+    ],
+)
+def test_path_lengths_are_refused_where_they_cannot_be_measured(
+    aim: Aim, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = StudyRequest(template="search", search=search(aim=aim))
+    assert space_here(request).names
+    monkeypatch.setattr(searching, "cpu_frequency_hz", lambda: None)
+    for create in (create_study, space_here):
+        with pytest.raises(BadRequest, match="does not report its CPU frequency") as refused:
+            create(request)
+        assert refused.value.field == field
+
+
 @pytest.mark.parametrize(
     ("read", "texts", "field"),
     [
@@ -133,6 +183,7 @@ def test_what_no_search_can_be_made_of_is_refused_before_anything_is_stored(
         (read_keep, ["tpmP<=5"], "search.keep"),
         (read_keep, ["p95<=5", "p95<=6"], "search.keep"),
         (read_keep, ["p95<=0"], "search.keep"),
+        (read_keep, ["p95<=1e13"], "search.keep"),
         (read_keep, ["p95<=1e"], "search.keep"),
         (read_keep, ["latency<=5"], "search.keep"),
     ],
@@ -143,8 +194,14 @@ def test_a_text_that_says_nothing_is_refused(read: Any, texts: list[str], field:
     assert refused.value.field == field
 
 
+def test_a_limit_that_is_too_high_is_not_said_to_be_too_low() -> None:
+    with pytest.raises(BadRequest, match="below 1e"):
+        read_keep(["p95<=1e13"])
+
+
 def test_texts_become_values() -> None:
     assert read_knobs(" 12 ") == 12
+    assert read_knobs(f"{'':12}12") == 12
     assert read_knobs("a, B-c,a") == ("a", "b_c")
     assert read_knobs("") is None
     assert read_pinned(["innodb-flush-method = O_DIRECT"]) == {METHOD: "O_DIRECT"}
@@ -197,6 +254,22 @@ def test_options_of_a_search_are_refused_without_one(
             call_command("advise", option, value)
         assert ended.value.code == 2
         assert f"{option} can be used with --search only" in capsys.readouterr().err
+
+
+def test_the_database_is_there_before_a_space_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[str] = []
+
+    def space(_: StudyRequest) -> Space:
+        steps.append("space")
+        raise TuningError("enough", "the order is all that was wanted")
+
+    monkeypatch.setattr(advise, "call_command", lambda name, **_: steps.append(name))
+    monkeypatch.setattr(advise, "space_here", space)
+    with pytest.raises(SystemExit):
+        call_command("advise", "--show-space", "--emulate", "hdd")
+    assert steps == ["migrate", "space"]
 
 
 @pytest.mark.usefixtures("host")
@@ -276,6 +349,8 @@ def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
     }
     for bad, where in (
         ({"bounds": {CAPACITY: ["9", "1"]}}, ["bounds", CAPACITY]),
+        ({"bounds": {CAPACITY: ["200"]}}, ["bounds", CAPACITY]),
+        ({"bounds": {CAPACITY: ["200", "300", "400"]}}, ["bounds", CAPACITY]),
         ({"keep": {"p95": 0}}, ["keep"]),
         ({"names": ["nothing"]}, ["knobs"]),
         ({"knobs": 3, "names": [POOL]}, ["names"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,8 @@ from tuning.statistics.data import Metric
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import trials
-from tuning.studies.progress import study_progress
+from tuning.studies.progress import StudyProgress, study_progress
+from tuning.studies.searched import Searched
 from tuning.tests.test_search_rows import CAPACITY, Script, refusing, search, step, to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy
@@ -106,6 +108,16 @@ def test_an_open_page_follows_a_search_and_loads_itself_afresh_for_the_race(
     # The page that was loaded before has no place for the ranking.
     answer = admin_client.get(f"/studies/{begun.pk}/live/?seen=old&places=0")
     assert answer.headers["HX-Refresh"] == "true"
+
+
+def test_the_page_names_the_metric_that_a_search_is_for(
+    begun: Study, admin_client: Client
+) -> None:
+    aim = Aim(Metric.P95).as_json() | {"space": SPACE.as_json()}
+    Study.objects.filter(pk=begun.pk).update(search=aim)
+    while not begun.slots.filter(purpose=SlotPurpose.SEARCH, block=2).exists():
+        step(begun)
+    assert re.search(r"best so far \S+ \([^)]+ % p95 response time\)", page(admin_client, begun))
 
 
 def test_the_page_shows_what_was_tried_and_what_raced(
@@ -208,5 +220,12 @@ def test_the_terminal_tells_of_a_search(begun: Study, monkeypatch: pytest.Monkey
     print_ranking(StudyResult(study), Console(file=stream, width=100))
     text = stream.getvalue()
     assert "The search measured 5 configs in 5 short runs." in text
-    assert "given: +" in text
-    assert "tpmP" in text
+    assert re.search(r"given: \+[0-9.]+ % tpmP, raced", text)
+
+
+def test_the_terminal_names_the_metric_that_a_search_is_for() -> None:
+    found = Searched(3, 1, Metric.P95, "search-2", 0.7)
+    state = StudyProgress(0.5, "search, round 1", searched=found)
+    assert searched_text(state) == (
+        "3 configs tried, best so far search-2 (-30.0 % p95 response time)"
+    )

@@ -7,7 +7,8 @@ from rich.console import Console
 
 from advisor.terminal.report import print_ranking
 from advisor.tests import factories
-from tuning.models import Study
+from benchmarks.models import Config
+from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +41,19 @@ def test_candidates_without_runs_are_named_with_the_reason() -> None:
     assert f"whitepaper-a: refused by the server, not measured: {factories.REFUSAL}" in text
     assert "whitepaper-3: same effective values as whitepaper-1, measured once for both" in text
     assert "- refused" in text
+
+
+def test_a_proposal_that_is_not_possible_here_has_no_reasons_for_its_lines() -> None:
+    study = factories.measured_study(blocks=1)
+    note = {"name": "innodb_io_capacity", "action": "proposed", "detail": "twice the IOPS"}
+    config = Config.objects.create(hash="0" * 64, knobs={})
+    left_out = study.candidates.get(name="whitepaper-3")
+    Candidate.objects.filter(pk=left_out.pk).update(
+        config=config, notes=[note], refusal="not possible here"
+    )
+    text = shown(study)
+    assert "not possible here" in text
+    assert "twice the IOPS" not in text
 
 
 def test_classes_have_tables_and_verdicts_of_their_own() -> None:

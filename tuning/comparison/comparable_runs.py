@@ -2,7 +2,7 @@
 
 `Run.comparability_key` separates runs that differ in anything, including the device. In a run_set
 only the device may differ: the host and its configuration, server, driver, dataset, binary log and
-times are the same.
+times are the same. A search's screening runs are not among them: the best of many is partly luck.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from django.db.models.fields.json import KT
 
 from benchmarks.measurement.fingerprint import comparable_facts
 from benchmarks.models import Host, Run, RunState, Server
+from tuning.models import SlotPurpose
 
 # Prefixes of the parts of a run's fingerprint that are about its devices and their limits.
 OF_THE_DEVICE = ("data_", "log_", "emulation")
@@ -62,19 +63,15 @@ class RunSet:
 
     def ok_runs(self) -> QuerySet[Run]:
         """Its successful runs, without those that were replaced by a newer run."""
-        return Run.objects.filter(
-            **self.shared,
-            state=RunState.OK,
-            tpmP__gt=0,
-            comparability_key__in=self.comparability_keys,
-            slot__isnull=False,
+        return _of_blocks_and_pairs().filter(
+            **self.shared, comparability_key__in=self.comparability_keys
         )
 
 
 def run_sets() -> list[RunSet]:
     """All run sets, newest first."""
     groups = list(
-        Run.objects.filter(state=RunState.OK, tpmP__gt=0, slot__isnull=False)
+        _of_blocks_and_pairs()
         .values(*_SHARED, "device_id", "comparability_key")
         .annotate(count=Count("pk"), newest=Max("pk"))
         .order_by()
@@ -114,6 +111,12 @@ def labels(found: Sequence[RunSet]) -> dict[str, str]:
         ]
         found_labels[run_set.key] = ", ".join([texts[run_set.key], *differing])
     return found_labels
+
+
+def _of_blocks_and_pairs() -> QuerySet[Run]:
+    """Successful runs that were not replaced by a newer run, without those of a screening."""
+    found = Run.objects.filter(state=RunState.OK, tpmP__gt=0, slot__isnull=False)
+    return found.exclude(slot__purpose=SlotPurpose.SEARCH)
 
 
 def _text(run_set: RunSet) -> str:

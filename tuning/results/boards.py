@@ -94,8 +94,8 @@ class Board:
         return self.judged_by(metric, without=unfit) if unfit else self.judgements[metric]
 
     @cached_property
-    def missed(self) -> dict[str, dict[Metric, float]]:
-        """By candidate the limits that its runs in blocks and pairs miss, with their figures."""
+    def missed(self) -> dict[str, dict[Metric, float | None]]:
+        """By candidate the limits that its runs in blocks and pairs miss, as in `Aim.missed`."""
         if not self.aim.keep:
             return {}
         runs: dict[str, list[Observation]] = {}

@@ -8,8 +8,9 @@ from benchmarks.models import RunState
 from tuning.errors import TuningError
 from tuning.models import Candidate, Recommendation, Study
 from tuning.results.boards import Board
+from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
-from tuning.statistics.aim import figure_text, limit_text
+from tuning.statistics.aim import figure_text, limit_text, metric_name
 from tuning.statistics.confirmation import Confirmation, ConfirmationState
 from tuning.statistics.ranking import Interval
 from tuning.statistics.verdict import VerdictKind
@@ -21,9 +22,10 @@ class NothingToRecommend(TuningError):
     """The study has no figures to compare."""
 
 
-def store_recommendations(study: Study) -> None:
+def store_recommendations(study: Study, *, had_finalists: bool = False) -> None:
     """Store the recommendation of every board that has a figure of the baseline.
 
+    `had_finalists`: whether a search that raced nothing had configs to race; its time ran out.
     Raises NothingToRecommend if none has one: then no candidate can be called better or worse.
     """
     result = StudyResult(study)
@@ -33,12 +35,12 @@ def store_recommendations(study: Study) -> None:
     quality = result.data_quality.sentences()
     for board in judged:
         if study.search is not None and not board.slots:
-            _store_nothing_found(result, board)
+            _store_nothing_found(result, board, had_finalists=had_finalists)
         else:
             _store_judged(study, board, quality)
 
 
-def _store_nothing_found(result: StudyResult, board: Board) -> None:
+def _store_nothing_found(result: StudyResult, board: Board, *, had_finalists: bool) -> None:
     """A search that took nothing into a race keeps the baseline."""
     ours = [one for one in result.candidates.values() if not one.is_baseline]
     unfit = sum(bool(one.refusal) for one in ours)
@@ -48,11 +50,24 @@ def _store_nothing_found(result: StudyResult, board: Board) -> None:
     said = [f"{looked} config{'s were' if looked != 1 else ' was'} measured"]
     said += [f"{unfit} refused"] if unfit else []
     said += [f"{same} the same as others"] if same else []
-    verdict = (
-        f"The search found nothing better: keep {board.baseline.name} "
-        f"({'; '.join(said)}; none looked good enough for a race)."
-    )
+    head = "The search found nothing better"
+    if not _has_ratio(result):
+        name = metric_name(result.aim.objective)
+        why = f"none could be compared, because runs have no figure of {name}"
+        said += [why] if looked else []
+    elif had_finalists:
+        head = "The search ended without a race"
+        said += ["the time ran out before the best could race"]
+    else:
+        said += ["none looked good enough for a race"]
+    verdict = f"{head}: keep {board.baseline.name} ({'; '.join(said)})."
     _store(result.study, board, _keep(board), VerdictKind.NOTHING_FOUND, None, verdict)
+
+
+def _has_ratio(result: StudyResult) -> bool:
+    """Whether any config of the search could be compared with the baseline."""
+    found = search_result(result)
+    return found is not None and any(look.ratio is not None for look in found.looks)
 
 
 def _nothing_to_recommend(result: StudyResult) -> NothingToRecommend:

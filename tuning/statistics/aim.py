@@ -20,17 +20,19 @@ class Aim:
     objective: Metric = Metric.TPMP
     keep: Mapping[Metric, float] = field(default_factory=dict)
 
-    def missed(self, runs: Iterable[Observation]) -> dict[Metric, float]:
+    def missed(self, runs: Iterable[Observation]) -> dict[Metric, float | None]:
         """The limits that one candidate's runs miss, each with their median figure.
 
-        Without a figure nothing is missed: there is nothing to recommend it by either.
+        A limit is also missed, with None, if successful runs have no such figure: nothing shows
+        that it is kept. Without a successful run nothing is missed.
         """
-        seen = list(runs)
-        found = {}
-        for metric, bound in self.keep.items():
+        seen = [run for run in runs if run.counts]
+        found: dict[Metric, float | None] = {}
+        for metric, bound in self.keep.items() if seen else ():
             figures = [value for run in seen if (value := run.figure(metric)) is not None]
-            if figures and not _keeps(metric, median(figures), bound):
-                found[metric] = median(figures)
+            middle = median(figures) if figures else None
+            if middle is None or not _keeps(metric, middle, bound):
+                found[metric] = middle
         return found
 
     def as_json(self) -> dict[str, Any]:
@@ -57,8 +59,15 @@ def limit_text(metric: Metric, bound: float) -> str:
     return f"{name} {sign} {bound / scale:,.6g}{unit}"
 
 
-def figure_text(metric: Metric, value: float) -> str:
+def metric_name(metric: Metric) -> str:
+    """As it is called in a limit: `p95`."""
+    return _SHOWN[metric][0]
+
+
+def figure_text(metric: Metric, value: float | None) -> str:
     """As `61.2 ms`."""
+    if value is None:
+        return "no figure"
     _, unit, scale = _SHOWN[metric]
     return f"{value / scale:,.4g}{unit}"
 

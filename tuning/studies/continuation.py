@@ -20,6 +20,7 @@ from tuning.models import Candidate, Elimination, SlotPurpose, Study, StudyState
 from tuning.results.evidence import traits_of
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import NewCandidate, PlannedRun, Proposal, Purpose, Strategy
+from tuning.strategy.search.search import Search
 from tuning.studies.forecast import Place, measurable, places
 from tuning.studies.history import history_of
 from tuning.studies.host_resources import host_facts_here
@@ -44,6 +45,16 @@ def continue_study(study: Study) -> bool:
     first. Raises TuningError, only_refused, for a strategy of whose candidates none gets through.
     """
     return bool(study.runs_to_queue and _queue_tried(study)) or _ask(study)
+
+
+def had_finalists(study: Study) -> bool:
+    """Whether a search that raced nothing has configs that should race; False if any raced."""
+    strategy = strategy_of(study)
+    if not isinstance(strategy, Search):
+        return False
+    if study.slots.filter(purpose=SlotPurpose.BLOCK).exists():
+        return False
+    return any(strategy.finalists(history_of(study, place)) for place in places(study))
 
 
 def _ask(study: Study) -> bool:

@@ -11,6 +11,7 @@ from statistics import median
 from django.db.models import QuerySet
 
 from benchmarks.models import Device, RunState, Workload
+from tuning.configs.gate.stages import Stage
 from tuning.models import Candidate, SlotPurpose, Study
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.strategy.protocol import Budget
@@ -19,6 +20,8 @@ from tuning.study_templates.loader import StudyTemplate
 
 # What a run takes besides warm-up and measured time, in seconds, until a run has shown it.
 ASSUMED_OVERHEAD_S = 10.0
+# What a trial start takes at least, with its turn of the worker: MySQL 9.7 on 2 cores.
+TRIAL_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Forecast:
         return {place.number: counted[place.key] for place in self.places}
 
     def budget(self, place: Place) -> Budget:
-        """What blocks and screening of the place have spent and may still spend."""
+        """What blocks, screening and trial starts of the place have spent and may still spend."""
         in_blocks = [
             slot for slot in self.slots(place) if slot.purpose != SlotPurpose.CONFIRMATION
         ]
@@ -111,7 +114,7 @@ class Forecast:
             left = max(runs - len(in_blocks), 0)
             return Budget(runs_left=left, runs_spent=len(in_blocks))
         run_s = self._run_s(place)
-        spent_s = sum(_spent_s(slot, run_s) for slot in in_blocks)
+        spent_s = self._trials_s + sum(_spent_s(slot, run_s) for slot in in_blocks)
         share = self.study.budget_minutes * 60 / len(self.places)
         pairs_s = 2 * MIN_PAIRS * run_s if self.study.confirms else 0.0
         return Budget(
@@ -132,6 +135,18 @@ class Forecast:
     @cached_property
     def _candidates(self) -> int:
         return _measurable(self.study).count()
+
+    @cached_property
+    def _trials_s(self) -> float:
+        """What the trial starts of a search, which has one place, took between its runs."""
+        if self.study.search is None:
+            return 0.0
+        made = self.study.candidates.filter(found_by_search=True)
+        # Of the gate's stages the third is the server's; what was refused before has none.
+        third = made.values_list("checks__2__stage", "checks__2__seconds")
+        return sum(
+            max(seconds or 0.0, TRIAL_S) for stage, seconds in third if stage == Stage.SERVER
+        )
 
     @cached_property
     def _ahead(self) -> dict[int, int]:

@@ -24,7 +24,7 @@ from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.variables import REDO
 from tuning.errors import InvalidConfig, Problem, TuningError
-from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.models import ACTIVE_STUDY_STATES, SlotPurpose, Study, StudyState
 from tuning.proposals.plan import plan_proposals
 from tuning.proposals.situation import Situation
 from tuning.strategy.budget import plan
@@ -105,9 +105,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             blocks=sizes.blocks,
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
             durability=here.durability,
-            keeps_duplicates=request.keeps_duplicates or template.copies_of_baseline > 0,
-            races=template.races if request.races is None else request.races,
-            confirms=template.confirms if request.confirms is None else request.confirms,
+            **_design(request, template, searches=search is not None),
             budget_minutes=search.minutes if search else request.budget_minutes,
             search=search.document if search else None,
             allowed_costs=sorted(request.allow),
@@ -148,11 +146,14 @@ def extend_study(study: Study, blocks: int) -> None:
             raise TuningError("not_finished", "only a finished study can be extended")
         study.refresh_from_db()
         if not any(Forecast(study, ()).runs_per_block.values()):
-            raise TuningError(
-                "nothing_left",
-                "every candidate has left the race, so there is nothing left to measure",
-            )
+            raise TuningError("nothing_left", _nothing_left(study))
         transaction.on_commit(lambda: advance_host(study.host_id))
+
+
+def _nothing_left(study: Study) -> str:
+    if study.slots.filter(purpose=SlotPurpose.BLOCK).exists():
+        return "every candidate has left the race, so there is nothing left to measure"
+    return "the search took no config into a race, so there is nothing to measure again"
 
 
 def cancel_study(study: Study) -> None:
@@ -174,6 +175,17 @@ def cancel_study(study: Study) -> None:
         stop_request=heartbeat.CANCELLED
     )
     advance_host(study.host_id)
+
+
+def _design(request: StudyRequest, template: StudyTemplate, *, searches: bool) -> dict[str, bool]:
+    """The study's fields about its design. A search always races and confirms its finds."""
+    if searches:  # the request is checked: it asks for nothing else
+        return {"keeps_duplicates": False, "races": True, "confirms": True}
+    return {
+        "keeps_duplicates": request.keeps_duplicates or template.copies_of_baseline > 0,
+        "races": template.races if request.races is None else request.races,
+        "confirms": template.confirms if request.confirms is None else request.confirms,
+    }
 
 
 def _check_candidates(

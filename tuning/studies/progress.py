@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose, Study, StudyState
+from tuning.statistics.aim import Aim
 from tuning.studies.forecast import Forecast, expected_s
 from tuning.studies.pausing import pause_text
 from tuning.studies.scheduler import is_under_way
@@ -53,7 +54,7 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
         blocks=_blocks(study, slots),
         runs_done=done,
         runs_total=len(slots),
-        searched=searched_so_far(slots) if study.search is not None else None,
+        searched=_searched(study, slots),
     )
     if study.is_finished:
         is_whole = study.state == StudyState.FINISHED
@@ -66,6 +67,12 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
     if is_under_way(study):
         text = f"{progress.text}; {text}"
     return replace(progress, text=text, eta_s=None)
+
+
+def _searched(study: Study, slots: Sequence[SlotState]) -> Searched | None:
+    if study.search is None:
+        return None
+    return searched_so_far(slots, Aim.from_json(study.search).objective)
 
 
 def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress) -> StudyProgress:

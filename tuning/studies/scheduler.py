@@ -25,7 +25,7 @@ from benchmarks.models import Host, Probe, ProbeState, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
-from tuning.studies.continuation import continue_study
+from tuning.studies.continuation import continue_study, had_finalists
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
 
@@ -171,7 +171,7 @@ def _next_slot(study: Study) -> Slot | None:
 def _conclude(study: Study) -> bool:
     try:
         with transaction.atomic():
-            store_recommendations(study)
+            store_recommendations(study, had_finalists=had_finalists(study))
             return end_study(study, StudyState.FINISHED)
     except NothingToRecommend as reason:
         return end_study(study, StudyState.FAILED, reason.code, str(reason))

@@ -15,6 +15,7 @@ OBJECTIVES = {
     "path-length": Metric.SERVER_PATH_LENGTH,
 }
 _CYCLES = 1e6
+MAX_BOUND = 1e12
 _KEEP = re.compile(r"\s*([A-Za-z0-9-]+)\s*(<=|>=)\s*([0-9.]+(?:[eE][0-9]+)?)\s*")
 
 
@@ -23,7 +24,7 @@ def read_knobs(text: str) -> int | tuple[str, ...] | None:
     if not text.strip():
         return None
     if text.strip().isascii() and text.strip().isdecimal():
-        return int(text[:9])
+        return int(text.strip()[:9])
     names = [_name(part) for part in text.split(",") if part.strip()]
     return tuple(dict.fromkeys(names))
 
@@ -84,8 +85,8 @@ def keep_bound(metric: Metric, text: str, others: Mapping[Metric, float]) -> flo
         bound = float(text)
     except ValueError:
         raise _bad("keep", f"{text!r} is no number") from None
-    if not 0 < bound < 1e12:
-        raise _bad("keep", f"{text}: a limit is above zero")
+    if not 0 < bound < MAX_BOUND:
+        raise _bad("keep", f"{text}: a limit is above zero and below {MAX_BOUND:.0e}")
     if metric in others:
         raise _bad("keep", "two limits for one figure")
     return bound * _CYCLES if metric is Metric.SERVER_PATH_LENGTH else bound

@@ -13,12 +13,14 @@ from benchmarks.errors import about
 from benchmarks.inventory.devices import FoundDevice
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
+from benchmarks.telemetry.cpu import cpu_frequency_hz
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_preset
 from tuning.search_space.build import build_space
 from tuning.search_space.wish import Situation, Wish
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import MIN_PAIRS
+from tuning.statistics.data import Metric
 from tuning.strategy.search.plan import Keep, SearchPlan
 from tuning.strategy.search.search import PREFIX
 from tuning.strategy.search.space import Space
@@ -58,7 +60,8 @@ def plan_search(
     search = _search_of(request, template)
     if search is None:
         return None
-    _check_request(request, sizes)
+    _check_request(request, template, sizes)
+    _check_aim(search.aim)
     minutes = request.budget_minutes or template.budget_minutes or _USUAL_MINUTES
     _check_minutes(minutes, sizes, len(measured))
     space = _space_for(search, situation, measured[0])
@@ -75,7 +78,9 @@ def space_here(request: StudyRequest) -> Space:
     """
     template = load_template(request.template)
     sizes = sizes_of(request, template, logical_cpus())
-    _check_request(request, sizes)
+    search = _search_of(request, template) or SearchRequest()
+    _check_request(request, template, sizes)
+    _check_aim(search.aim)
     with about("server"):
         binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
     devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
@@ -88,7 +93,7 @@ def space_here(request: StudyRequest) -> Space:
         durability=situation.durability,
         host=situation.host,
     )
-    return _space_for(_search_of(request, template) or SearchRequest(), situation, baseline)
+    return _space_for(search, situation, baseline)
 
 
 def situation_here(
@@ -125,8 +130,15 @@ def _search_of(request: StudyRequest, template: StudyTemplate) -> SearchRequest 
     return request.search or (SearchRequest() if template.searches else None)
 
 
-def _check_request(request: StudyRequest, sizes: Sizes) -> None:
+def _check_request(request: StudyRequest, template: StudyTemplate, sizes: Sizes) -> None:
     """Refuse what does not go with a search; raises BadRequest."""
+    if template.durability > request.durability:
+        raise BadRequest(
+            f"template {template.name!r} has candidates of durability {template.durability}: a "
+            f"search that begins with them needs durability {template.durability}, not "
+            f"{request.durability}",
+            field="template",
+        )
     if len(request.devices) > 1:
         raise BadRequest("a search is for one device", field="devices")
     if len(sizes.connections) > 1:
@@ -142,6 +154,17 @@ def _check_request(request: StudyRequest, sizes: Sizes) -> None:
     if taken := [name for name, _ in request.configs if name.startswith(PREFIX)]:
         raise BadRequest(
             f"{taken[0]}: names with {PREFIX!r} are those of the search itself", field="configs"
+        )
+
+
+def _check_aim(aim: Aim) -> None:
+    """Refuse an aim without figures on this host; raises BadRequest."""
+    path = Metric.SERVER_PATH_LENGTH
+    field = "objective" if aim.objective is path else "keep" if path in aim.keep else ""
+    if field and cpu_frequency_hz() is None:
+        raise BadRequest(
+            "path-length cannot be measured here: this host does not report its CPU frequency",
+            field=f"search.{field}",
         )
 
 

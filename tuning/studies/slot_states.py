@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from benchmarks.models import ACTIVE_RUN_STATES
+from benchmarks.models import ACTIVE_RUN_STATES, RunState
 from tuning.models import Study
+from tuning.statistics.data import Metric
 
 
 class SlotState(NamedTuple):
@@ -30,11 +31,18 @@ class SlotState(NamedTuple):
     started_at: datetime | None
     finished_at: datetime | None
     tpmP: float | None
+    p95_ms: float | None
+    server_path_length: float | None
 
     @property
     def place(self) -> tuple[int, int]:
         """Primary keys of the device and the workload."""
         return self.device_id, self.workload_id
+
+    def figure(self, metric: Metric) -> float | None:
+        """The metric's value, if the run is successful and the value is above zero."""
+        value: float | None = getattr(self, metric.value)
+        return value if self.state == RunState.OK and value is not None and value > 0 else None
 
     @property
     def is_finished(self) -> bool:
@@ -50,7 +58,16 @@ class SlotState(NamedTuple):
 
 # The columns that come from related rows.
 _OF = dict.fromkeys(("name", "is_baseline", "durability"), "candidate") | dict.fromkeys(
-    ("state", "step", "started_at", "finished_at", "tpmP"), "run"
+    (
+        "state",
+        "step",
+        "started_at",
+        "finished_at",
+        "tpmP",
+        "p95_ms",
+        "server_path_length",
+    ),
+    "run",
 )
 
 

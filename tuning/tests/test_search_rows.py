@@ -25,15 +25,20 @@ from tuning.statistics.data import Metric
 from tuning.statistics.verdict import VerdictKind
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Done, History, NewCandidate, Proposal, StopReason
+from tuning.strategy.racing import Race
+from tuning.strategy.search.plan import SearchPlan
+from tuning.strategy.search.search import Search
+from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import continuation, early_stop, trials
 from tuning.studies.continuation import continue_study
-from tuning.studies.forecast import places
+from tuning.studies.forecast import TRIAL_S, Forecast, places
 from tuning.studies.history import history_of
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
+from tuning.studies.slot_states import slot_states
 from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 from tuning.tests.test_study_race import noisy, started
 from tuning.tests.work import execute_run, prepare_study
@@ -297,8 +302,66 @@ def test_a_search_that_finds_nothing_says_so_and_keeps_the_baseline(
     )
     result = StudyResult(study)
     assert result.export(answer, ExportRequest()).text
-    with pytest.raises(TuningError, match="nothing left to measure"):
+    with pytest.raises(TuningError, match="took no config into a race"):
         extend_study(study, 2)
+
+
+def test_a_search_without_time_for_a_race_says_so(search: Callable[..., Study]) -> None:
+    script = Script(((("search-1", capacity(700)),), (("search-2", capacity(800)),)))
+
+    class Hurried(Search):
+        """Its budget ends with the screening."""
+
+        def propose(self, history: History) -> Proposal | Done:
+            return script.propose(history)
+
+    space = Space((Dimension(CAPACITY, "number", 200, 20_000, is_log=True, default="10000"),))
+    strategy = Hurried(SearchPlan(space), Race())
+    study = to_the_end(search(strategy), noisy({"700": 1.6, "800": 1.6}))
+    assert study.recommendations.get().verdict == (
+        "The search ended without a race: keep server-default (2 configs were measured; the time "
+        "ran out before the best could race)."
+    )
+
+
+def test_a_search_without_figures_of_its_objective_says_so(search: Callable[..., Study]) -> None:
+    study = search(Script(((("search-1", capacity(700)),),)))
+    Study.objects.filter(pk=study.pk).update(search=Aim(Metric.SERVER_PATH_LENGTH).as_json())
+    noise = noisy({})
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        found = noise(plan)
+        return replace(found, metrics=replace(found.metrics, server_path_length=None))
+
+    study = to_the_end(study, measure)
+    verdict = study.recommendations.get().verdict
+    assert verdict.endswith("none could be compared, because runs have no figure of path length).")
+
+
+def test_trial_starts_are_paid_from_the_budget(search: Callable[..., Study]) -> None:
+    study = search(RandomSearch(), seed=3, blocks=3, budget_minutes=60)
+    made = study.candidates.filter(found_by_search=True)
+    while made.exclude(signature="").count() < 2:
+        step(study)
+    study.refresh_from_db()
+    (place,) = places(study)
+
+    def left() -> float:
+        seconds = Forecast(study, slot_states(study)).budget(place).seconds_left
+        assert seconds is not None
+        return seconds
+
+    before = left()
+    slow = made.exclude(signature="")[0]
+    slow.checks[2]["seconds"] = TRIAL_S + 40
+    slow.save()
+    assert before - left() == pytest.approx(40)
+    # Refused before the server was asked.
+    slow.checks = slow.checks[:2]
+    slow.save()
+    assert left() - before == pytest.approx(TRIAL_S)
+    made.update(found_by_search=False)
+    assert left() - before == pytest.approx(2 * TRIAL_S)
 
 
 def test_an_extended_search_races_on_with_its_finalists(search: Callable[..., Study]) -> None:
@@ -372,6 +435,10 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(
         return replace(found, metrics=replace(found.metrics, p95_ms=p95_ms))
 
     study = to_the_end(study, measure)
+    searched = study_progress(study).searched
+    assert searched is not None
+    assert (searched.metric, searched.best) == (Metric.P95, "given")
+    assert searched.ratio == pytest.approx(40 / 60, rel=0.1)
     answer = study.recommendations.get()
     assert answer.candidate.name == "given"
     assert "95th-percentile New-Order response time" in answer.verdict

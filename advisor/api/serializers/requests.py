@@ -68,7 +68,6 @@ class BoundsField(serializers.ListField):
     """The lowest and the highest value of a knob, as in a my.cnf."""
 
     child = serializers.CharField(max_length=MAX_VALUE)
-    min_length = max_length = 2
 
 
 class KeepSerializer(StrictSerializer):
@@ -101,7 +100,9 @@ class SearchRequestSerializer(StrictSerializer):
         help_text="Knobs that every config of the search sets to this value.",
     )
     bounds = serializers.DictField(
-        child=BoundsField(), required=False, help_text="By knob: [lowest, highest]."
+        child=BoundsField(min_length=2, max_length=2),
+        required=False,
+        help_text="By knob: [lowest, highest].",
     )
     objective = serializers.ChoiceField(choices=list(OBJECTIVES), default="tpmP")
     keep = KeepSerializer(required=False)

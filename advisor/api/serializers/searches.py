@@ -57,5 +57,6 @@ class SearchedSerializer(serializers.Serializer[Any]):
     rounds = serializers.IntegerField()
     best = serializers.CharField(help_text="The best config so far; empty if none.")
     ratio = serializers.FloatField(
-        allow_null=True, help_text="Its tpmP divided by the baseline's; probably overstated."
+        allow_null=True,
+        help_text="Its objective divided by the baseline's; probably overstated.",
     )

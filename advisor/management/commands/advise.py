@@ -258,10 +258,10 @@ class Command(BaseCommand):
         end_like_ctrl_c()
         console = Console(stderr=True)
         try:
+            call_command("migrate", verbosity=0)  # the space also depends on known devices
             if options["show_space"]:
                 print_space(space_here(_request(options)), Console())
                 return
-            call_command("migrate", verbosity=0)
             study = _run(options, console)
         except (AdvisorError, BenchmarkError, TuningError) as error:
             code = 2 if isinstance(error, BadRequest | BadSpace | UnknownTemplate) else 1

@@ -57,6 +57,7 @@ def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
         "pause": pause_text(study),
         "is_under_way": not study.is_finished and is_under_way(study),
         "announcement": _announcement(study, progress),
+        "searched_metric": METRIC_NAMES[progress.searched.metric] if progress.searched else "",
     }
 
 
