@@ -596,7 +596,7 @@ def test_a_study_is_not_at_its_end_while_its_last_run_was_interrupted(study: Stu
 def test_a_bug_while_concluding_does_not_keep_the_host_from_other_studies(
     study: Study, monkeypatch: pytest.MonkeyPatch, bug: type[Exception]
 ) -> None:
-    def broken(_: Study) -> None:
+    def broken(*_: Any, **__: Any) -> None:
         raise bug("a bug")
 
     monkeypatch.setattr(dispatch, "store_recommendations", broken)
@@ -631,7 +631,7 @@ def test_whoever_decides_first_takes_the_studys_row(
 def test_a_database_that_is_away_while_concluding_ends_no_study(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(_: Study) -> None:
+    def away(*_: Any, **__: Any) -> None:
         raise OperationalError("database is locked")
 
     with monkeypatch.context() as patched:
@@ -650,7 +650,7 @@ def test_a_block_that_cannot_be_written_is_a_bug_and_no_end(
 ) -> None:
     """Nobody else can have written it: whoever decides holds the study's row."""
 
-    def broken(*_: Any) -> None:
+    def broken(*_: Any, **__: Any) -> None:
         raise IntegrityError("UNIQUE constraint failed")
 
     begin(study)
