@@ -61,6 +61,12 @@ def _state(pk: int) -> dict[str, Any]:
     return dict(StudyStateSerializer(get_object_or_404(rows, pk=pk)).data)
 
 
+def _refused(body: StudyRequestSerializer, error: TuningError | BenchmarkError) -> ApiError:
+    """The refusal, by the name under which the request gave its device."""
+    names = {} if body.validated_data.get("devices") else {"devices[0].path": "device"}
+    return refusal(error, names)
+
+
 class StudyListView(APIView):
     @extend_schema(
         operation_id="list_studies",
@@ -88,8 +94,7 @@ class StudyListView(APIView):
         try:
             study = create_study(body.study_request(), user=request.user)
         except (TuningError, BenchmarkError) as error:
-            names = {} if body.validated_data.get("devices") else {"devices[0].path": "device"}
-            raise refusal(error, names) from error
+            raise _refused(body, error) from error
         location = request.build_absolute_uri(reverse("api-study-detail", args=[study.pk]))
         return Response(_state(study.pk), status=201, headers={"Location": location})
 
@@ -110,7 +115,7 @@ class SearchSpaceView(APIView):
         try:
             space = space_here(body.study_request())
         except (TuningError, BenchmarkError) as error:
-            raise refusal(error) from error
+            raise _refused(body, error) from error
         return Response(SpaceSerializer(space).data)
 
 

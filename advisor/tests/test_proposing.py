@@ -16,8 +16,8 @@ from benchmarks.models import ProbeState, Run, RunState
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.notes import Action, Note
+from tuning.configs.situation import DeviceFacts
 from tuning.export.my_cnf import render_my_cnf
-from tuning.proposals.situation import DeviceFacts
 from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.tests.export_cases import facts, flat
 

@@ -70,8 +70,8 @@ def test_a_search_is_stored_with_its_space_and_found_again() -> None:
     strategy = strategy_of(study)
     assert isinstance(strategy, Search)
     assert strategy.plan.space == space
-    assert strategy.plan.objective is Metric.P95
-    assert [(one.metric, one.bound) for one in strategy.plan.keep] == [(Metric.TPMP, 5000.0)]
+    assert strategy.plan.aim.objective is Metric.P95
+    assert list(strategy.plan.aim.keep.items()) == [(Metric.TPMP, 5000.0)]
     assert [one.name for one in study.candidates.all()][:1] == ["server-default"]
     assert "mine" in study.candidates.values_list("name", flat=True)
 

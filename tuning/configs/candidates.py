@@ -118,13 +118,9 @@ def _preset_or_left_out(
     host: HostFacts,
 ) -> PlannedCandidate:
     """A template asks about what is possible here: the others are still worth comparing."""
-    try:
-        return plan_preset(name, target, resources=resources, durability=durability, host=host)
-    except InvalidConfig as refused:
-        preset = load_preset(name).for_server(target)
-        why = "; ".join(map(str, refused.problems))
-        source = f"{preset.title}. {preset.source}"
-        return PlannedCandidate(name, {}, source, left_out=f"not possible here ({why})")
+    preset = load_preset(name).for_server(target)
+    planned, lost = _fitted_if_possible(preset, target, resources, durability, host)
+    return replace(planned, left_out=f"not possible here ({lost})") if lost else planned
 
 
 def plan_preset(
@@ -157,16 +153,27 @@ def plan_variant(
     Raises UnknownPreset for its base.
     """
     preset = variant_preset(variant, target, resources)
-    try:
-        planned = _fitted(preset, target, resources, durability, host)
-        lost = cannot_have(variant, planned.notes)
-    except InvalidConfig as refused:
-        planned = PlannedCandidate(variant.name, {}, f"{preset.title}. {preset.source}")
-        lost = "; ".join(map(str, refused.problems))
+    planned, lost = _fitted_if_possible(preset, target, resources, durability, host)
+    lost = lost or cannot_have(variant, planned.notes)
     planned = replace(planned, logs_with_data=variant.logs_with_data)
     if not lost:
         return planned
     return replace(planned, knobs={}, checks=(), left_out=f"not possible on {target} ({lost})")
+
+
+def _fitted_if_possible(
+    preset: Preset,
+    target: ServerTraits,
+    resources: HostResources,
+    durability: Durability,
+    host: HostFacts,
+) -> tuple[PlannedCandidate, str]:
+    """The preset, and why it cannot run here, "" if it can; then it has no knobs."""
+    try:
+        return _fitted(preset, target, resources, durability, host), ""
+    except InvalidConfig as refused:
+        empty = PlannedCandidate(preset.name, {}, f"{preset.title}. {preset.source}")
+        return empty, "; ".join(map(str, refused.problems))
 
 
 def _fitted(

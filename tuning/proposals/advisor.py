@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tuning.configs.effective.expected import MIB
 from tuning.proposals.memory_rules import pool_of_data, table_cache
 from tuning.proposals.rules import Rule, fixed, on_disk, on_mysql_before, on_ssd
 from tuning.proposals.words import FEWER_FSYNCS, FEWER_ROWS, MANUAL, NO_SEEKS, SEEKS
@@ -23,7 +24,7 @@ ADVISOR: tuple[Rule, ...] = (
     # Before the pool, which leaves room for it.
     fixed(
         "innodb_log_buffer_size",
-        64 * 1024**2,
+        64 * MIB,
         "larger transactions fit",
         "default of MySQL 8.4",
         on_mysql_before(8, 4),

@@ -11,18 +11,16 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.timeline import reached
 from tuning.configs.effective.by_itself import by_itself
 from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
-from tuning.configs.effective.expected import Expected
+from tuning.configs.effective.expected import GIB, MIB, Expected
 from tuning.configs.effective.memory import MAX_SHARE, memory_need
 from tuning.configs.effective.memory import size as in_words
 from tuning.configs.effective.variables import CAPACITY, POOL
 from tuning.configs.notes import Action, Note
 from tuning.configs.presets.scale import MIN_POOL, unrounded_pool
+from tuning.configs.situation import Situation
 from tuning.configs.translation.redo import translate_redo
 from tuning.configs.values import BadValue, normalise, same
-from tuning.proposals.situation import Situation
 
-MIB = 1024**2
-GIB = 1024**3
 # A redo log takes at most this part of what is free on the device.
 _MAX_PART_OF_FREE = 4
 _MAX_REDO = 128 * GIB

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import ceil
 
+from tuning.configs.effective.expected import GIB
 from tuning.configs.effective.memory import size as in_words
 from tuning.configs.effective.variables import INSTANCES, MAX_CONNECTIONS
-from tuning.proposals.draft import GIB, Draft
+from tuning.proposals.draft import Draft
 from tuning.proposals.rules import Rule
 
 # TPC-C has nine tables, and a transaction may have all of them open.

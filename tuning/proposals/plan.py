@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from tuning.configs.candidates import PlannedCandidate
 from tuning.configs.gate.check import check_knobs
 from tuning.configs.gate.stages import static_stages
+from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig
 from tuning.proposals.draft import Draft
 from tuning.proposals.schools import school
-from tuning.proposals.situation import Situation
 
 
 def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tuning.configs.effective.expected import GIB, MIB
 from tuning.configs.effective.variables import CLEANERS, INSTANCES, IO_CAPACITY, IO_CEILING
 from tuning.errors import TuningError
 from tuning.proposals.advisor import ADVISOR
-from tuning.proposals.draft import GIB, Draft
+from tuning.proposals.draft import Draft
 from tuning.proposals.memory_rules import (
     connections_of_memory,
     instances,
@@ -80,7 +81,7 @@ def _mysqltuner_instances(draft: Draft) -> None:
 def _mysqltuner_redo(draft: Draft) -> None:
     large = draft.situation.resources.memory_bytes > 8 * GIB
     said = "the minimum that it recommends for that much memory"
-    redo_of(GIB if large else 100 * 1024**2, said, "MySQLTuner 2.9.1")(draft)
+    redo_of(GIB if large else 100 * MIB, said, "MySQLTuner 2.9.1")(draft)
 
 
 _MANUAL_RULES = (
@@ -159,7 +160,7 @@ _CALLAGHAN = (
 
 _POSTS = "dimitrik.free.fr, MySQL 8.0 and the new doublewrite (2020)"
 _KRAVTCHUK = (
-    fixed("innodb_log_buffer_size", 64 * 1024**2, "as in his tests", _POSTS),
+    fixed("innodb_log_buffer_size", 64 * MIB, "as in his tests", _POSTS),
     pool_of_memory(0.67, f"{_POSTS}: 128 of 192 GB"),
     _kravtchuk_instances,
     redo_of(16 * GIB, "16 files of 1 GiB", _POSTS),

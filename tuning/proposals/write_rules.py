@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tuning.configs.effective.expected import GIB
 from tuning.configs.effective.variables import (
     CLEANERS,
     FLUSH_METHOD,
@@ -9,7 +10,7 @@ from tuning.configs.effective.variables import (
     IO_CAPACITY,
     IO_CEILING,
 )
-from tuning.proposals.draft import GIB, Draft
+from tuning.proposals.draft import Draft
 from tuning.proposals.rules import Rule, holds_data
 
 _MAX_IO_CAPACITY = 20_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from itertools import pairwise
 from math import exp, log, sqrt
 from statistics import fmean
@@ -13,6 +12,7 @@ from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Slot, SlotPurpose
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
+from tuning.statistics.rounds import Short, is_better, mean_ratio, round_ratios
 
 # Differences of successive runs of the baseline that are needed to say anything of the noise.
 _MIN_DIFFERENCES = 2
@@ -107,21 +107,16 @@ def _figure(run: Run, metric: Metric) -> float | None:
 
 
 def _looks(slots: Sequence[Slot], metric: Metric) -> list[Look]:
-    beside: dict[int, list[float]] = {}
-    for slot in slots:
-        figure = _figure(slot.run, metric)
-        if slot.candidate.is_baseline and figure is not None:
-            beside.setdefault(slot.block, []).append(log(figure))
     rounds = {block: number for number, block in enumerate(sorted({s.block for s in slots}), 1)}
+    ratios = round_ratios(
+        [Short(s.block, s.candidate.is_baseline, _figure(s.run, metric)) for s in slots]
+    )
     found: list[Look] = []
-    for slot in slots:
+    for slot, ratio in zip(slots, ratios, strict=True):
         is_void = not slot.run.is_finished or slot.run.state in VOID
-        if slot.candidate.is_baseline or is_void:
-            continue
-        figure, level = _figure(slot.run, metric), beside.get(slot.block)
-        ratio = exp(log(figure) - fmean(level)) if figure and level else None
-        number = len(found) + 1
-        found.append(Look(number, rounds[slot.block], slot.candidate, slot.run, ratio))
+        if not (slot.candidate.is_baseline or is_void):
+            number = len(found) + 1
+            found.append(Look(number, rounds[slot.block], slot.candidate, slot.run, ratio))
     return found
 
 
@@ -129,15 +124,12 @@ def _tried(looks: Sequence[Look], raced: set[int]) -> list[Tried]:
     by_candidate: dict[int, list[Look]] = {}
     for look in looks:
         by_candidate.setdefault(look.candidate.pk, []).append(look)
-    return [
-        Tried(there[0].candidate, tuple(there), _mean(there), pk in raced)
-        for pk, there in by_candidate.items()
-    ]
-
-
-def _mean(looks: Sequence[Look]) -> float | None:
-    logs = [log(look.ratio) for look in looks if look.ratio is not None]
-    return exp(fmean(logs)) if logs else None
+    found = []
+    for pk, there in by_candidate.items():
+        ratios = [look.ratio for look in there if look.ratio is not None]
+        mean = mean_ratio(ratios) if ratios else None
+        found.append(Tried(there[0].candidate, tuple(there), mean, pk in raced))
+    return found
 
 
 def _order(ratio: float | None, metric: Metric) -> tuple[bool, float]:
@@ -147,29 +139,20 @@ def _order(ratio: float | None, metric: Metric) -> tuple[bool, float]:
 def _best_so_far(looks: Sequence[Look], metric: Metric) -> list[BestSoFar]:
     """By the mean of each config's looks so far: a lucky first look is taken back by the next."""
     found: list[BestSoFar] = []
-    logs: dict[int, list[float]] = {}
-    places: dict[int, int] = {}
-    by_place: list[Candidate] = []
-    # (order of the mean, place of the first look, number of looks): an entry whose number is no
-    # longer that of its config is out of date, and dropped when it comes to the front.
-    front: list[tuple[float, int, int]] = []
+    ratios: dict[Candidate, list[float]] = {}
+    means: dict[Candidate, float] = {}
+    leader: Candidate | None = None
     for number, look in enumerate(looks, 1):
-        key = look.candidate.pk
-        if key not in places:
-            places[key] = len(by_place)
-            by_place.append(look.candidate)
         if look.ratio is not None:
-            there = logs.setdefault(key, [])
-            there.append(log(look.ratio))
-            mean = fmean(there)
-            order = -mean if metric.more_is_better else mean
-            heappush(front, (order, places[key], len(there)))
-        while front and front[0][2] != len(logs[by_place[front[0][1]].pk]):
-            heappop(front)
-        if front:
-            order, place, _ = front[0]
-            mean = -order if metric.more_is_better else order
-            found.append(BestSoFar(number, by_place[place], exp(mean)))
+            one = look.candidate
+            ratios.setdefault(one, []).append(look.ratio)
+            means[one] = mean_ratio(ratios[one])
+            if leader is None or is_better(means[one], means[leader], metric):
+                leader = one
+            elif one == leader:  # its mean may have fallen below another's
+                leader = min(means, key=lambda name: _order(means[name], metric))
+        if leader is not None:
+            found.append(BestSoFar(number, leader, means[leader]))
     return found
 
 

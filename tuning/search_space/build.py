@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tuning.catalogue.knob import Knob
 from tuning.catalogue.loader import load_catalogue
-from tuning.configs.effective.expected import GIB, Expected
+from tuning.configs.effective.redo import too_large_redo
 from tuning.configs.effective.variables import (
     CAPACITY,
     DEDICATED,
     POOL,
-    REDO,
     SIZE,
     has_capacity,
 )
 from tuning.configs.gate.check import check_knobs
+from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig
 from tuning.search_space.priority import DEFAULT_COUNT, MAX_COUNT, PRIORITY
 from tuning.search_space.ranges import dimension_of, why_not
 from tuning.search_space.ruled import RULES, within_rules
-from tuning.search_space.wish import BadSpace, Situation, Wish
+from tuning.search_space.wish import BadSpace, Wish
 from tuning.strategy.search.space import Space
 
 
@@ -48,16 +48,20 @@ def build_space(wish: Wish, situation: Situation) -> Space:
             f"{f': {why}' if why else ''}; pin it or leave it out",
             field="search.knobs",
         )
-    fixed = {name: value for name, value in wish.base.items() if name not in names} | pinned
-    kept = tuple(within_rules(dimensions, fixed, wish, situation))
+    kept = tuple(within_rules(dimensions, _fixed(wish, pinned, names), wish, situation))
     if not kept:
         raise BadSpace(
             "empty_space", "nothing is left to search: every knob is pinned", field="search.knobs"
         )
     names = {one.name for one in kept}
-    fixed = {name: value for name, value in wish.base.items() if name not in names} | pinned
     rules = tuple(rule for rule in RULES if {rule.lower, rule.upper} <= names)
-    return Space(kept, fixed, rules)
+    return Space(kept, _fixed(wish, pinned, names), rules)
+
+
+def _fixed(wish: Wish, pinned: Mapping[str, str], searched: Collection[str]) -> dict[str, str]:
+    """What every candidate sets: the baseline's values that are not searched, and the pins."""
+    base = {name: value for name, value in wish.base.items() if name not in searched}
+    return base | dict(pinned)
 
 
 def _pinned(wish: Wish, situation: Situation) -> dict[str, str]:
@@ -85,15 +89,12 @@ def _pinned(wish: Wish, situation: Situation) -> dict[str, str]:
         field = f"search.pinned.{first.name}" if first.name in wish.pinned else "search.pinned"
         raise BadSpace("bad_pin", f"{first.name}: {first.reason}", field=field) from None
     pinned = {name: report.knobs[name] for name in wish.pinned if name in report.knobs}
-    redo = Expected(pinned, situation.target, situation.host).redo() or 0
-    sized = [name for name in REDO if name in pinned]
-    if sized and situation.free_bytes is not None and redo > situation.free_bytes:
-        raise BadSpace(
-            "bad_pin",
-            f"{sized[0]}: a redo log of {redo / GIB:.1f} GiB does not fit on the device: "
-            f"the data leaves {max(situation.free_bytes, 0) / GIB:.1f} GiB",
-            field=f"search.pinned.{sized[0]}",
-        )
+    free = situation.device.free_bytes
+    if free is not None:
+        redo = too_large_redo(pinned, situation.target, situation.host, free)
+        if redo and redo.name:
+            message = f"{redo.name}: {redo.reason}"
+            raise BadSpace("bad_pin", message, field=f"search.pinned.{redo.name}")
     return pinned
 
 

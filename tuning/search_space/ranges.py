@@ -21,8 +21,9 @@ from tuning.configs.effective.variables import (
     POOL,
     SIZE,
 )
+from tuning.configs.situation import Situation
 from tuning.configs.values import BadValue, fixed_default, normalise
-from tuning.search_space.wish import BadSpace, Situation
+from tuning.search_space.wish import BadSpace
 from tuning.strategy.search.space import MAX_LEVELS, Dimension
 
 # From this ratio of the ends on a scale is logarithmic.
@@ -213,7 +214,11 @@ def _redo_limit(knob: Knob, situation: Situation) -> float:
     files = 1
     if knob.name == SIZE and not situation.target.mariadb:
         files = Expected({}, situation.target).whole(FILES) or 2
-    limit = float("inf") if situation.free_bytes is None else max(situation.free_bytes, 0)
+    limit = (
+        float("inf")
+        if situation.device.free_bytes is None
+        else max(situation.device.free_bytes, 0)
+    )
     if any(cost.kind not in situation.allowed for cost in knob.costs):
         limit = min(limit, free_redo_bytes())
     return limit / files

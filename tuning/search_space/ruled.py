@@ -9,7 +9,8 @@ from dataclasses import replace
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.variables import CLEANERS, INSTANCES, IO_CAPACITY, IO_CEILING
-from tuning.search_space.wish import BadSpace, Situation, Wish
+from tuning.configs.situation import Situation
+from tuning.search_space.wish import BadSpace, Wish
 from tuning.strategy.search.space import Dimension, Rule
 
 RULES = (

@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tuning.catalogue.costs import CostKind
-from tuning.catalogue.knob import Durability
-from tuning.catalogue.resources import HostResources
-from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.host import UNKNOWN, HostFacts
 from tuning.errors import TuningError
 
 
@@ -31,18 +26,3 @@ class Wish:
     pinned: Mapping[str, str] = field(default_factory=dict)
     bounds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     base: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Situation:
-    """The server, what it runs on, and what a candidate may give up.
-
-    free_bytes: what is left on the device beside the data; None where that is not known.
-    """
-
-    target: ServerTraits
-    resources: HostResources
-    host: HostFacts = UNKNOWN
-    durability: Durability = Durability.D0
-    allowed: frozenset[CostKind] = frozenset()
-    free_bytes: int | None = None

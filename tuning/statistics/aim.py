@@ -59,6 +59,11 @@ def limit_text(metric: Metric, bound: float) -> str:
     return f"{name} {sign} {bound / scale:,.6g}{unit}"
 
 
+def limit_scale(metric: Metric) -> float:
+    """How much of a stored figure is one unit of its limit."""
+    return _SHOWN[metric][2]
+
+
 def metric_name(metric: Metric) -> str:
     """As it is called in a limit: `p95`."""
     return _SHOWN[metric][0]

@@ -38,7 +38,7 @@ class InTurn:
 
 def strategy_for(*, races: bool, confirms: bool, search: SearchPlan | None = None) -> Strategy:
     """The strategy for these options; with a plan, a search comes before the blocks."""
-    metric = Metric.TPMP if search is None else search.objective
+    metric = Metric.TPMP if search is None else search.aim.objective
     blocks: Strategy = Race(metric) if races else FixedBlocks()
     rest = InTurn(blocks, Confirmation(metric)) if confirms else blocks
     return rest if search is None else Search(search, rest)

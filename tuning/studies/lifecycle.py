@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -20,13 +21,11 @@ from benchmarks.models import Host, Run, RunState
 from benchmarks.servers.discovery import find_server
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
-from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
-from tuning.configs.effective.variables import REDO
+from tuning.configs.effective.redo import too_large_redo
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, SlotPurpose, Study, StudyState
 from tuning.proposals.plan import plan_proposals
-from tuning.proposals.situation import Situation
 from tuning.strategy.budget import plan
 from tuning.studies.devices import check_none_retired, find_devices
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S, Forecast
@@ -46,8 +45,8 @@ from tuning.studies.rows import (
     workload_row,
 )
 from tuning.studies.scheduler import advance_host
-from tuning.studies.searching import plan_search, situation_here
-from tuning.studies.situation import facts_of, redo_bytes_per_hour
+from tuning.studies.searching import plan_search
+from tuning.studies.situation import facts_of, redo_bytes_per_hour, situation_here
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 
@@ -70,13 +69,10 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     origin = origin_of(request.translate_from)
     here = situation_here(request, template, sizes, binary, devices, room)
     target = here.target
-    situation = Situation(
-        target,
-        here.resources,
-        here.host,
-        facts_of(devices, free_bytes=room),
-        redo_bytes_per_hour(devices, target.flavour, sizes.warehouses),
-        request.allow,
+    measured_before = replace(
+        here,
+        device=facts_of(devices, free_bytes=room),
+        redo_bytes_per_hour=redo_bytes_per_hour(devices, target.flavour, sizes.warehouses),
     )
     planned = plan_candidates(
         template,
@@ -86,7 +82,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         durability=request.durability,
         host=here.host,
         translate_from=origin,
-        proposals=plan_proposals(template.proposals, situation),
+        proposals=plan_proposals(template.proposals, measured_before),
     )
     measured = [plan for plan in planned if not plan.left_out]
     search = plan_search(request, template, sizes, measured, here)
@@ -210,16 +206,11 @@ def _check_redo(
     free: int,
 ) -> None:
     """Raise InvalidConfig for redo logs that do not fit on the device beside the data."""
-    problems = []
-    for candidate in planned:
-        redo = Expected(candidate.knobs, target, host_facts).redo() or 0
-        if redo > free:
-            names = [name for name in REDO if name in candidate.knobs]
-            reason = (
-                f"a redo log of {redo / 1024**3:.1f} GiB does not fit on the device: "
-                f"the data leaves {max(free, 0) / 1024**3:.1f} GiB"
-            )
-            problems.append(Problem(candidate.name, None, names[0] if names else "", reason))
+    problems = [
+        Problem(candidate.name, None, found.name, found.reason)
+        for candidate in planned
+        if (found := too_large_redo(candidate.knobs, target, host_facts, free))
+    ]
     if problems:
         raise InvalidConfig(problems)
 

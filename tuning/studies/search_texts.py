@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from tuning.statistics.aim import limit_scale
 from tuning.statistics.data import Metric
 from tuning.studies.request import BadRequest
 
-# What metrics are called where a user names them; figures are in ms and in millions of cycles.
+# What metrics are called where a user names them.
 OBJECTIVES = {
     "tpmP": Metric.TPMP,
     "p95": Metric.P95,
     "path-length": Metric.SERVER_PATH_LENGTH,
 }
-_CYCLES = 1e6
 MAX_BOUND = 1e12
 _KEEP = re.compile(r"\s*([A-Za-z0-9-]+)\s*(<=|>=)\s*([0-9.]+(?:[eE][0-9]+)?)\s*")
 
@@ -89,7 +89,7 @@ def keep_bound(metric: Metric, text: str, others: Mapping[Metric, float]) -> flo
         raise _bad("keep", f"{text}: a limit is above zero and below {MAX_BOUND:.0e}")
     if metric in others:
         raise _bad("keep", "two limits for one figure")
-    return bound * _CYCLES if metric is Metric.SERVER_PATH_LENGTH else bound
+    return bound * limit_scale(metric)
 
 
 def _name(text: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean
 
 from tuning.models import SlotPurpose
 from tuning.results.searched import VOID
 from tuning.statistics.data import Metric
+from tuning.statistics.rounds import Short, mean_ratio, round_ratios
 from tuning.studies.slot_states import SlotState
 
 
@@ -28,19 +28,15 @@ class Searched:
 def searched_so_far(slots: Sequence[SlotState], metric: Metric) -> Searched:
     """From the slots of a study that searches on one device with one workload for `metric`."""
     there = [slot for slot in slots if slot.purpose == SlotPurpose.SEARCH]
-    figures: dict[int, list[float]] = {}
-    for slot in there:
-        if slot.is_baseline and (figure := slot.figure(metric)) is not None:
-            figures.setdefault(slot.block, []).append(figure)
+    known = round_ratios([Short(s.block, s.is_baseline, s.figure(metric)) for s in there])
     ratios: dict[str, list[float]] = {}
-    for slot in there:
-        beside, figure = figures.get(slot.block), slot.figure(metric)
-        if not slot.is_baseline and beside and figure is not None:
-            ratios.setdefault(slot.name, []).append(figure / mean(beside))
+    for slot, ratio in zip(there, known, strict=True):
+        if not slot.is_baseline and ratio is not None:
+            ratios.setdefault(slot.name, []).append(ratio)
     tried = {s.name for s in there if not s.is_baseline and s.is_finished and s.state not in VOID}
     rounds = len({slot.block for slot in there})
     if not ratios:
         return Searched(len(tried), rounds, metric)
-    found = {name: mean(values) for name, values in ratios.items()}
+    found = {name: mean_ratio(values) for name, values in ratios.items()}
     best = (max if metric.more_is_better else min)(found, key=lambda name: found[name])
     return Searched(len(tried), rounds, metric, best, found[best])

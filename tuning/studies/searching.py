@@ -10,25 +10,24 @@ from typing import Any
 from django.conf import settings
 
 from benchmarks.errors import about
-from benchmarks.inventory.devices import FoundDevice
-from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.discovery import find_server
 from benchmarks.telemetry.cpu import cpu_frequency_hz
-from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_preset
+from tuning.configs.situation import Situation
 from tuning.search_space.build import build_space
-from tuning.search_space.wish import Situation, Wish
+from tuning.search_space.wish import Wish
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
-from tuning.strategy.search.plan import Keep, SearchPlan
+from tuning.strategy.search.plan import SearchPlan
 from tuning.strategy.search.search import PREFIX
 from tuning.strategy.search.space import Space
-from tuning.studies.devices import find_devices, least_memory, room_for_pool
+from tuning.studies.devices import find_devices
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S
-from tuning.studies.host_resources import host_facts_here, logical_cpus, resources_here
+from tuning.studies.host_resources import logical_cpus
 from tuning.studies.request import BadRequest, SearchRequest, Sizes, StudyRequest, sizes_of
 from tuning.studies.room import check_room
+from tuning.studies.situation import situation_here
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 # A search with less has looked at nothing: one round of new configs, and three blocks of a race
@@ -96,34 +95,9 @@ def space_here(request: StudyRequest) -> Space:
     return _space_for(search, situation, baseline)
 
 
-def situation_here(
-    request: StudyRequest,
-    template: StudyTemplate,
-    sizes: Sizes,
-    binary: ServerBinary,
-    devices: Sequence[FoundDevice],
-    room: int,
-) -> Situation:
-    """What the values of a study's candidates depend on, with the least memory of its devices.
-
-    `room`: bytes left beside all data, of `check_room`.
-    """
-    limit = least_memory(devices)
-    return Situation(
-        ServerTraits.of(binary),
-        resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour)),
-        host_facts_here({one.data.path for one in devices}, max(sizes.connections), limit),
-        max(request.durability, template.durability),
-        request.allow,
-        room,
-    )
-
-
 def plan_of(stored: Mapping[str, Any]) -> SearchPlan:
     """What the strategy goes by, of a search as it is stored."""
-    aim = Aim.from_json(stored)
-    keep = tuple(Keep(metric, bound) for metric, bound in aim.keep.items())
-    return SearchPlan(Space.from_json(stored["space"]), aim.objective, keep)
+    return SearchPlan(Space.from_json(stored["space"]), Aim.from_json(stored))
 
 
 def _search_of(request: StudyRequest, template: StudyTemplate) -> SearchRequest | None:

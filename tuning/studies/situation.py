@@ -1,4 +1,4 @@
-"""What is known of a study's devices, for the advisor's own proposals."""
+"""Where a study's configs are to run, from its request, this host and what was measured here."""
 
 from __future__ import annotations
 
@@ -9,11 +9,39 @@ from django.db.models import Max
 
 from benchmarks.inventory.devices import FoundDevice
 from benchmarks.models import Probe, ProbeState, Run, RunState
-from benchmarks.servers.binary import Flavour
+from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.kinds import DeviceKind
-from tuning.proposals.situation import DeviceFacts
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.situation import DeviceFacts, Situation
+from tuning.studies.devices import least_memory, room_for_pool
+from tuning.studies.host_resources import host_facts_here, resources_here
+from tuning.studies.request import Sizes, StudyRequest
+from tuning.study_templates.loader import StudyTemplate
 
 _PER_HOUR = 3600 * 1_000_000
+
+
+def situation_here(
+    request: StudyRequest,
+    template: StudyTemplate,
+    sizes: Sizes,
+    binary: ServerBinary,
+    devices: Sequence[FoundDevice],
+    room: int,
+) -> Situation:
+    """What the values of a study's candidates depend on, with the least memory of its devices.
+
+    `room`: bytes left beside all data, of `check_room`.
+    """
+    limit = least_memory(devices)
+    return Situation(
+        ServerTraits.of(binary),
+        resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour)),
+        host_facts_here({one.data.path for one in devices}, max(sizes.connections), limit),
+        DeviceFacts(free_bytes=room),
+        allowed=request.allow,
+        durability=max(request.durability, template.durability),
+    )
 
 
 def facts_of(devices: Sequence[FoundDevice], *, free_bytes: int | None = None) -> DeviceFacts:

@@ -20,7 +20,7 @@ from benchmarks.storage.kinds import DeviceKind
 from tuning.models import DurabilityClass, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies import lifecycle as studies
-from tuning.studies import searching
+from tuning.studies import situation
 from tuning.studies.host_resources import host_facts_here
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, StudyRequest
@@ -164,7 +164,7 @@ def test_what_cannot_be_had_is_a_refused_candidate_and_is_not_measured(
 ) -> None:
     here = host_facts_here
     monkeypatch.setattr(
-        searching, "host_facts_here", lambda *args: replace(here(*args), direct_io=False)
+        situation, "host_facts_here", lambda *args: replace(here(*args), direct_io=False)
     )
     study = create_study(StudyRequest(template="flush-method", blocks=2))
     study = run_to_the_end(study, noisy({}))

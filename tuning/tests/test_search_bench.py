@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tuning.strategy.search.grid import Grid
-from tuning.tests.search_bench.__main__ import BEGIN, END, markdown, with_tables
+from tuning.tests.search_bench.__main__ import BEGIN
 from tuning.tests.search_bench.fast_models import fast
 from tuning.tests.search_bench.methods import Ours, RandomSearch, Simple
 from tuning.tests.search_bench.play import Played, play, summary
@@ -14,6 +14,7 @@ from tuning.tests.search_bench.recorded import native
 from tuning.tests.search_bench.replay import Replay
 from tuning.tests.search_bench.table import METHODS, WARM, line
 from tuning.tests.search_bench.truth import KINDS, Truth, truth
+from tuning.tests.tables import END, markdown, with_tables
 
 SEEDS = 4
 RUNS = 40
@@ -92,4 +93,4 @@ def test_tables_stand_between_their_marks() -> None:
     found = summary([Played((0.2,) * 80, worse=True), Played((0.03,) * 80, worse=False)])
     text = markdown("T", ("method",), [line("ours", found, 2)])
     assert "1 of 2" in text
-    assert with_tables(f"a {BEGIN} old {END} b", [text]) == f"a {BEGIN}\n\n{text}\n{END} b"
+    assert with_tables(f"a {BEGIN} old {END} b", BEGIN, [text]) == f"a {BEGIN}\n\n{text}\n{END} b"

@@ -11,7 +11,7 @@ import pytest
 from tuning.statistics.analysis import analyse
 from tuning.statistics.tests.helpers import ok
 from tuning.statistics.verdict import VerdictKind, conclude
-from tuning.tests.simulation.__main__ import BEGIN, END, markdown, with_tables
+from tuning.tests.simulation.__main__ import BEGIN, written
 from tuning.tests.simulation.__main__ import STUDIES as STUDIES_OF_THE_COMMAND
 from tuning.tests.simulation.criteria import CANDIDATES, Table
 from tuning.tests.simulation.methods import CHOSEN
@@ -25,6 +25,7 @@ from tuning.tests.simulation.simulate import (
     race,
     winners,
 )
+from tuning.tests.tables import END, with_tables
 
 STUDIES = 400
 HELD = [scenario for scenario in scenarios() if scenario.held]
@@ -99,12 +100,12 @@ def test_a_missed_promise_is_reported() -> None:
     table.check(True, "kept")
     table.check(False, "not kept")
     assert table.missed == ["not kept"]
-    shown = markdown(table)
+    shown = written(table)
     assert shown == "**Title.** Note.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"
-    page = with_tables(f"before\n{BEGIN}\nold\n{END}\nafter\n", [shown])
+    page = with_tables(f"before\n{BEGIN}\nold\n{END}\nafter\n", BEGIN, [shown])
     assert page == f"before\n{BEGIN}\n\n{shown}\n{END}\nafter\n"
     with pytest.raises(ValueError, match="no place for the tables"):
-        with_tables("a page", [shown])
+        with_tables("a page", BEGIN, [shown])
 
 
 def test_the_document_has_the_figures_of_every_promise() -> None:

@@ -18,9 +18,9 @@ from tuning.configs.effective.durability import durability_of
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
+from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig
 from tuning.proposals.plan import plan_proposals
-from tuning.proposals.situation import Situation
 from tuning.studies.forecast import template_seconds
 from tuning.study_templates.amounts import read_amount
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names

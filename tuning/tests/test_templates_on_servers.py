@@ -17,8 +17,8 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.readback import differences
+from tuning.configs.situation import DeviceFacts, Situation
 from tuning.proposals.plan import plan_proposal
-from tuning.proposals.situation import DeviceFacts, Situation
 from tuning.study_templates.loader import load_template
 
 RESOURCES = HostResources(8 * 1024**3, 2, data_bytes=1000 * 1024**2)

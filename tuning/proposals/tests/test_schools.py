@@ -19,12 +19,12 @@ from tuning.configs.effective.durability import durability_of
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.notes import Action
+from tuning.configs.situation import DeviceFacts, Situation
 from tuning.configs.translation.origin import RELEASES
 from tuning.configs.values import same
 from tuning.knob_docs.wording import DOCUMENTED
 from tuning.proposals.plan import plan_proposal, plan_proposals
 from tuning.proposals.schools import SCHOOLS, UnknownProposal
-from tuning.proposals.situation import DeviceFacts, Situation
 from tuning.study_templates.loader import load_template, template_names
 
 MIB = 1024**2

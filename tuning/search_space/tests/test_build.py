@@ -17,9 +17,10 @@ from tuning.configs.effective.costs import forbidden_costs
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.gate.check import check_knobs
+from tuning.configs.situation import DeviceFacts, Situation
 from tuning.search_space.build import build_space
 from tuning.search_space.priority import MAX_COUNT
-from tuning.search_space.wish import BadSpace, Situation, Wish
+from tuning.search_space.wish import BadSpace, Wish
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.space import MAX_LEVELS, Space
 
@@ -297,19 +298,23 @@ def test_values_that_the_study_does_not_allow_are_left_out() -> None:
 @pytest.mark.parametrize("free", [GIB, 20 * GIB])
 def test_the_redo_log_fits_beside_the_data(server: str, free: int) -> None:
     allowed = frozenset({CostKind.RECOVERY_TIME})
-    here = replace(situation(server), allowed=allowed, free_bytes=free)
+    here = replace(situation(server), allowed=allowed, device=DeviceFacts(free_bytes=free))
     space = build_space(Wish(count=MAX_COUNT), here)
     name = next(
         one for one in ("innodb_redo_log_capacity", "innodb_log_file_size") if one in space.names
     )
     for value in dimension(space, name):
         assert (Expected({name: value}, here.target).redo() or 0) <= free
-    unlimited = build_space(Wish(count=MAX_COUNT), replace(here, free_bytes=None))
+    unlimited = build_space(Wish(count=MAX_COUNT), replace(here, device=DeviceFacts()))
     assert int(dimension(unlimited, name)[-1]) > 4 * GIB // 2
 
 
 def test_a_pinned_redo_log_that_does_not_fit_is_refused() -> None:
-    here = replace(situation(), allowed=frozenset({CostKind.RECOVERY_TIME}), free_bytes=10 * GIB)
+    here = replace(
+        situation(),
+        allowed=frozenset({CostKind.RECOVERY_TIME}),
+        device=DeviceFacts(free_bytes=10 * GIB),
+    )
     with pytest.raises(BadSpace, match=r"the data leaves 10\.0 GiB") as refused:
         build_space(Wish(pinned={"innodb_redo_log_capacity": "20G"}), here)
     assert refused.value.field == "search.pinned.innodb_redo_log_capacity"

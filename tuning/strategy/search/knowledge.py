@@ -13,7 +13,7 @@ from tuning.strategy.protocol import History
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.search.beliefs import Beliefs, Limit
 from tuning.strategy.search.grid import Grid, Points
-from tuning.strategy.search.plan import SearchPlan, log_figure
+from tuning.strategy.search.plan import SearchPlan, log_figure, log_value
 from tuning.strategy.search.surrogate import Surrogate, fit, fit_robust
 
 Floats = NDArray[np.float64]
@@ -28,14 +28,13 @@ _MAX_FAILED = 100
 class Standing:
     """A measured config as the model sees it: log of the figure, larger is better.
 
-    chance: that it runs and keeps the limits. runs: that have a figure.
+    chance: that it runs and keeps the limits.
     """
 
     name: str
     mean: float
     sd: float
     chance: float
-    runs: int
 
     def lower(self, doubts: float) -> float:
         """What may be expected of it at least, by so many standard deviations."""
@@ -66,7 +65,7 @@ class Knowledge:
 def learn(plan: SearchPlan, history: History) -> Knowledge | None:
     """What is known by now; None as long as the baseline has no figure."""
     grid = Grid(plan.space)
-    objective = _rows(history, plan.objective)
+    objective = _rows(history, plan.aim.objective)
     names = list(dict.fromkeys(run.candidate for run, _, _ in objective))
     figured = {run.candidate for run, _, bound in objective if not bound}
     if history.baseline not in figured:
@@ -78,9 +77,9 @@ def learn(plan: SearchPlan, history: History) -> Knowledge | None:
         objective=_fit(objective, x),
         runs=_running(grid, history, worked, _newest(history, failed)),
         limits=tuple(
-            Limit(_fit(rows, x), keep.least)
-            for keep in plan.keep
-            if (rows := [row for row in _rows(history, keep.metric) if row[0].candidate in x])
+            Limit(_fit(rows, x), log_value(metric, bound))
+            for metric, bound in plan.aim.keep.items()
+            if (rows := [row for row in _rows(history, metric) if row[0].candidate in x])
         ),
     )
     shown = [history.baseline, *(name for name in worked if name != history.baseline)]
@@ -93,7 +92,6 @@ def learn(plan: SearchPlan, history: History) -> Knowledge | None:
             float(mean[place]),
             float(sd[place]),
             float(chance[place]),
-            sum(run.candidate == name for run, _, bound in objective if not bound),
         )
         for place, name in enumerate(shown)
     )

@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric, Observation
 from tuning.strategy.search.space import Space
 
 
 @dataclass(frozen=True)
-class Keep:
-    """A limit that a recommendation must hold: at least `bound` of tpmP, at most of the others."""
-
-    metric: Metric
-    bound: float
-
-    @property
-    def least(self) -> float:
-        """The bound of the log figure, larger being better."""
-        return _oriented(self.metric, self.bound)
-
-
-@dataclass(frozen=True)
 class SearchPlan:
-    """space: what may be changed. objective: what is to be best. keep: limits beside it.
+    """space: what may be changed. aim: what is to be best, and the limits beside it.
 
     runs: how many runs screening and racing get where the study has no budget.
     """
 
     space: Space
-    objective: Metric = Metric.TPMP
-    keep: tuple[Keep, ...] = ()
+    aim: Aim = field(default_factory=Aim)
     runs: int = 100
 
 
 def log_figure(run: Observation, metric: Metric) -> float | None:
     """The log of a run's figure, larger is better; None where it has none."""
     value = run.figure(metric)
-    return None if value is None else _oriented(metric, value)
+    return None if value is None else log_value(metric, value)
 
 
-def _oriented(metric: Metric, value: float) -> float:
+def log_value(metric: Metric, value: float) -> float:
+    """The log of a figure or a limit, larger being better."""
     return math.log(value) if metric.more_is_better else -math.log(value)

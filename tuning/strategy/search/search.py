@@ -82,15 +82,6 @@ class Search:
             if one.name in left and one.chance >= 0.5 and one.mean + one.sd > found.baseline.mean
         )[: self._finalists(history)]
 
-    def best(self, history: History) -> str:
-        """What the search would take now: by its belief, not by the highest figure."""
-        found = self.learn(history)
-        return (
-            found.ranked(self.effort.doubts)[0].name
-            if found and found.standings[1:]
-            else history.baseline
-        )
-
     def learn(self, history: History) -> Knowledge | None:
         """What the screening runs say; None as long as the baseline has no figure."""
         return learn(self.plan, history)

@@ -37,7 +37,6 @@ class Dimension:
     low: float = 0.0
     high: float = 0.0
     is_log: bool = False
-    is_integer: bool = True
     step: float = 0.0
     values: tuple[str, ...] = ()
     special: tuple[str, ...] = ()
@@ -95,9 +94,7 @@ class Dimension:
             last = math.floor(self.high / self.step)
             first = min(math.ceil(self.low / self.step), last)
             number = min(max(round(number / self.step), first), last) * self.step
-        if self.is_integer:
-            return str(round(number))
-        return f"{number:.3f}".rstrip("0").rstrip(".")
+        return str(round(number))
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 
 from tuning.tests.search_bench.play import Played, summary
 from tuning.tests.search_bench.table import CASES, HEAD, METHODS, Case, line, played, same_after
 from tuning.tests.search_bench.truth import KINDS, error_of
+from tuning.tests.tables import begin, markdown, with_tables
 
 SEEDS = 50
-BEGIN = "<!-- written by: python -m tuning.tests.search_bench --write -->"
-END = "<!-- end of what is written -->"
+BEGIN = begin("tuning.tests.search_bench")
 
 
 def main() -> int:
@@ -35,7 +34,7 @@ def main() -> int:
             print(text, flush=True)
     print(f"{arguments.seeds} searches per line, {monotonic() - began:.0f} s.")
     if arguments.write:
-        arguments.write.write_text(with_tables(arguments.write.read_text(), shown))
+        arguments.write.write_text(with_tables(arguments.write.read_text(), BEGIN, shown))
     for miss in missed:
         print(f"MISSED: {miss}", file=sys.stderr)
     return 1 if missed else 0
@@ -47,7 +46,7 @@ def errors() -> str:
     for name in KINDS:
         error = error_of(name)
         lines.append((name, f"{error.rmse:.3f}", f"{error.r2:.2f}"))
-    return markdown("Truths, cross-validated", ("truth", "rmse of the log ratio", "R²"), lines)
+    return markdown("**Truths, cross-validated**", ("truth", "rmse of the log ratio", "R²"), lines)
 
 
 def table(case: Case, seeds: int) -> tuple[str, list[str]]:
@@ -58,7 +57,7 @@ def table(case: Case, seeds: int) -> tuple[str, list[str]]:
     others = [name for name in METHODS if name != "ours"]
     best = min(others, key=lambda name: found[name].regret[max(found[name].regret)])
     runs = same_after(games["ours"], found[best])
-    text = markdown(case.title, HEAD, lines)
+    text = markdown(f"**{case.title}**", HEAD, lines)
     text += f"\nOurs is after {runs} runs where {best} is after 80.\n" if runs else ""
     missed = []
     if runs is None:
@@ -66,22 +65,6 @@ def table(case: Case, seeds: int) -> tuple[str, list[str]]:
     if found["ours"].worse:
         missed.append(f"{case.title}: a choice is worse than the baseline")
     return text, missed
-
-
-def markdown(title: str, head: tuple[str, ...], lines: Sequence[tuple[str, ...]]) -> str:
-    """A table as the documents show it."""
-    rows = [head, ("---",) * len(head), *lines]
-    body = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"**{title}**\n\n{body}\n"
-
-
-def with_tables(document: str, tables: list[str]) -> str:
-    """The document with the tables in their place; raises ValueError when it has none."""
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the document has no place for the tables: {BEGIN}")
-    return f"{before}{BEGIN}\n\n{chr(10).join(tables)}\n{END}{after}"
 
 
 if __name__ == "__main__":

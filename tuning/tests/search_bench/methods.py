@@ -18,6 +18,7 @@ from tuning.strategy.search.knowledge import Knowledge
 from tuning.strategy.search.plan import SearchPlan
 from tuning.strategy.search.search import Effort, Search
 from tuning.strategy.search.space import Space
+from tuning.strategy.search.tests.choice import choice
 from tuning.tests.search_bench.recorded import BASELINE
 
 Config = dict[str, str]
@@ -232,7 +233,7 @@ class Ours:
     def best(self) -> Config:
         """Thought over when a batch has ended: within one nothing is decided."""
         if not self.queue:
-            self._best = dict(self.knobs[self.search.best(self.history())])
+            self._best = dict(self.knobs[choice(self.search, self.history())])
         return self._best
 
 

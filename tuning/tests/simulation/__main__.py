@@ -8,11 +8,11 @@ from pathlib import Path
 from time import monotonic
 
 from tuning.tests.simulation.criteria import PROOFS, Table
+from tuning.tests.tables import begin, markdown, with_tables
 
 STUDIES = 2000
 # Between these lines of a document its tables stand.
-BEGIN = "<!-- written by: python -m tuning.tests.simulation --write -->"
-END = "<!-- end of what is written -->"
+BEGIN = begin("tuning.tests.simulation")
 
 
 def main() -> int:
@@ -28,7 +28,7 @@ def main() -> int:
     for proof in PROOFS:
         if arguments.only in (None, proof.__name__):
             table = proof(arguments.studies)
-            shown.append(markdown(table))
+            shown.append(written(table))
             print(shown[-1], flush=True)
             missed += table.missed
     print(f"{arguments.studies} studies per scenario, {monotonic() - started:.0f} s.")
@@ -36,25 +36,14 @@ def main() -> int:
         print(f"MISSED: {miss}", file=sys.stderr)
     if arguments.write and not missed:
         shown.append(f"{arguments.studies} simulated studies per line.\n")
-        text = with_tables(arguments.write.read_text(), shown)
+        text = with_tables(arguments.write.read_text(), BEGIN, shown)
         arguments.write.write_text(text)
     return 1 if missed else 0
 
 
-def markdown(table: Table) -> str:
+def written(table: Table) -> str:
     """The table as the documents show it."""
-    rows = [table.head, ["---"] * len(table.head), *table.lines]
-    body = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"**{table.title}.** {table.note}\n\n{body}\n"
-
-
-def with_tables(document: str, tables: list[str]) -> str:
-    """The document with the tables in their place; raises ValueError when it has none."""
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the document has no place for the tables: {BEGIN}")
-    return f"{before}{BEGIN}\n\n{chr(10).join(tables)}\n{END}{after}"
+    return markdown(f"**{table.title}.** {table.note}", table.head, table.lines)
 
 
 if __name__ == "__main__":

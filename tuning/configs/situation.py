@@ -1,4 +1,4 @@
-"""The input of a proposal: the server, the host, the device and the data."""
+"""Where a config is to run, for what makes configs: proposals and a search."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.costs import CostKind
+from tuning.catalogue.knob import Durability
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.host import UNKNOWN, HostFacts
@@ -45,7 +46,7 @@ class Situation:
 
     `resources.memory_bytes` is what a buffer pool may be sized to. redo_bytes_per_hour: what the
     server was seen to write here at full load, None where nothing was measured yet. `allowed`
-    are the kinds of cost that a proposal may have.
+    are the kinds of cost and `durability` the class that a config made here may have.
     """
 
     target: ServerTraits
@@ -54,3 +55,4 @@ class Situation:
     device: DeviceFacts = field(default_factory=DeviceFacts)
     redo_bytes_per_hour: float | None = None
     allowed: frozenset[CostKind] = frozenset()
+    durability: Durability = Durability.D0
