@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 def study() -> Study:
     study = factories.measured_study(blocks=2)
     candidate = study.candidates.get(name="whitepaper-a")
-    candidate.source = "Proposal of the advisor: rules of several schools."
+    candidate.source = "Proposal of the advisor: rules of several sources."
     candidate.notes = [
         {"name": "innodb_buffer_pool_size", "action": "proposed", "detail": REASON},
         {"name": "performance_schema", "action": "held", "detail": "OFF costs observability"},
@@ -47,7 +47,7 @@ def test_the_terminal_lists_the_lines_with_their_reasons(study: Study) -> None:
     text = io.StringIO()
     print_ranking(StudyResult(study), Console(file=text, width=80))
     shown = " ".join(text.getvalue().split())
-    assert "whitepaper-a, Proposal of the advisor: rules of several schools." in shown
+    assert "whitepaper-a, Proposal of the advisor: rules of several sources." in shown
     assert f"innodb_buffer_pool_size = 128M: {REASON}" in shown
 
 

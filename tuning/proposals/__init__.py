@@ -1,1 +1,1 @@
-"""Candidates that the advisor makes itself: the advice of each school, computed for this host."""
+"""Candidates that the advisor makes itself: published advice, worked out for this host."""

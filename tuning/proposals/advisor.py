@@ -1,11 +1,11 @@
-"""The advisor's own proposal: those of the schools' rules that measurements supported."""
+"""The advisor's own proposal: those published rules that measurements supported."""
 
 from __future__ import annotations
 
 from tuning.configs.effective.expected import MIB
+from tuning.proposals.citations import FEWER_FSYNCS, FEWER_ROWS, MANUAL, NO_SEEKS, SEEKS
 from tuning.proposals.memory_rules import pool_of_data, table_cache
 from tuning.proposals.rules import Rule, fixed, on_disk, on_mysql_before, on_ssd
-from tuning.proposals.words import FEWER_FSYNCS, FEWER_ROWS, MANUAL, NO_SEEKS, SEEKS
 from tuning.proposals.write_rules import (
     cleaner_per_instance,
     direct_io,

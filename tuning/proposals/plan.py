@@ -1,4 +1,4 @@
-"""From a school's rules to a candidate that has passed the first stages of the gate."""
+"""From a set of rules to a candidate that has passed the first stages of the gate."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tuning.configs.gate.stages import static_stages
 from tuning.configs.situation import Situation
 from tuning.errors import InvalidConfig
 from tuning.proposals.draft import Draft
-from tuning.proposals.schools import school
+from tuning.proposals.rule_sets import rule_set
 
 
 def plan_proposal(name: str, situation: Situation) -> PlannedCandidate:
-    """What that school advises there, each line with its reason as a note.
+    """What that set of rules advises there, each line with its reason as a note.
 
     Raises UnknownProposal. What the gate does not let through is a candidate with `left_out`.
     """
-    found = school(name)
+    found = rule_set(name)
     draft = Draft(situation)
     for rule in found.rules:
         rule(draft)

@@ -59,7 +59,7 @@ class StudyTemplate:
 
     Either `connections` or `connections_per_core` is empty. `races` and `confirms` as in
     `tuning.models.Study`. `copies_of_baseline` is a number of copies of the same config, measured
-    separately: their differences are noise. `proposals` are names of `tuning.proposals.schools`.
+    separately: their differences are noise. `proposals` are names of `tuning.proposals.rule_sets`.
     `budget_minutes` is that of a template that `searches`, unless the user requests another.
     With `searches` it continues with proposals of its own, for that time. `durability` is the
     least safe class of its own candidates. `needs_log_device`: it is about a separate log

@@ -1,4 +1,4 @@
-"""What each school comes to on two hosts; no proposal is one that a server would refuse."""
+"""What each set of rules advises on two hosts; no proposal is one that a server would refuse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tuning.configs.translation.origin import RELEASES
 from tuning.configs.values import same
 from tuning.knob_docs.wording import DOCUMENTED
 from tuning.proposals.plan import plan_proposal, plan_proposals
-from tuning.proposals.schools import SCHOOLS, UnknownProposal
+from tuning.proposals.rule_sets import RULE_SETS, UnknownProposal
 from tuning.study_templates.loader import load_template, template_names
 
 MIB = 1024**2
@@ -48,7 +48,7 @@ def host(
     return Situation(target, HostResources(memory, cpus, data), facts)
 
 
-#: The two hosts of which it is known what each school advises there: docs/proposals.md.
+#: The two hosts of which it is known what each set of rules advises: docs/proposals.md.
 A = host(24 * GIB, 2, GIB)
 B = replace(host(64 * GIB, 16, 200 * GIB, connections=64), device=NVME)
 EVERYTHING = frozenset(CostKind)
@@ -68,7 +68,7 @@ def knobs(name: str, situation: Situation) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("school", "expected"),
+    ("name", "expected"),
     [
         ("advisor", {POOL: "4.0G", REDO: "4.0G"}),
         ("manual", {POOL: "12.0G", REDO: "4.0G"}),
@@ -108,14 +108,14 @@ def knobs(name: str, situation: Situation) -> dict[str, str]:
         ("cloud", {POOL: "18.0G", REDO: "2.0G", "max_connections": "2048"}),
     ],
 )
-def test_each_school_on_a_small_host_with_little_data(
-    school: str, expected: dict[str, str]
+def test_each_rule_set_on_a_small_host_with_little_data(
+    name: str, expected: dict[str, str]
 ) -> None:
-    assert knobs(school, A) == expected
+    assert knobs(name, A) == expected
 
 
 @pytest.mark.parametrize(
-    ("school", "expected"),
+    ("name", "expected"),
     [
         ("advisor", {POOL: "48.0G", REDO: "4.0G"}),
         ("manual", {POOL: "32.0G", "innodb_io_capacity": "20000"}),
@@ -126,10 +126,10 @@ def test_each_school_on_a_small_host_with_little_data(
         ("cloud", {POOL: "48.0G", "max_connections": "5461"}),
     ],
 )
-def test_each_school_on_a_large_host_with_more_data_than_memory(
-    school: str, expected: dict[str, str]
+def test_each_rule_set_on_a_large_host_with_more_data_than_memory(
+    name: str, expected: dict[str, str]
 ) -> None:
-    assert expected.items() <= knobs(school, B).items()
+    assert expected.items() <= knobs(name, B).items()
 
 
 def test_costs_are_only_proposed_where_they_are_allowed() -> None:
@@ -256,10 +256,10 @@ SITUATIONS = [
 ]
 
 
-@pytest.mark.parametrize("school", SCHOOLS)
-def test_every_proposal_passes_the_gate_on_every_server_and_host(school: str) -> None:
+@pytest.mark.parametrize("name", RULE_SETS)
+def test_every_proposal_passes_the_gate_on_every_server_and_host(name: str) -> None:
     for situation in SITUATIONS:
-        planned, target = plan(school, situation), situation.target
+        planned, target = plan(name, situation), situation.target
         where = f"{target}, {situation.resources}, {sorted(situation.allowed)}"
         assert planned.left_out == "", where
         assert all(stage.passed for stage in planned.checks), where
@@ -269,16 +269,16 @@ def test_every_proposal_passes_the_gate_on_every_server_and_host(school: str) ->
         reasons = {note.name for note in planned.notes if note.action is Action.PROPOSED}
         added = planned.knobs.keys() - reasons
         assert added <= {"max_connections", "max_prepared_stmt_count"}, where
-        for name in reasons:
-            others = {key: value for key, value in planned.knobs.items() if key != name}
-            had = by_itself(name, Expected(others, target, situation.host))
-            assert had is None or not same(had, planned.knobs[name]), f"{name}: {where}"
+        for line in reasons:
+            others = {key: value for key, value in planned.knobs.items() if key != line}
+            had = by_itself(line, Expected(others, target, situation.host))
+            assert had is None or not same(had, planned.knobs[line]), f"{line}: {where}"
 
 
 def test_every_template_names_proposals_that_there_are() -> None:
     named = {name for one in template_names() for name in load_template(one).proposals}
     assert set(plan_proposals(named, A)) == named
-    assert named == set(SCHOOLS)
+    assert named == set(RULE_SETS)
 
 
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:

@@ -1,7 +1,7 @@
-"""The advice of each school as rules, limited to durability class D0 and sized for the host.
+"""Published advice as rules, one set per source, of durability class D0 and sized for the host.
 
-What a school says below D0 (innodb_flush_log_at_trx_commit = 2, sync_binlog = 0,
-O_DIRECT_NO_FSYNC) and what it says of a binary log is left out: a study decides that. The server's
+What a source advises below D0 (innodb_flush_log_at_trx_commit = 2, sync_binlog = 0,
+O_DIRECT_NO_FSYNC) and its advice on a binary log is left out: a study decides that. The server's
 own switch and the whitepaper's configs are presets.
 """
 
@@ -15,6 +15,7 @@ from tuning.configs.effective.expected import GIB, MIB
 from tuning.configs.effective.variables import CLEANERS, INSTANCES, IO_CAPACITY, IO_CEILING
 from tuning.errors import TuningError
 from tuning.proposals.advisor import ADVISOR
+from tuning.proposals.citations import FEWER_FSYNCS, FEWER_ROWS, MANUAL, NO_SEEKS, SEEKS
 from tuning.proposals.draft import Draft
 from tuning.proposals.memory_rules import (
     connections_of_memory,
@@ -23,7 +24,6 @@ from tuning.proposals.memory_rules import (
     pool_of_memory,
 )
 from tuning.proposals.rules import Rule, fixed, on_disk, on_ssd
-from tuning.proposals.words import FEWER_FSYNCS, FEWER_ROWS, MANUAL, NO_SEEKS, SEEKS
 from tuning.proposals.write_rules import (
     direct_io,
     io_capacity_by_probe,
@@ -35,7 +35,7 @@ from tuning.proposals.write_rules import (
 
 
 @dataclass(frozen=True)
-class School:
+class RuleSet:
     """Rules in the order in which they are applied; `source` says where they were read."""
 
     name: str
@@ -160,19 +160,19 @@ _CALLAGHAN = (
 
 _POSTS = "dimitrik.free.fr, MySQL 8.0 and the new doublewrite (2020)"
 _KRAVTCHUK = (
-    fixed("innodb_log_buffer_size", 64 * MIB, "as in his tests", _POSTS),
+    fixed("innodb_log_buffer_size", 64 * MIB, "as in the tests there", _POSTS),
     pool_of_memory(0.67, f"{_POSTS}: 128 of 192 GB"),
     _kravtchuk_instances,
     redo_of(16 * GIB, "16 files of 1 GiB", _POSTS),
     fixed(IO_CAPACITY, 20_000, "a fast SSD", _POSTS),
     fixed(IO_CEILING, 40_000, "twice innodb_io_capacity", _POSTS),
     fixed("innodb_flush_neighbors", 0, NO_SEEKS, _POSTS),
-    fixed("innodb_read_io_threads", 16, "as in his tests", _POSTS),
-    fixed("innodb_purge_threads", 4, "as in his tests", _POSTS),
+    fixed("innodb_read_io_threads", 16, "as in the tests there", _POSTS),
+    fixed("innodb_purge_threads", 4, "as in the tests there", _POSTS),
     fixed("innodb_adaptive_hash_index", "OFF", "its latches hurt under writes", _POSTS),
     fixed("innodb_change_buffering", "none", "no benefit on flash", _POSTS),
     direct_io(_POSTS),
-    fixed("table_open_cache", 8000, "as in his tests", _POSTS),
+    fixed("table_open_cache", 8000, "as in the tests there", _POSTS),
 )
 
 _VENDORS = "AWS RDS parameter groups; Azure Database for MySQL, server parameters"
@@ -184,39 +184,39 @@ _CLOUD = (
     connections_of_memory(f"{_VENDORS}: memory / 12582880"),
 )
 
-SCHOOLS: Mapping[str, School] = MappingProxyType(
+RULE_SETS: Mapping[str, RuleSet] = MappingProxyType(
     {
         one.name: one
         for one in (
-            School(
+            RuleSet(
                 "advisor",
                 "Proposal of the advisor",
-                "rules of several schools, chosen by what was measured",
+                "rules of several sources, chosen by measurements",
                 ADVISOR,
             ),
-            School("manual", "MySQL manual", "MySQL Reference Manual 8.0 and 8.4", _MANUAL_RULES),
-            School(
-                "mysqltuner", "MySQLTuner", "its rules at 2.9.1 that need no history", _MYSQLTUNER
+            RuleSet("manual", "MySQL manual", "MySQL Reference Manual 8.0 and 8.4", _MANUAL_RULES),
+            RuleSet(
+                "mysqltuner", "MySQLTuner", "the rules of 2.9.1 that need no history", _MYSQLTUNER
             ),
-            School("percona", "Percona", "its blogs of 2019 and 2020 on flushing", _PERCONA),
-            School(
-                "callaghan", "Mark Callaghan", "his benchmark configs for MySQL 8.4.6", _CALLAGHAN
+            RuleSet("percona", "Percona", "blog posts of 2019 and 2020 on flushing", _PERCONA),
+            RuleSet(
+                "callaghan", "Mark Callaghan", "benchmark configs for MySQL 8.4.6", _CALLAGHAN
             ),
-            School(
+            RuleSet(
                 "kravtchuk",
                 "Dimitri Kravtchuk",
-                "his configs for MySQL 8.0.20, scaled",
+                "configs for MySQL 8.0.20, scaled",
                 _KRAVTCHUK,
             ),
-            School("cloud", "Cloud vendors", "defaults of AWS RDS and Azure", _CLOUD),
+            RuleSet("cloud", "Cloud vendors", "defaults of AWS RDS and Azure", _CLOUD),
         )
     }
 )
 
 
-def school(name: str) -> School:
-    """The school of that name; raises UnknownProposal naming those there are."""
-    if name not in SCHOOLS:
-        known = ", ".join(SCHOOLS)
+def rule_set(name: str) -> RuleSet:
+    """The set of that name; raises UnknownProposal, which lists those there are."""
+    if name not in RULE_SETS:
+        known = ", ".join(RULE_SETS)
         raise UnknownProposal(f"there is no proposal {name!r}; there are: {known}")
-    return SCHOOLS[name]
+    return RULE_SETS[name]

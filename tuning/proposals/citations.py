@@ -1,4 +1,4 @@
-"""Reasons and sources that several schools share."""
+"""Reasons and sources that several sets of rules share."""
 
 from __future__ import annotations
 
