@@ -16,7 +16,7 @@ from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.models import Study
-from tuning.search_space.wish import BadSpace
+from tuning.search_space.space_request import BadSpace
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.strategy.compose import strategy_for

@@ -20,27 +20,27 @@ from tuning.errors import InvalidConfig
 from tuning.search_space.priority import DEFAULT_COUNT, MAX_COUNT, PRIORITY
 from tuning.search_space.ranges import dimension_of, why_not
 from tuning.search_space.ruled import RULES, within_rules
-from tuning.search_space.wish import BadSpace, Wish
+from tuning.search_space.space_request import BadSpace, SpaceRequest
 from tuning.strategy.search.space import Space
 
 
-def build_space(wish: Wish, situation: Situation) -> Space:
+def build_space(request: SpaceRequest, situation: Situation) -> Space:
     """What the search may change.
 
-    Raises BadSpace, with `field` below "search", where the wish names what the server does not
+    Raises BadSpace, with `field` below "search", where the request names what the server does not
     have, contradicts itself, pins what the gate refuses or leaves nothing to search.
     """
-    pinned = _pinned(wish, situation)
-    count = _count(wish)
+    pinned = _pinned(request, situation)
+    count = _count(request)
     dimensions = [
         one
-        for knob in _chosen(wish, situation, pinned)
-        if (one := dimension_of(knob, situation, wish.bounds.get(knob.name))) is not None
+        for knob in _chosen(request, situation, pinned)
+        if (one := dimension_of(knob, situation, request.bounds.get(knob.name))) is not None
     ]
-    if not wish.names:
+    if not request.names:
         dimensions = dimensions[:count]
     names = {one.name for one in dimensions}
-    if lacking := [name for name in wish.names if name not in names]:
+    if lacking := [name for name in request.names if name not in names]:
         why = why_not(load_catalogue().knobs[lacking[0]], situation)
         raise BadSpace(
             "empty_space",
@@ -48,37 +48,39 @@ def build_space(wish: Wish, situation: Situation) -> Space:
             f"{f': {why}' if why else ''}; pin it or leave it out",
             field="search.knobs",
         )
-    kept = tuple(within_rules(dimensions, _fixed(wish, pinned, names), wish, situation))
+    kept = tuple(within_rules(dimensions, _fixed(request, pinned, names), request, situation))
     if not kept:
         raise BadSpace(
             "empty_space", "nothing is left to search: every knob is pinned", field="search.knobs"
         )
     names = {one.name for one in kept}
     rules = tuple(rule for rule in RULES if {rule.lower, rule.upper} <= names)
-    return Space(kept, _fixed(wish, pinned, names), rules)
+    return Space(kept, _fixed(request, pinned, names), rules)
 
 
-def _fixed(wish: Wish, pinned: Mapping[str, str], searched: Collection[str]) -> dict[str, str]:
+def _fixed(
+    request: SpaceRequest, pinned: Mapping[str, str], searched: Collection[str]
+) -> dict[str, str]:
     """What every candidate sets: the baseline's values that are not searched, and the pins."""
-    base = {name: value for name, value in wish.base.items() if name not in searched}
+    base = {name: value for name, value in request.base.items() if name not in searched}
     return base | dict(pinned)
 
 
-def _pinned(wish: Wish, situation: Situation) -> dict[str, str]:
+def _pinned(request: SpaceRequest, situation: Situation) -> dict[str, str]:
     """Normalised, through the gate."""
-    for name in wish.pinned:
+    for name in request.pinned:
         _known(name, situation, f"search.pinned.{name}")
-        if name in wish.bounds or name in wish.names:
+        if name in request.bounds or name in request.names:
             raise BadSpace(
                 "bad_pin",
-                f"{name} is pinned to {wish.pinned[name]} and also to be searched; choose one",
+                f"{name} is pinned to {request.pinned[name]} and also to be searched; choose one",
                 field=f"search.pinned.{name}",
             )
-    if not wish.pinned:
+    if not request.pinned:
         return {}
     try:
         report = check_knobs(
-            dict(wish.pinned),
+            dict(request.pinned),
             situation.target,
             source="pinned",
             durability=situation.durability,
@@ -86,9 +88,9 @@ def _pinned(wish: Wish, situation: Situation) -> dict[str, str]:
         )
     except InvalidConfig as error:
         first = error.problems[0]
-        field = f"search.pinned.{first.name}" if first.name in wish.pinned else "search.pinned"
+        field = f"search.pinned.{first.name}" if first.name in request.pinned else "search.pinned"
         raise BadSpace("bad_pin", f"{first.name}: {first.reason}", field=field) from None
-    pinned = {name: report.knobs[name] for name in wish.pinned if name in report.knobs}
+    pinned = {name: report.knobs[name] for name in request.pinned if name in report.knobs}
     free = situation.device.free_bytes
     if free is not None:
         redo = too_large_redo(pinned, situation.target, situation.host, free)
@@ -110,29 +112,29 @@ def _known(name: str, situation: Situation, field: str) -> Knob:
     )
 
 
-def _count(wish: Wish) -> int:
-    asked = len({*wish.names, *wish.bounds})
-    count = max(DEFAULT_COUNT, asked) if wish.count is None else wish.count
+def _count(request: SpaceRequest) -> int:
+    asked = len({*request.names, *request.bounds})
+    count = max(DEFAULT_COUNT, asked) if request.count is None else request.count
     if not 1 <= count <= MAX_COUNT or asked > MAX_COUNT:
         raise BadSpace("bad_count", f"a search takes 1 to {MAX_COUNT} knobs", field="search.knobs")
-    if not wish.names and count < asked:
+    if not request.names and count < asked:
         message = f"{count} knobs are to be searched, but {asked} have bounds"
         raise BadSpace("bad_count", message, field="search.knobs")
     return count
 
 
-def _chosen(wish: Wish, situation: Situation, pinned: Mapping[str, str]) -> list[Knob]:
+def _chosen(request: SpaceRequest, situation: Situation, pinned: Mapping[str, str]) -> list[Knob]:
     """The knobs by priority, or as named; those with bounds are always among them."""
-    for name in wish.bounds:
+    for name in request.bounds:
         _known(name, situation, f"search.bounds.{name}")
-    named = [_known(name, situation, "search.knobs") for name in dict.fromkeys(wish.names)]
+    named = [_known(name, situation, "search.knobs") for name in dict.fromkeys(request.names)]
     catalogue = load_catalogue()
-    bounded = [catalogue.knobs[name] for name in wish.bounds if name not in wish.names]
+    bounded = [catalogue.knobs[name] for name in request.bounds if name not in request.names]
     if named:
         return named + bounded
     there = {knob.name for knob in catalogue.tunable(situation.target)}
-    gone = {SIZE if has_capacity(situation.target) else CAPACITY, *pinned, *wish.bounds}
-    if pinned.get(DEDICATED, wish.base.get(DEDICATED)) == "ON":
+    gone = {SIZE if has_capacity(situation.target) else CAPACITY, *pinned, *request.bounds}
+    if pinned.get(DEDICATED, request.base.get(DEDICATED)) == "ON":
         gone |= {POOL, CAPACITY}  # the server sizes these itself
     return bounded + [
         catalogue.knobs[name] for name in PRIORITY if name in there and name not in gone

@@ -23,7 +23,7 @@ from tuning.configs.effective.variables import (
 )
 from tuning.configs.situation import Situation
 from tuning.configs.values import BadValue, fixed_default, normalise
-from tuning.search_space.wish import BadSpace
+from tuning.search_space.space_request import BadSpace
 from tuning.strategy.search.space import MAX_LEVELS, Dimension
 
 # From this ratio of the ends on a scale is logarithmic.

@@ -10,7 +10,7 @@ from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.variables import CLEANERS, INSTANCES, IO_CAPACITY, IO_CEILING
 from tuning.configs.situation import Situation
-from tuning.search_space.wish import BadSpace, Wish
+from tuning.search_space.space_request import BadSpace, SpaceRequest
 from tuning.strategy.search.space import Dimension, Rule
 
 RULES = (
@@ -23,56 +23,61 @@ _BEYOND = 2.0
 
 
 def within_rules(
-    dimensions: Iterable[Dimension], fixed: Mapping[str, str], wish: Wish, situation: Situation
+    dimensions: Iterable[Dimension],
+    fixed: Mapping[str, str],
+    request: SpaceRequest,
+    situation: Situation,
 ) -> list[Dimension]:
     """Held to what stays as it is and to each other: otherwise the gate would refuse configs.
 
     A range of the catalogue gives way to what the user asked for; where that leaves nothing of it
-    it is left out. Raises BadSpace where two wishes of the user's contradict each other.
+    it is left out. Raises BadSpace where two parts of the request contradict each other.
     """
     found: dict[str, Dimension | None] = {one.name: one for one in dimensions}
     expected = Expected(fixed, situation.target, situation.host)
     for rule in RULES:
         lower, upper = found.get(rule.lower), found.get(rule.upper)
         if lower is not None and upper is not None:
-            lower, upper = _together(rule, lower, upper, wish, situation)
+            lower, upper = _together(rule, lower, upper, request, situation)
             found |= {rule.lower: lower, rule.upper: upper}
         elif upper is not None:
             least = expected.number(rule.lower)
-            if least is not None and upper.high <= least and rule.upper not in wish.bounds:
+            if least is not None and upper.high <= least and rule.upper not in request.bounds:
                 upper = _widened(upper, least, rule, situation)
-            found[rule.upper] = _narrowed(upper, wish, rule.lower, low=least)
+            found[rule.upper] = _narrowed(upper, request, rule.lower, low=least)
         elif lower is not None:
             most = expected.number(rule.upper)
-            found[rule.lower] = _narrowed(lower, wish, rule.upper, high=most)
+            found[rule.lower] = _narrowed(lower, request, rule.upper, high=most)
     return [one for one in found.values() if one is not None and len(one.levels) > 1]
 
 
 def _together(
-    rule: Rule, lower: Dimension, upper: Dimension, wish: Wish, situation: Situation
+    rule: Rule, lower: Dimension, upper: Dimension, request: SpaceRequest, situation: Situation
 ) -> tuple[Dimension | None, Dimension | None]:
     """With a value of the one that moves for every value of the other."""
     needed = _highest(lower) if rule.moves == "upper" else _lowest(lower)
-    reached = max(needed, _highest(lower) if rule.lower in wish.bounds else needed)
-    if reached > _highest(upper) and rule.upper not in wish.bounds:
+    reached = max(needed, _highest(lower) if rule.lower in request.bounds else needed)
+    if reached > _highest(upper) and rule.upper not in request.bounds:
         upper = _widened(upper, reached, rule, situation)
     if rule.moves == "upper":
         if needed > _highest(upper):
-            _refuse_if_asked(rule, lower, upper, wish)
+            _refuse_if_asked(rule, lower, upper, request)
             if lower.low >= _highest(upper):
                 lower = _begun_lower(lower, situation)
-            return _narrowed(lower, wish, rule.upper, high=_highest(upper)), upper
+            return _narrowed(lower, request, rule.upper, high=_highest(upper)), upper
     elif needed > _lowest(upper):
-        if rule.upper not in wish.bounds:
-            return lower, _narrowed(upper, wish, rule.lower, low=needed)
-        _refuse_if_asked(rule, lower, upper, wish)
+        if rule.upper not in request.bounds:
+            return lower, _narrowed(upper, request, rule.lower, low=needed)
+        _refuse_if_asked(rule, lower, upper, request)
         lower = _begun_lower(lower, situation)
-        return _narrowed(lower, wish, rule.upper, low=_lowest(upper)), upper
+        return _narrowed(lower, request, rule.upper, low=_lowest(upper)), upper
     return lower, upper
 
 
-def _refuse_if_asked(rule: Rule, lower: Dimension, upper: Dimension, wish: Wish) -> None:
-    if rule.lower in wish.bounds and rule.upper in wish.bounds:
+def _refuse_if_asked(
+    rule: Rule, lower: Dimension, upper: Dimension, request: SpaceRequest
+) -> None:
+    if rule.lower in request.bounds and rule.upper in request.bounds:
         raise BadSpace(
             "bad_bounds",
             f"{rule.lower} may not be above {rule.upper}: {_lowest(lower):g} to "
@@ -96,7 +101,11 @@ def _begun_lower(one: Dimension, situation: Situation) -> Dimension:
 
 
 def _narrowed(
-    one: Dimension, wish: Wish, partner: str, low: float | None = None, high: float | None = None
+    one: Dimension,
+    request: SpaceRequest,
+    partner: str,
+    low: float | None = None,
+    high: float | None = None,
 ) -> Dimension | None:
     """With an end moved in; None where nothing is left of a range that nobody asked for."""
     least = -math.inf if low is None else low
@@ -109,7 +118,7 @@ def _narrowed(
     )
     if found.high > found.low or (found.high == found.low and found.special):
         return found
-    if one.name not in wish.bounds:
+    if one.name not in request.bounds:
         return None
     side, limit = ("above", most) if low is None else ("below", least)
     raise BadSpace(

@@ -15,7 +15,7 @@ from benchmarks.telemetry.cpu import cpu_frequency_hz
 from tuning.configs.candidates import PlannedCandidate, plan_preset
 from tuning.configs.situation import Situation
 from tuning.search_space.build import build_space
-from tuning.search_space.wish import Wish
+from tuning.search_space.space_request import SpaceRequest
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
@@ -157,11 +157,11 @@ def _check_minutes(minutes: int, sizes: Sizes, candidates: int) -> None:
 def _space_for(search: SearchRequest, situation: Situation, baseline: PlannedCandidate) -> Space:
     """The space of a search that begins at the baseline; raises BadSpace."""
     knobs = search.knobs
-    wish = Wish(
+    request = SpaceRequest(
         count=knobs if isinstance(knobs, int) else None,
         names=knobs if isinstance(knobs, tuple) else (),
         pinned=search.pinned,
         bounds=search.bounds,
         base=baseline.knobs,
     )
-    return build_space(wish, situation)
+    return build_space(request, situation)

@@ -338,7 +338,7 @@ def test_text_that_was_cut_off_loses_no_result(study: Study) -> None:
 
 
 def test_only_what_nobody_has_asked_of_it_yet_is_asked_of_a_run(study: Study) -> None:
-    """A worker that ends must not put its own wish in the place of a user's."""
+    """A worker that ends must not put its own request in the place of a user's."""
     run, other = _two_runs(study)
     Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING, stop_request="cancelled")
     request_stop(study.host_id)

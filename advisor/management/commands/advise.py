@@ -34,7 +34,7 @@ from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export.formats import FORMATS
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
-from tuning.search_space.wish import BadSpace
+from tuning.search_space.space_request import BadSpace
 from tuning.statistics.aim import Aim
 from tuning.studies.devices import MB
 from tuning.studies.lifecycle import cancel_study, create_study

@@ -20,7 +20,7 @@ from tuning.configs.gate.check import check_knobs
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.search_space.build import build_space
 from tuning.search_space.priority import MAX_COUNT
-from tuning.search_space.wish import BadSpace, Wish
+from tuning.search_space.space_request import BadSpace, SpaceRequest
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.space import MAX_LEVELS, Space
 
@@ -69,7 +69,7 @@ def dimension(space: Space, name: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("server", SERVERS)
 def test_the_gate_takes_every_config_of_the_space(server: str, cpus: int, data: int) -> None:
     here = situation(server, cpus, data)
-    space = build_space(Wish(count=MAX_COUNT), here)
+    space = build_space(SpaceRequest(count=MAX_COUNT), here)
     grid = Grid(space)
     for point in grid.spread(25, np.random.default_rng(1)):
         knobs = grid.knobs(point)
@@ -79,15 +79,17 @@ def test_the_gate_takes_every_config_of_the_space(server: str, cpus: int, data: 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_there_is_enough_to_search_and_it_can_be_stored(server: str) -> None:
-    space = build_space(Wish(), situation(server))
+    space = build_space(SpaceRequest(), situation(server))
     assert 8 <= len(space.dimensions) <= MAX_COUNT
     assert all(one.source for one in space.dimensions)
     assert Space.from_json(json.loads(json.dumps(space.as_json()))) == space
 
 
 def test_the_pool_follows_the_data_and_stays_within_the_memory() -> None:
-    small = dimension(build_space(Wish(), situation(data=GIB)), "innodb_buffer_pool_size")
-    large = dimension(build_space(Wish(), situation(data=100 * GIB)), "innodb_buffer_pool_size")
+    small = dimension(build_space(SpaceRequest(), situation(data=GIB)), "innodb_buffer_pool_size")
+    large = dimension(
+        build_space(SpaceRequest(), situation(data=100 * GIB)), "innodb_buffer_pool_size"
+    )
     assert int(small[-1]) == 2 * GIB
     assert 12 * GIB < int(large[-1]) < 24 * GIB
     tight = situation(data=100 * GIB)
@@ -96,37 +98,37 @@ def test_the_pool_follows_the_data_and_stays_within_the_memory() -> None:
         resources=replace(tight.resources, memory_bytes=2 * GIB),
         host=replace(tight.host, memory_budget_bytes=2 * GIB),
     )
-    space = build_space(Wish(names=("innodb_buffer_pool_size",)), tight)
+    space = build_space(SpaceRequest(names=("innodb_buffer_pool_size",)), tight)
     assert int(space.dimensions[0].levels[-1]) < 1.7 * GIB
 
 
 def test_costs_are_searched_only_where_they_are_allowed() -> None:
     here = situation()
     free = replace(here, allowed=frozenset({CostKind.OBSERVABILITY, CostKind.RECOVERY_TIME}))
-    assert "performance_schema" not in build_space(Wish(), here).names
-    assert "performance_schema" in build_space(Wish(), free).names
-    limit = int(dimension(build_space(Wish(), here), "innodb_redo_log_capacity")[-1])
+    assert "performance_schema" not in build_space(SpaceRequest(), here).names
+    assert "performance_schema" in build_space(SpaceRequest(), free).names
+    limit = int(dimension(build_space(SpaceRequest(), here), "innodb_redo_log_capacity")[-1])
     assert (
         limit
         <= 4 * GIB
-        < int(dimension(build_space(Wish(), free), "innodb_redo_log_capacity")[-1])
+        < int(dimension(build_space(SpaceRequest(), free), "innodb_redo_log_capacity")[-1])
     )
 
 
 def test_a_study_of_a_lower_class_may_search_what_it_gives_up() -> None:
     here = situation()
-    wish = Wish(names=("sync_binlog", "innodb_flush_log_at_trx_commit"))
-    space = build_space(wish, replace(here, durability=Durability.D1))
-    assert set(space.names) == set(wish.names)
+    request = SpaceRequest(names=("sync_binlog", "innodb_flush_log_at_trx_commit"))
+    space = build_space(request, replace(here, durability=Durability.D1))
+    assert set(space.names) == set(request.names)
 
 
 def test_pins_and_bounds_narrow_the_space() -> None:
-    wish = Wish(
+    request = SpaceRequest(
         pinned={"innodb_flush_neighbors": "1"},
         bounds={"innodb_io_capacity": ("500", "4K")},
         base={"max_connections": "300", "innodb_io_capacity": "900"},
     )
-    space = build_space(wish, situation())
+    space = build_space(request, situation())
     assert "innodb_flush_neighbors" not in space.names
     assert space.pinned == {"innodb_flush_neighbors": "1", "max_connections": "300"}
     numbers = [int(one) for one in dimension(space, "innodb_io_capacity")]
@@ -134,48 +136,56 @@ def test_pins_and_bounds_narrow_the_space() -> None:
 
 
 def test_what_stays_as_it_is_bounds_what_depends_on_it() -> None:
-    wish = Wish(names=("innodb_io_capacity_max",), base={"innodb_io_capacity": "8000"})
-    assert min(map(int, build_space(wish, situation()).dimensions[0].levels)) >= 8000
-    wish = Wish(names=("innodb_io_capacity",), pinned={"innodb_io_capacity_max": "12000"})
-    assert max(map(int, build_space(wish, situation()).dimensions[0].levels)) <= 12000
+    request = SpaceRequest(names=("innodb_io_capacity_max",), base={"innodb_io_capacity": "8000"})
+    assert min(map(int, build_space(request, situation()).dimensions[0].levels)) >= 8000
+    request = SpaceRequest(
+        names=("innodb_io_capacity",), pinned={"innodb_io_capacity_max": "12000"}
+    )
+    assert max(map(int, build_space(request, situation()).dimensions[0].levels)) <= 12000
 
 
 def test_a_server_that_sizes_itself_is_left_to_it() -> None:
-    names = build_space(Wish(base={"innodb_dedicated_server": "ON"}), situation()).names
+    names = build_space(SpaceRequest(base={"innodb_dedicated_server": "ON"}), situation()).names
     assert not {"innodb_buffer_pool_size", "innodb_redo_log_capacity"} & set(names)
 
 
 @pytest.mark.parametrize(
-    ("wish", "code", "field"),
+    ("requested", "code", "field"),
     [
-        (Wish(names=("innodb_io_capacty",)), "unknown_knob", "search.knobs"),
-        (Wish(names=("datadir",)), "unknown_knob", "search.knobs"),
-        (Wish(pinned={"query_cache_size": "0"}), "unknown_knob", "search.pinned.query_cache_size"),
+        (SpaceRequest(names=("innodb_io_capacty",)), "unknown_knob", "search.knobs"),
+        (SpaceRequest(names=("datadir",)), "unknown_knob", "search.knobs"),
         (
-            Wish(bounds={"innodb_io_capacity": ("4000", "500")}),
+            SpaceRequest(pinned={"query_cache_size": "0"}),
+            "unknown_knob",
+            "search.pinned.query_cache_size",
+        ),
+        (
+            SpaceRequest(bounds={"innodb_io_capacity": ("4000", "500")}),
             "bad_bounds",
             "search.bounds.innodb_io_capacity",
         ),
         (
-            Wish(bounds={"innodb_io_capacity": ("1", "500")}),
+            SpaceRequest(bounds={"innodb_io_capacity": ("1", "500")}),
             "bad_bounds",
             "search.bounds.innodb_io_capacity",
         ),
         (
-            Wish(bounds={"innodb_flush_method": ("fsync", "O_DIRECT")}),
+            SpaceRequest(bounds={"innodb_flush_method": ("fsync", "O_DIRECT")}),
             "bad_bounds",
             "search.bounds.innodb_flush_method",
         ),
-        (Wish(pinned={"sync_binlog": "0"}), "bad_pin", "search.pinned.sync_binlog"),
+        (SpaceRequest(pinned={"sync_binlog": "0"}), "bad_pin", "search.pinned.sync_binlog"),
         (
-            Wish(pinned={"innodb_io_capacity": "5"}, bounds={"innodb_io_capacity": ("1", "2")}),
+            SpaceRequest(
+                pinned={"innodb_io_capacity": "5"}, bounds={"innodb_io_capacity": ("1", "2")}
+            ),
             "bad_pin",
             "search.pinned.innodb_io_capacity",
         ),
-        (Wish(names=("sync_binlog",)), "empty_space", "search.knobs"),
-        (Wish(count=0), "bad_count", "search.knobs"),
+        (SpaceRequest(names=("sync_binlog",)), "empty_space", "search.knobs"),
+        (SpaceRequest(count=0), "bad_count", "search.knobs"),
         (
-            Wish(
+            SpaceRequest(
                 count=1,
                 bounds={"innodb_io_capacity": ("200", "900"), POOL: ("1G", "2G")},
             ),
@@ -183,12 +193,12 @@ def test_a_server_that_sizes_itself_is_left_to_it() -> None:
             "search.knobs",
         ),
         (
-            Wish(bounds={"sync_binlog": ("1", "1000")}),
+            SpaceRequest(bounds={"sync_binlog": ("1", "1000")}),
             "bad_bounds",
             "search.bounds.sync_binlog",
         ),
         (
-            Wish(
+            SpaceRequest(
                 pinned={"innodb_io_capacity": "9000"},
                 bounds={"innodb_io_capacity_max": ("2000", "8000")},
             ),
@@ -196,7 +206,7 @@ def test_a_server_that_sizes_itself_is_left_to_it() -> None:
             "search.bounds.innodb_io_capacity_max",
         ),
         (
-            Wish(
+            SpaceRequest(
                 bounds={
                     "innodb_io_capacity": ("200", "60000"),
                     "innodb_io_capacity_max": ("2000", "25000"),
@@ -205,27 +215,29 @@ def test_a_server_that_sizes_itself_is_left_to_it() -> None:
             "bad_bounds",
             "search.bounds.innodb_io_capacity",
         ),
-        (Wish(count=MAX_COUNT + 1), "bad_count", "search.knobs"),
+        (SpaceRequest(count=MAX_COUNT + 1), "bad_count", "search.knobs"),
     ],
 )
-def test_bad_wishes_are_refused_with_their_field(wish: Wish, code: str, field: str) -> None:
+def test_bad_requests_are_refused_with_their_field(
+    requested: SpaceRequest, code: str, field: str
+) -> None:
     with pytest.raises(BadSpace) as refused:
-        build_space(wish, situation())
+        build_space(requested, situation())
     assert (refused.value.code, refused.value.field) == (code, field)
 
 
 def test_a_slip_of_a_name_is_answered_with_the_right_one() -> None:
     with pytest.raises(BadSpace, match="did you mean innodb_io_capacity"):
-        build_space(Wish(names=("innodb_io_capacty",)), situation())
+        build_space(SpaceRequest(names=("innodb_io_capacty",)), situation())
 
 
 def test_nothing_is_left_where_everything_is_pinned() -> None:
     pinned: dict[str, str] = {}
     for _ in range(2):
-        space = build_space(Wish(count=MAX_COUNT, pinned=pinned), situation())
+        space = build_space(SpaceRequest(count=MAX_COUNT, pinned=pinned), situation())
         pinned |= {one.name: one.levels[-1] for one in space.dimensions}
     with pytest.raises(BadSpace, match="every knob is pinned") as refused:
-        build_space(Wish(count=MAX_COUNT, pinned=pinned), situation())
+        build_space(SpaceRequest(count=MAX_COUNT, pinned=pinned), situation())
     assert (refused.value.code, refused.value.field) == ("empty_space", "search.knobs")
 
 
@@ -236,7 +248,7 @@ def test_the_pool_is_searched_on_every_server_in_sizes_that_it_takes_as_they_are
     server: str, cpus: int, warehouses: int
 ) -> None:
     here = situation(server, cpus, estimated_bytes(warehouses))
-    sizes = [int(one) for one in dimension(build_space(Wish(), here), POOL)]
+    sizes = [int(one) for one in dimension(build_space(SpaceRequest(), here), POOL)]
     assert len(sizes) > 1
     assert sizes == [Expected({POOL: str(one)}, here.target, here.host).pool() for one in sizes]
     # All data fits into the largest, and the smallest is well below it.
@@ -246,11 +258,11 @@ def test_the_pool_is_searched_on_every_server_in_sizes_that_it_takes_as_they_are
 @pytest.mark.parametrize("server", SERVERS)
 def test_bounds_of_a_small_pool_are_searched_as_they_are(server: str) -> None:
     here = situation(server, 2, estimated_bytes(1))
-    space = build_space(Wish(bounds={POOL: ("256M", "1G")}), here)
+    space = build_space(SpaceRequest(bounds={POOL: ("256M", "1G")}), here)
     (pool,) = [one for one in space.dimensions if one.name == POOL]
     assert (int(pool.levels[0]), int(pool.levels[-1])) == (256 * MIB, GIB)
     assert pool.source == "as requested"
-    wide = build_space(Wish(bounds={POOL: ("256M", "90G")}), here)
+    wide = build_space(SpaceRequest(bounds={POOL: ("256M", "90G")}), here)
     (pool,) = [one for one in wide.dimensions if one.name == POOL]
     assert int(pool.levels[0]) == 256 * MIB
     assert len(pool.levels) <= MAX_LEVELS
@@ -259,37 +271,37 @@ def test_bounds_of_a_small_pool_are_searched_as_they_are(server: str) -> None:
 
 @pytest.mark.parametrize("server", ["mysql 5.7", "mysql 8.0", "mysql 9.7", "mariadb 10.11"])
 @pytest.mark.parametrize(
-    "wish",
+    "requested",
     [
-        Wish(pinned={"innodb_io_capacity": "30000"}),
-        Wish(base={"innodb_io_capacity": "30000"}, names=("innodb_io_capacity_max",)),
-        Wish(bounds={"innodb_io_capacity": ("20000", "60000")}),
-        Wish(bounds={"innodb_io_capacity_max": ("100", "150")}),
-        Wish(bounds={"innodb_max_dirty_pages_pct_lwm": ("80", "95")}, count=MAX_COUNT),
-        Wish(bounds={"innodb_max_dirty_pages_pct": ("5", "50")}, count=MAX_COUNT),
+        SpaceRequest(pinned={"innodb_io_capacity": "30000"}),
+        SpaceRequest(base={"innodb_io_capacity": "30000"}, names=("innodb_io_capacity_max",)),
+        SpaceRequest(bounds={"innodb_io_capacity": ("20000", "60000")}),
+        SpaceRequest(bounds={"innodb_io_capacity_max": ("100", "150")}),
+        SpaceRequest(bounds={"innodb_max_dirty_pages_pct_lwm": ("80", "95")}, count=MAX_COUNT),
+        SpaceRequest(bounds={"innodb_max_dirty_pages_pct": ("5", "50")}, count=MAX_COUNT),
     ],
 )
-def test_ranges_give_way_to_what_was_asked_for(server: str, wish: Wish) -> None:
-    """The gate takes every config, and what was asked for is all there to be tried."""
+def test_ranges_give_way_to_the_request(server: str, requested: SpaceRequest) -> None:
+    """The gate takes every config, and everything requested can be tried."""
     here = situation(server)
-    space = build_space(wish, here)
+    space = build_space(requested, here)
     grid = Grid(space)
-    assert set(wish.bounds) | set(wish.names) <= set(space.names)
+    assert set(requested.bounds) | set(requested.names) <= set(space.names)
     assert all(one.low < one.high for one in space.dimensions if one.is_number)
     points = grid.spread(400, np.random.default_rng(1))
     for point in points[:50]:
         check_knobs(grid.knobs(point), here.target, source="search", host=here.host)
-    for name in wish.bounds:
+    for name in requested.bounds:
         place = space.names.index(name)
         assert len(np.unique(points[:, place])) > 0.8 * len(grid.levels[place])
 
 
 def test_values_that_the_study_does_not_allow_are_left_out() -> None:
-    wish = Wish(bounds={"sync_binlog": ("1", "1000")})
+    request = SpaceRequest(bounds={"sync_binlog": ("1", "1000")})
     with pytest.raises(BadSpace, match="other values are of class D1"):
-        build_space(wish, situation())
+        build_space(request, situation())
     free = replace(situation(), durability=Durability.D1)
-    assert len(dimension(build_space(wish, free), "sync_binlog")) > 10
+    assert len(dimension(build_space(request, free), "sync_binlog")) > 10
 
 
 @pytest.mark.parametrize(
@@ -299,13 +311,13 @@ def test_values_that_the_study_does_not_allow_are_left_out() -> None:
 def test_the_redo_log_fits_beside_the_data(server: str, free: int) -> None:
     allowed = frozenset({CostKind.RECOVERY_TIME})
     here = replace(situation(server), allowed=allowed, device=DeviceFacts(free_bytes=free))
-    space = build_space(Wish(count=MAX_COUNT), here)
+    space = build_space(SpaceRequest(count=MAX_COUNT), here)
     name = next(
         one for one in ("innodb_redo_log_capacity", "innodb_log_file_size") if one in space.names
     )
     for value in dimension(space, name):
         assert (Expected({name: value}, here.target).redo() or 0) <= free
-    unlimited = build_space(Wish(count=MAX_COUNT), replace(here, device=DeviceFacts()))
+    unlimited = build_space(SpaceRequest(count=MAX_COUNT), replace(here, device=DeviceFacts()))
     assert int(dimension(unlimited, name)[-1]) > 4 * GIB // 2
 
 
@@ -316,7 +328,7 @@ def test_a_pinned_redo_log_that_does_not_fit_is_refused() -> None:
         device=DeviceFacts(free_bytes=10 * GIB),
     )
     with pytest.raises(BadSpace, match=r"the data leaves 10\.0 GiB") as refused:
-        build_space(Wish(pinned={"innodb_redo_log_capacity": "20G"}), here)
+        build_space(SpaceRequest(pinned={"innodb_redo_log_capacity": "20G"}), here)
     assert refused.value.field == "search.pinned.innodb_redo_log_capacity"
 
 
@@ -332,7 +344,7 @@ def test_a_pinned_redo_log_that_does_not_fit_is_refused() -> None:
 def test_a_range_may_begin_at_nothing(
     server: str, name: str, bounds: tuple[str, str], first: tuple[str, str]
 ) -> None:
-    space = build_space(Wish(bounds={name: bounds}), situation(server))
+    space = build_space(SpaceRequest(bounds={name: bounds}), situation(server))
     assert dimension(space, name)[:2] == first
     points = Grid(space).features(Grid(space).spread(20, np.random.default_rng(1)))
     assert np.isfinite(points).all()
@@ -340,12 +352,12 @@ def test_a_range_may_begin_at_nothing(
 
 def test_a_knob_with_a_cost_says_how_to_allow_it() -> None:
     with pytest.raises(BadSpace, match="--allow observability"):
-        build_space(Wish(names=("performance_schema",)), situation())
+        build_space(SpaceRequest(names=("performance_schema",)), situation())
 
 
 def test_every_knob_with_bounds_is_searched_however_few_are_usual() -> None:
-    names = build_space(Wish(count=MAX_COUNT), situation()).names
+    names = build_space(SpaceRequest(count=MAX_COUNT), situation()).names
     numbers = [one for one in names if one in BOUNDED]
     assert len(numbers) == len(BOUNDED)
-    space = build_space(Wish(count=len(BOUNDED), bounds=BOUNDED), situation())
+    space = build_space(SpaceRequest(count=len(BOUNDED), bounds=BOUNDED), situation())
     assert set(space.names) == set(BOUNDED)

@@ -1,4 +1,4 @@
-"""What the user wants of a space, and what can be wrong with that."""
+"""How a user narrows the space of a search, and the error for a request that cannot be met."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class BadSpace(TuningError):
 
 
 @dataclass(frozen=True)
-class Wish:
-    """How the user narrows the space.
+class SpaceRequest:
+    """What a search may change, as requested.
 
     count: how many knobs, by their priority; None leaves it to the advisor. names: exactly these
     instead. pinned: values that every candidate has. bounds: (low, high) as a my.cnf has them, for
-    a number. base: what the baseline sets; what the search does not change stays as it is there.
+    a number. base: what the baseline sets; what the search does not change stays as it is.
     """
 
     count: int | None = None
