@@ -324,9 +324,9 @@ def gate(study: Study) -> Study:
     """The gate's results as a study has them after its preparation: the last candidate is refused
     by the server, the one before it is the same as the second, the third is a file of the user.
     """
-    baseline, second, user, *_, twin, refused = study.candidates.order_by("position")
+    baseline, second, user, *_, duplicate, refused = study.candidates.order_by("position")
     passed = [check("values"), check("rules")]
-    for candidate in (baseline, second, user, twin):
+    for candidate in (baseline, second, user, duplicate):
         differing = [
             {"name": "innodb_page_cleaners", "requested": "8", "effective": "4"},
             {"name": "innodb_io_capacity_max", "requested": "25000", "effective": None},
@@ -341,9 +341,9 @@ def gate(study: Study) -> Study:
     user.notes = [{k: LINES[1][k] for k in ("name", "action", "detail")}]
     user.source = "given by the user"
     user.save()
-    twin.merged_into = second
-    twin.save()
-    twin.slots.all().delete()
+    duplicate.merged_into = second
+    duplicate.save()
+    duplicate.slots.all().delete()
     problem = {"source": refused.name, "line": None, "name": "", "reason": REFUSAL}
     refused.refusal = REFUSAL
     refused.checks = [

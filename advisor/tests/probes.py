@@ -113,8 +113,8 @@ def _measured(job: Job, most: float, flush_us: float, traced: bool) -> JobResult
             "merged or split, or others used the disk."
         )
     elif job.direct:
-        told = traced and job.purpose is Purpose.LOW_LOAD
-        split, missing = _split(mean, told=told), ""
+        traced_here = traced and job.purpose is Purpose.LOW_LOAD
+        split, missing = _split(mean, traced=traced_here), ""
     return JobResult(
         job=job,
         engine="libaio" if job.direct else "psync",
@@ -150,7 +150,7 @@ def _latency(typical: float) -> Latency:
     )
 
 
-def _split(mean: float, *, told: bool) -> LatencySplit:
-    if told:
+def _split(mean: float, *, traced: bool) -> LatencySplit:
+    if traced:
         return LatencySplit(2.1, mean * 0.2, mean * 0.1, mean * 0.7, "tracepoints")
     return LatencySplit(2.1, mean * 0.2, None, mean * 0.8, "counters")

@@ -136,7 +136,7 @@ def test_one_study_over_two_emulated_devices(home: Home, candidate: Path) -> Non
     assert home.left_behind() == []
 
 
-def test_merged_and_unsafe_configs_are_told_apart(
+def test_merged_and_unsafe_configs_are_distinguished(
     home: Home, mysql_binary: ServerBinary, tmp_path: Path
 ) -> None:
     home = dataclasses.replace(home, server=mysql_binary)

@@ -356,7 +356,7 @@ def test_the_list_takes_as_many_queries_for_three_studies_as_for_one(
         api.get(STUDIES)
 
 
-def test_a_running_study_tells_its_progress(api: Client) -> None:
+def test_a_running_study_reports_its_progress(api: Client) -> None:
     study = factories.make_study(state=StudyState.RUNNING, names=["a", "b"], blocks=2)
     first = factories.begin(study)
     assert first is not None
@@ -371,7 +371,7 @@ def test_a_running_study_tells_its_progress(api: Client) -> None:
     assert progress["eta_s"] > 0
 
 
-def test_a_failed_study_tells_why(api: Client) -> None:
+def test_a_failed_study_reports_why(api: Client) -> None:
     study = factories.make_study(state=StudyState.FAILED, reason_code="disk_full", reason="full")
     body = api.get(f"{STUDIES}{study.pk}/").json()
     assert (body["state"], body["reason_code"], body["reason"]) == ("failed", "disk_full", "full")

@@ -85,7 +85,7 @@ def test_without_a_path_it_is_the_usual_one(api: Client, tmp_path: Path, setting
     assert post(api, DEVICES, {}).json()["data_dir"] == str(tmp_path / "usual")
 
 
-def test_two_emulated_devices_on_one_directory_are_told_apart(
+def test_two_emulated_devices_on_one_directory_are_distinguished(
     api: Client, tmp_path: Path, limits: None
 ) -> None:
     bodies = [
@@ -140,7 +140,7 @@ def test_a_device_that_cannot_be_had_is_refused_and_not_kept(
     assert not Device.objects.exists()
 
 
-def test_the_refused_directory_is_told_by_its_whole_path(
+def test_the_refused_directory_is_named_by_its_whole_path(
     api: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -202,7 +202,7 @@ def test_the_list_takes_as_many_queries_for_three_devices_as_for_one(
         assert api.get(DEVICES).json()["count"] == 3
 
 
-def test_a_device_tells_what_was_best_on_it(api: Client) -> None:
+def test_a_device_shows_what_was_best_on_it(api: Client) -> None:
     study = factories.raced_study()
     [best] = api.get(f"{DEVICES}{study.devices.get().pk}/").json()["recommendations"]
     assert (best["study_id"], best["config"]) == (study.pk, "whitepaper-3")

@@ -41,7 +41,7 @@ def export(api: Client, study: Study, **body: Any) -> Any:
 # --- candidates ----------------------------------------------------------------------------------
 
 
-def test_candidates_tell_how_they_came_about_and_how_they_were_checked(api: Client) -> None:
+def test_candidates_show_their_origin_and_their_checks(api: Client) -> None:
     study = factories.gate(factories.make_study())
     found = {c["name"]: c for c in api.get(f"/api/v1/studies/{study.pk}/").json()["candidates"]}
     assert list(found) == list(factories.NAMES)

@@ -51,7 +51,7 @@ def test_a_ranking_has_intervals_ties_the_race_and_all_three_metrics(api: Client
     assert best["by"]["tpmP"]["ratio_to_baseline"] == best["ratio_to_baseline"]
 
 
-def test_results_have_verdict_noise_confirmation_and_trust(api: Client) -> None:
+def test_results_have_verdict_noise_confirmation_and_data_quality(api: Client) -> None:
     study = factories.raced_study()
     slot = study.slots.all()[3]
     void = factories.disturb(slot)

@@ -65,7 +65,7 @@ def test_latency_is_three_percentiles_in_microseconds() -> None:
     assert axis.type == "log"
 
 
-def test_the_split_tells_the_queue_only_where_tracepoints_were_read() -> None:
+def test_the_split_shows_the_queue_only_where_tracepoints_were_read() -> None:
     counted = split_series(probe_result())
     assert [bar.name for bar in counted] == [
         "Random read, low load",

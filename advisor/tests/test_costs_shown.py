@@ -49,7 +49,7 @@ def test_the_page_shows_it_with_the_candidate_and_with_the_recommendation(
     assert "<dt>Other costs allowed</dt><dd>observability, recovery-time</dd>" in text
 
 
-def test_api_and_terminal_tell_it(study: Study) -> None:
+def test_api_and_terminal_show_it(study: Study) -> None:
     document = study_document(StudyResult(study))
     [cost] = document["recommendations"][0]["costs"]
     assert (cost["name"], cost["value"], cost["kind"]) == (
@@ -65,7 +65,7 @@ def test_api_and_terminal_tell_it(study: Study) -> None:
     assert "performance_schema = OFF costs observability:" in " ".join(text.getvalue().split())
 
 
-def test_a_checked_file_is_told_what_it_costs(admin_client: Client) -> None:
+def test_a_checked_file_shows_its_costs(admin_client: Client) -> None:
     answer = admin_client.post(
         "/configs/check/",
         {

@@ -32,7 +32,7 @@ def study() -> Study:
     return study
 
 
-def test_the_api_tells_the_bound(study: Study) -> None:
+def test_the_api_shows_the_bound(study: Study) -> None:
     rows = {row["config"]: row for row in ranking_of(StudyResult(study))}
     row = rows.pop("whitepaper-1")
     assert (row["outcome"], row["tpmP"], row["ratio_to_baseline"]) == ("cut_short", None, None)

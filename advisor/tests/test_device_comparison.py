@@ -167,7 +167,7 @@ def test_of_what_no_study_recommends_a_single_lucky_run_is_not_the_best() -> Non
     assert cell(the_comparison(), device).config == "whitepaper-a", "all have one"
 
 
-def test_families_are_told_apart_without_loading_all_variables() -> None:
+def test_run_sets_are_distinguished_without_loading_all_variables() -> None:
     measured_on(SATA)
     Run.objects.update(variables={"log_bin": "OFF", "innodb_page_size": "16384", "port": "1"})
     with CaptureQueriesContext(connection) as queries:
@@ -244,7 +244,7 @@ def test_of_a_device_that_was_set_up_anew_only_one_set_up_counts() -> None:
         {"driver_version": "another"},
     ],
 )
-def test_runs_of_another_host_or_binary_log_are_another_family(change: dict[str, Any]) -> None:
+def test_runs_of_another_host_or_binary_log_are_another_run_set(change: dict[str, Any]) -> None:
     sata, nvme = measured_on(SATA), measured_on(NVME)
     [run_set] = run_sets()
     assert run_set.device_ids == {sata.pk, nvme.pk}
@@ -252,11 +252,11 @@ def test_runs_of_another_host_or_binary_log_are_another_family(change: dict[str,
     newest, oldest = run_sets()
     assert newest.device_ids == {nvme.pk}
     assert oldest.device_ids == {sata.pk}
-    told = labels([newest, oldest])
-    assert told[newest.key] != told[oldest.key]
+    shown = labels([newest, oldest])
+    assert shown[newest.key] != shown[oldest.key]
 
 
-def test_a_device_with_limits_or_another_disk_is_in_the_same_family() -> None:
+def test_a_device_with_limits_or_another_disk_is_in_the_same_run_set() -> None:
     sata, slow = measured_on(SATA), measured_on(HDD, emulation=EMULATED)
     runs_of(slow).update(
         comparability_key="c3" * 32,
@@ -274,7 +274,7 @@ def test_a_device_with_limits_or_another_disk_is_in_the_same_family() -> None:
     assert comparison.names[slow.pk].startswith("emulated hdd")
 
 
-def test_times_and_sizes_tell_families_apart_and_the_default_has_two_devices() -> None:
+def test_times_and_sizes_distinguish_run_sets_and_the_default_has_two_devices() -> None:
     both = {measured_on(SATA).pk, measured_on(NVME).pk}
     alone = factories.make_device(kind="hdd", data_dir="/srv/alone")
     workload = factories.make_workload(connections=8, measure_s=600)
@@ -289,7 +289,7 @@ def test_times_and_sizes_tell_families_apart_and_the_default_has_two_devices() -
     assert chosen_run_set([], "") is None
 
 
-def test_devices_of_one_kind_are_told_apart_by_their_directories() -> None:
+def test_devices_of_one_kind_are_distinguished_by_their_directories() -> None:
     first = measured_on(SATA)
     second = measured_on(("sata-ssd", "/srv/other", 1.2))
     names = the_comparison().names
@@ -332,6 +332,6 @@ def test_without_a_common_number_of_connections_the_kind_decides() -> None:
     assert comparison.usual_connections == 4
 
 
-def test_without_runs_there_is_no_family() -> None:
+def test_without_runs_there_is_no_run_set() -> None:
     factories.make_study()
     assert run_sets() == []

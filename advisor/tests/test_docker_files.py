@@ -1,4 +1,4 @@
-"""docker/ without an engine: what can be told from the files themselves.
+"""docker/ without an engine: what the files themselves show.
 
 Their syntax is checked by `make lint` (hadolint, the Compose specification's schema).
 """
@@ -128,7 +128,7 @@ def test_images_are_named_by_version() -> None:
         if image not in stages:
             assert re.search(r":[\w.-]*(\d|bookworm)", image), image
             assert "latest" not in image
-    # The server brought by the first stage runs in the second: one Debian release.
+    # The server installed by the first stage runs in the second: one Debian release.
     assert all("bookworm" in image for image in images)
 
 

@@ -71,7 +71,7 @@ def test_the_settings_page_lists_exactly_the_variables_that_are_read() -> None:
     assert documented == read
 
 
-def test_nobody_else_reads_the_environment() -> None:
+def test_no_other_module_reads_the_environment() -> None:
     readers = {
         path.relative_to(ROOT).as_posix()
         for package in ("advisor", "tuning", "benchmarks")

@@ -188,7 +188,7 @@ def test_the_chart_has_the_interval_the_threshold_and_the_answer() -> None:
     assert thresholds == pytest.approx([5])
 
 
-def test_devices_of_one_kind_are_told_apart_in_the_chart() -> None:
+def test_devices_of_one_kind_are_distinguished_in_the_chart() -> None:
     study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
     study.devices.filter(kind="hdd").update(kind="nvme")
     result = StudyResult(study)
@@ -196,7 +196,7 @@ def test_devices_of_one_kind_are_told_apart_in_the_chart() -> None:
     assert labels[:2] == ["Claim 1<br>nvme at /srv/nvme", "Claim 1<br>nvme at /srv/hdd"]
 
 
-def test_emulated_devices_are_called_so_in_the_chart_and_told_apart(browser: Client) -> None:
+def test_emulated_devices_are_labelled_and_distinguished_in_the_chart(browser: Client) -> None:
     study = claimed.claimed_study({"nvme": claimed.AS_PUBLISHED, "hdd": claimed.ON_A_HARD_DISK})
     for device, memory in zip(
         study.devices.order_by("pk"), (420_000_000, 700_000_000), strict=True
@@ -260,7 +260,7 @@ def test_results_of_the_api_have_the_findings(browser: Client) -> None:
     assert browser.get(f"/api/v1/studies/{plain.pk}/results/").json()["findings"] == []
 
 
-def test_what_no_place_can_tell_has_no_place_in_the_api(browser: Client) -> None:
+def test_a_finding_without_a_device_has_no_figures_in_the_api(browser: Client) -> None:
     study = claimed.claimed_study(NVME)
     found = browser.get(f"/api/v1/studies/{study.pk}/results/").json()["findings"]
     [one] = [one for one in found if one["device_kinds"] == ["sata-ssd"]]
@@ -302,11 +302,11 @@ def test_the_api_lists_the_templates(browser: Client) -> None:
     assert found["quick"]["claims"] == []
 
 
-def test_the_api_lists_the_templates_to_who_has_a_token_only(client: Client) -> None:
+def test_the_api_lists_the_templates_with_a_token_only(client: Client) -> None:
     assert client.get("/api/v1/templates/").status_code == 401
 
 
-def test_a_finding_of_the_api_tells_an_emulated_device_from_a_real_one(browser: Client) -> None:
+def test_a_finding_of_the_api_distinguishes_emulated_from_real_devices(browser: Client) -> None:
     study = claimed.claimed_study({"hdd": claimed.AS_PUBLISHED})
     emulated = factories.emulated_device(data_dir="/srv/other")
     study.devices.update(emulation=emulated.emulation, emulation_label=emulated.emulation_label)

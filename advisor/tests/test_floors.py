@@ -50,7 +50,7 @@ def cores_in_contract() -> set[str]:
     return set(cores)
 
 
-def test_nobody_imports_upwards_and_cores_are_plain() -> None:
+def test_no_room_imports_upwards_and_cores_are_plain() -> None:
     finished = lint_imports(REPOSITORY)
     assert finished.returncode == 0, finished.stdout + finished.stderr
 

@@ -46,14 +46,16 @@ def pages(study: Study) -> dict[str, str]:
     }
 
 
-def test_who_is_not_logged_in_is_sent_to_the_login_page(client: Client, study: Study) -> None:
+def test_without_log_in_every_page_redirects_to_the_login_page(
+    client: Client, study: Study
+) -> None:
     for address in pages(study).values():
         response = client.get(address)
         assert response.status_code == 302, address
         assert response["Location"].startswith(reverse("login")), address
 
 
-def test_who_is_logged_in_reads_every_page(admin_client: Client, study: Study) -> None:
+def test_after_log_in_every_page_is_shown(admin_client: Client, study: Study) -> None:
     for address in pages(study).values():
         assert admin_client.get(address).status_code == 200, address
 

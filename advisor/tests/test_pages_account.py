@@ -44,7 +44,7 @@ def test_a_token_can_be_removed(admin_client: Client, admin_user: User) -> None:
     assert not Token.objects.filter(user=admin_user).exists()
 
 
-def test_nobody_elses_token_is_touched(admin_client: Client) -> None:
+def test_no_other_users_token_is_touched(admin_client: Client) -> None:
     other = User.objects.create_user("other")
     key = Token.objects.create(user=other).key
     answer = admin_client.post(reverse(ADDRESS), {"action": "create"}, follow=True)

@@ -59,7 +59,7 @@ def test_a_board_says_verdict_noise_ties_race_and_confirmation(admin_client: Cli
     assert "+33.8 to +44.3 %" in text, "the interval of whitepaper-3"
 
 
-def test_while_it_is_confirmed_only_the_number_of_pairs_is_told(admin_client: Client) -> None:
+def test_during_the_confirmation_only_the_number_of_pairs_is_shown(admin_client: Client) -> None:
     study = factories.raced_study(most=34)
     factories.begin(study)
     text = shown(admin_client, study)
@@ -100,7 +100,9 @@ def test_each_of_the_three_rankings_has_its_own_order_and_intervals(admin_client
     assert order(admin_client, study, by="nonsense") == order(admin_client, study)
 
 
-def test_the_filter_keeps_who_answers_fast_enough_most_tpmp_first(admin_client: Client) -> None:
+def test_the_filter_keeps_what_answers_fast_enough_highest_tpmp_first(
+    admin_client: Client,
+) -> None:
     study = factories.raced_study()
     assert set(order(admin_client, study, p95="100")) == {"whitepaper-3", "whitepaper-a"}
     assert "Highest tpmP with p95 ≤ 100 ms: whitepaper-a" in shown(admin_client, study, p95="100")

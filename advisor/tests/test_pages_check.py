@@ -62,7 +62,7 @@ def test_the_empty_page_says_what_comes_later(admin_client: Client) -> None:
     assert '<option value="mysql 5.7">MySQL 5.7</option>' in text
 
 
-def test_a_refused_file_is_told_line_by_line_and_translation_is_offered(
+def test_a_refused_file_is_explained_line_by_line_and_translation_is_offered(
     admin_client: Client,
 ) -> None:
     status, text = post(admin_client)

@@ -142,7 +142,7 @@ def test_one_config_can_stand_for_all_devices(admin_client: Client, three: None)
     assert "recommended" not in text
 
 
-def test_another_family_is_chosen_by_its_key(admin_client: Client, three: None) -> None:
+def test_another_run_set_is_chosen_by_its_key(admin_client: Client, three: None) -> None:
     device = factories.make_device(kind="tmpfs", data_dir="/dev/shm")
     workload = factories.make_workload(connections=8, measure_s=600)
     factories.measured_study(device=device, workloads=[workload], blocks=1)
@@ -224,7 +224,7 @@ def test_no_config_of_d0_is_said(admin_client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["device-comparison", "device-comparison-charts"])
-def test_only_who_is_logged_in_reads_it(client: Client, name: str) -> None:
+def test_it_requires_log_in(client: Client, name: str) -> None:
     answer = client.get(reverse(name))
     assert answer.status_code == 302
     assert answer["Location"].startswith(reverse("login"))

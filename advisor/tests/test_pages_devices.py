@@ -33,7 +33,7 @@ HDD = EmulationProfile("hdd", "hdd", 200, 200, memory_bytes=420_000_000, note="a
 
 @pytest.fixture(autouse=True)
 def quiet_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No broker runs: a wake-up that nobody hears is no part of these tests."""
+    """No broker runs: a wake-up without a receiver is no part of these tests."""
     monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
 
 
@@ -116,7 +116,7 @@ def test_retired_devices_are_folded_away(admin_client: Client) -> None:
     assert "hx-trigger" not in text
 
 
-def test_a_probe_that_failed_after_a_good_one_is_told_beside_it(admin_client: Client) -> None:
+def test_a_probe_that_failed_after_a_good_one_is_shown_beside_it(admin_client: Client) -> None:
     device = factories.probed_device()
     failed = unfinished(device, state=ProbeState.FAILED, reason="no room")
     assert "last probe failed" in text_of(admin_client, "device-list")
@@ -593,7 +593,7 @@ def test_the_array_s_form_leads_to_the_page_from_wherever_it_is_shown(
     assert f'href="{reverse("device-detail", args=[device.pk])}#array">Remove them' in text
 
 
-def test_an_array_whose_level_nobody_sees_is_not_guessed(admin_client: Client) -> None:
+def test_an_array_of_unknown_level_is_not_guessed(admin_client: Client) -> None:
     found = probes.array(raid_level="hardware", members=(), raid_disks=0)
     device = factories.probed_device(found, result=probes.probe_result(found))
     text = text_of(admin_client, "device-detail", device.pk)
@@ -683,7 +683,7 @@ def test_without_a_study_the_page_says_how_to_begin(admin_client: Client) -> Non
 # --- access -----------------------------------------------------------------------------
 
 
-def test_pages_are_for_who_is_logged_in_and_changes_are_posted(
+def test_pages_require_log_in_and_changes_are_posted(
     client: Client, admin_client: Client, admin_user: User
 ) -> None:
     device = factories.probed_device()

@@ -111,7 +111,7 @@ def test_a_lost_run_and_its_retry_point_at_each_other(admin_client: Client) -> N
 
 def test_every_figure_of_a_run_has_a_line_on_its_page() -> None:
     shown = {field for _, lines in GROUPS for _, field, _, _ in lines}
-    # Who counted the bytes is no figure.
+    # Which counter has the bytes is no figure.
     figures = {field.name for field in fields(Metrics)} - {"bytes_written_source"}
     assert shown == figures | {"redo_mb_s"}
 

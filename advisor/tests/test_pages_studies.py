@@ -283,8 +283,8 @@ def test_a_candidate_shows_the_four_stages_and_what_the_server_made_of_it(
     assert "Values passed Rules passed Server check passed 3.4 s" in shown
     assert "Read-back 2 changed" in shown
     assert "innodb_page_cleaners 8 4 innodb_io_capacity_max 25000 not reported" in shown
-    twin = study.candidates.get(merged_into=candidate)
-    assert f"Also stands for {twin.name} : same effective values" in shown
+    duplicate = study.candidates.get(merged_into=candidate)
+    assert f"Also stands for {duplicate.name} : same effective values" in shown
 
 
 def test_before_the_trial_starts_a_candidate_shows_what_was_asked_so_far(
@@ -299,7 +299,7 @@ def test_before_the_trial_starts_a_candidate_shows_what_was_asked_so_far(
     assert "Read-back not run" in shown
 
 
-def test_a_file_is_told_line_by_line_and_nothing_twice(admin_client: Client) -> None:
+def test_a_file_is_explained_line_by_line_and_nothing_twice(admin_client: Client) -> None:
     study = factories.gate(factories.make_study())
     candidate = study.candidates.get(name="whitepaper-2")
     markup = block(page(admin_client, study), f"candidate-{candidate.pk}")
@@ -327,7 +327,9 @@ def test_a_refused_candidate_is_said_once_with_its_log_not_as_failed_runs(
     assert "unknown variable" in shown
 
 
-def test_a_twin_stands_below_the_one_that_was_measured_for_both(admin_client: Client) -> None:
+def test_a_duplicate_is_shown_below_the_one_that_was_measured_for_both(
+    admin_client: Client,
+) -> None:
     study = factories.gate(factories.make_study())
     text = page(admin_client, study)
     assert "Same effective values as whitepaper-1, so measured once" in text

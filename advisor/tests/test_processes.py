@@ -78,7 +78,7 @@ def test_a_second_ctrl_c_while_stopping_leaves_no_process(
 @pytest.mark.parametrize(
     ("silent_s", "started"), [(5, []), (300, ["redis", "worker"]), (None, ["redis", "worker"])]
 )
-def test_redis_and_worker_that_somebody_took_away_are_replaced(
+def test_redis_and_worker_are_replaced_when_killed_from_outside(
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
     silent_s: float | None,

@@ -89,7 +89,7 @@ def test_the_page_says_what_is_tried_now_and_why(begun: Study, admin_client: Cli
     assert "search-now" not in page(admin_client, begun)
 
 
-def test_an_open_page_follows_a_search_and_loads_itself_afresh_for_the_race(
+def test_an_open_page_follows_a_search_and_reloads_for_the_race(
     begun: Study, admin_client: Client
 ) -> None:
     measure = noisy({"5000": 1.3})
@@ -211,7 +211,7 @@ def test_a_lucky_look_is_taken_back_by_the_next(begun: Study) -> None:
     assert best[-1] == ("guess-2", 1.4)
 
 
-def test_the_terminal_tells_of_a_search(begun: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_terminal_reports_a_search(begun: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "try_config", refusing())
     assert searched_text(study_progress(begun)) == ""
     study = to_the_end(begun, noisy({"5000": 1.3}))

@@ -90,7 +90,7 @@ def test_the_page_says_what_it_could_not_do(admin_client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["study-pause", "study-resume"])
-def test_nobody_pauses_without_an_account_or_a_token_of_the_form(name: str) -> None:
+def test_a_pause_requires_an_account_and_the_token_of_the_form(name: str) -> None:
     study = running_study()
     address = reverse(name, args=[study.pk])
     assert Client().post(address).status_code == 302
@@ -210,10 +210,10 @@ def test_the_command_fails_with_one_line() -> None:
             command(*wrong)
 
 
-# --- those who follow a study --------------------------------------------------------------------
+# --- following a study ---------------------------------------------------------------------------
 
 
-def test_who_follows_a_study_is_told_of_its_pause_and_waits(
+def test_following_a_study_reports_its_pause_and_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(terminal, "POLL_SECONDS", 0.0)
@@ -241,7 +241,7 @@ def test_who_follows_a_study_is_told_of_its_pause_and_waits(
     assert told[1] == f"Study {study.pk} was resumed."
 
 
-def test_serve_goes_on_to_the_next_study_when_one_is_paused(
+def test_serve_continues_with_the_next_study_when_one_is_paused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And comes back to it."""

@@ -38,7 +38,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_the_recommendation_goes_to_the_home_or_where_it_is_told(
+def test_the_recommendation_goes_to_the_home_or_the_named_folder(
     home: Path, console: Console
 ) -> None:
     study = factories.measured_study(blocks=1)

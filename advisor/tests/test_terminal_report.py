@@ -64,7 +64,7 @@ def test_classes_have_tables_and_verdicts_of_their_own() -> None:
     assert "Durability" not in shown(factories.measured_study(blocks=1))
 
 
-def test_intervals_ties_race_noise_and_confirmation_are_told() -> None:
+def test_intervals_ties_race_noise_and_confirmation_are_reported() -> None:
     text = " ".join(shown(factories.raced_study()).split())
     assert "+38.9 % +34 to +44" in text
     assert "Rank 1 is shared: whitepaper-3 and whitepaper-a are tied." in text

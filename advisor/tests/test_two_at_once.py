@@ -134,7 +134,7 @@ def _on_postgres(statement: str) -> None:
 
 
 def test_two_that_decide_at_once_do_not_end_a_study_early(place: Place) -> None:
-    """One sees that nothing is queued, the other queues a block, the first goes on."""
+    """One sees that nothing is queued, the other queues a block, the first continues."""
     place.run("""
         study = factories.make_study(
             names=factories.NAMES[:2], blocks=1, state=StudyState.RUNNING
@@ -189,7 +189,7 @@ def test_a_heartbeat_that_had_to_wait_says_when_it_was_stored(place: Place) -> N
     """)
 
 
-def test_two_that_are_told_of_one_run_measure_it_once(place: Place) -> None:
+def test_two_messages_about_one_run_measure_it_once(place: Place) -> None:
     place.run("""
         run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
 
@@ -197,15 +197,15 @@ def test_two_that_are_told_of_one_run_measure_it_once(place: Place) -> None:
             time.sleep(0.5)
             raise RunFailed(Outcome.ZERO_WORK, "nothing done")
 
-        def told():
+        def worker():
             return execute_run(run.pk, measure=measure)
 
-        assert sorted(at_once(told, told)) == [False, True]
+        assert sorted(at_once(worker, worker)) == [False, True]
     """)
 
 
-def test_who_finds_the_host_taken_does_not_wait_for_it(place: Place) -> None:
-    """A worker that waited would not hear that it is to end."""
+def test_a_worker_that_finds_the_host_taken_does_not_wait_for_it(place: Place) -> None:
+    """A worker that waited would not notice that it is to end."""
     place.run("""
         run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
 
@@ -214,14 +214,14 @@ def test_who_finds_the_host_taken_does_not_wait_for_it(place: Place) -> None:
                 say("taken")
                 heard("enough")
 
-        def told():
+        def worker():
             assert heard("taken")
             began = time.monotonic()
             assert not execute_run(run.pk)
             assert time.monotonic() - began < 10
             say("enough")
 
-        assert at_once(other, told) == [0, 0]
+        assert at_once(other, worker) == [0, 0]
         run.refresh_from_db()
         assert run.state == RunState.QUEUED
     """)

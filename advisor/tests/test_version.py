@@ -45,7 +45,7 @@ def test_the_command_line_says_ours_and_not_djangos(argument: str) -> None:
 
 
 @pytest.mark.parametrize(("commit", "said"), [("0123456789ab", " 0123456789ab"), ("", "")])
-def test_the_commit_is_told_where_it_is_known(
+def test_the_commit_is_shown_where_it_is_known(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], commit: str, said: str
 ) -> None:
     monkeypatch.setattr("advisor.management.commands.version.code_commit", lambda: commit)
@@ -54,7 +54,7 @@ def test_the_commit_is_told_where_it_is_known(
 
 
 @pytest.mark.django_db
-def test_pages_and_schema_say_it_to_who_is_logged_in(admin_client: Client) -> None:
+def test_pages_and_schema_show_it_after_log_in(admin_client: Client) -> None:
     assert f"advisor {version()}</footer>" in admin_client.get("/").content.decode()
     schema = yaml.safe_load(admin_client.get("/api/v1/schema/").content)
     assert schema["info"]["version"] == version()

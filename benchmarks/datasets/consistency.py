@@ -34,7 +34,7 @@ class Violation:
 
 
 # Each statement returns (warehouse, district, what was compared, left, right) for the breaches.
-# A district from which every order was delivered has no new_orders: 2 then speaks of orders alone
+# A district from which every order was delivered has no new_orders: 2 then compares orders alone
 # and 3 of nothing. <=> also finds what is missing altogether.
 _STATEMENTS: Mapping[int, str] = MappingProxyType(
     {

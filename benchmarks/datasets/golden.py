@@ -124,7 +124,7 @@ def ensure_dataset(
 def sweep_loads(device_dir: Path) -> list[Path]:
     """Delete what dead loaders left in our folder on a device; returns what is gone.
 
-    Loads that are under way, of whatever process, are left alone.
+    Loads that are running, of whatever process, are left alone.
     """
     datasets = device_dir.absolute() / "datasets"
     before = leftovers(datasets)
@@ -135,7 +135,7 @@ def sweep_loads(device_dir: Path) -> list[Path]:
 def read_dataset(
     place: Path, binary: ServerBinary, warehouses: int, page_size: int
 ) -> Dataset | None:
-    """The golden copy in `place`, None unless it is whole and exactly what is asked for."""
+    """The golden copy in `place`, None unless it is whole and exactly what is requested."""
     try:
         ready: Mapping[str, Any] = json.loads((place / READY).read_text())
         asked = _identity(binary, warehouses, page_size)

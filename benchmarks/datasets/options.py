@@ -1,6 +1,6 @@
 """Server options for loading only: nothing is durable, because a failed load is thrown away.
 
-None of them leaves a trace in the loaded tables, apart from the page size that was asked for.
+None of them leaves a trace in the loaded tables, apart from the requested page size.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def load_options(
     cpus: int,
     memory: Callable[[], int] | None = None,
 ) -> dict[str, str | None]:
-    """Options for a server that is only loaded; `memory` tells the free memory in bytes."""
+    """Options for a server that is only loaded; `memory` returns the free memory in bytes."""
     pool = buffer_pool_bytes(warehouses, (memory or available_memory)())
     options: dict[str, str | None] = {
         **page_size_options(page_size),

@@ -1,4 +1,4 @@
-"""The loading processes and who loads what next."""
+"""The loading processes and their shares of the work."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class LoadingProcess:
                 pipe.close()
 
     def _tell(self, message: object) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it has ended, and its answer tells why
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and its answer has the reason
             self._stdin.write(json.dumps(message) + "\n")
 
 

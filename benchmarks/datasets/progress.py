@@ -21,11 +21,11 @@ ProgressCallback = Callable[[LoadProgress], None]
 
 
 def ignore(progress: LoadProgress) -> None:
-    """For callers who do not want to know."""
+    """For callers that do not show progress."""
 
 
 def never() -> bool:
-    """A `should_stop` that never says so."""
+    """A `should_stop` that is never true."""
     return False
 
 

@@ -29,7 +29,7 @@ ITEMS: Final = 100_000
 DISTRICTS: Final = 10
 CUSTOMERS: Final = 3_000
 ORDERS: Final = 3_000
-#: Orders from this number on have not been delivered yet: they stand in new_orders.
+#: Orders from this number on have not been delivered yet: they are in new_orders.
 FIRST_NEW_ORDER: Final = 2_101
 MIN_LINES: Final = 5
 MAX_LINES: Final = 15

@@ -1,4 +1,4 @@
-"""Long statements that can be given up: each runs in a thread with a connection of its own."""
+"""Long statements that can be abandoned: each runs in a thread with a connection of its own."""
 
 from __future__ import annotations
 

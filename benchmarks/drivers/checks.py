@@ -10,7 +10,7 @@ from benchmarks.drivers.protocol import Load, Target, Transaction, TransactionCo
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 
-#: Transactions are given up after 2,000 attempts, which a healthy server never makes necessary.
+#: Transactions are abandoned after 2,000 attempts, which a healthy server never makes necessary.
 MAX_FAILED_SHARE = 0.01
 #: A driver that has not ended this long after warm-up and measured interval never will: a
 #: transaction waits at most innodb_lock_wait_timeout (50 s by default) for each of its locks.
@@ -19,7 +19,7 @@ _CONNECT_TIMEOUT_S = 10
 
 
 def check_target(target: Target, load: Load) -> None:
-    """See that the account can log in over TCP and that all warehouses are there.
+    """Check that the account can log in over TCP and that all warehouses are there.
 
     A driver would only count failures otherwise, and tpcc_start never compares its `-w` with
     the tables. Logging in once also lets clients without TLS in that cannot ask for the server's

@@ -133,7 +133,7 @@ class Child:
         return redact("\n".join(part for part in parts if part.strip()), self._secrets)
 
     def ended_by_another(self, status: int | None) -> RunFailed | None:
-        """LOST or OUT_OF_MEMORY for an exit status that is a signal nobody here has sent.
+        """LOST or OUT_OF_MEMORY for an exit status that is a signal that the advisor has not sent.
 
         To be asked before `kill`; None for a program that ended by itself or is still there.
         """

@@ -1,4 +1,4 @@
-"""What every workload driver takes, tells and gives back.
+"""What every workload driver takes, reports and returns.
 
 The contract, which `benchmarks/tests/test_driver_contract.py` holds every driver to:
 
@@ -89,7 +89,7 @@ class TransactionCounts:
 
     `completed` includes the 1 % of New-Orders that TPC-C has rolled back and those that took
     longer than TPC-C allows; `retried` counts attempts that were begun again (deadlocks, lock
-    waits) and `failed` the transactions that were given up.
+    waits) and `failed` the transactions that were abandoned.
     """
 
     completed: int

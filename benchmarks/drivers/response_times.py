@@ -6,7 +6,7 @@ with `-i 1`, as we run it:
 
 * 0 stands before every New-Order of the ramp-up *and* of the first measured second,
 * k before those of measured second k + 1,
-* N (the measured seconds) before those still under way when measuring stopped, which tpcc_start
+* N (the measured seconds) before those still running when measuring stopped, which tpcc_start
   no longer counts.
 
 The lines are in order of completion and the counted ones follow each other without a gap, while

@@ -54,8 +54,8 @@ class Sysbench:
     """Runs one `sysbench` with our workload.
 
     The threads run until they are asked to end, through a file that both sides map, and record
-    every transaction with the monotonic clock, which all processes of a host share. So it is we
-    who say when measuring begins and ends, and afterwards pick the transactions that ended in
+    every transaction with the monotonic clock, which all processes of a host share. So we
+    decide when measuring begins and ends, and afterwards pick the transactions that ended in
     between. `grace_s` is how long it may take longer than warm-up and measured interval together.
     """
 

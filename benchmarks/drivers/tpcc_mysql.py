@@ -21,7 +21,7 @@ from benchmarks.outcomes import Outcome
 #: Response-time limits in ms. The program's defaults are TPC-C's seconds, compared with ms.
 _LIMITS = ("-0", "5000", "-1", "5000", "-2", "5000", "-3", "80000", "-4", "20000")
 _RESPONSE_TIMES = "response-times.txt"
-#: By how much wall time may exceed the measured seconds before it is believed instead of them.
+#: By how much wall time may exceed the measured seconds before it is used instead of them.
 _LATE_TICK_S = 0.5
 
 
@@ -114,7 +114,7 @@ def _follow(
                 phase = begin(Phase.MEASURING)
             if phase is Phase.MEASURING and len(output.intervals) >= load.measure_s:
                 phase = begin(Phase.STOPPING)
-        # Without this it would go on failing until its time is over.
+        # Without this it would continue to fail until its time is over.
         _fail_without_connections(child, output, load)
     status = child.wait(max(0.0, deadline - time.monotonic()))
     if killed := child.ended_by_another(status):

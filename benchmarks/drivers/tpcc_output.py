@@ -63,7 +63,7 @@ class TpccOutput:
             self.errors[text] += 1
         # Errors of the client library itself have numbers from 2000 on. tpcc_start does not
         # connect again: that connection only counts failures from now on, or never existed, and
-        # the load is no longer the one that was asked for.
+        # the load is no longer the requested one.
         if error[1].startswith("2") and not self.connection_lost:
             self.connection_lost = text
 

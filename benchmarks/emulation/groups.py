@@ -60,7 +60,7 @@ class Group:
             self._limit_memory(profile.memory_bytes)
 
     def lift(self) -> None:
-        """Take all I/O limits away; requests that wait go on at once. Never raises."""
+        """Take all I/O limits away; requests that wait continue at once. Never raises."""
         files = {_V2_IO: _V2_UNLIMITED} if self.version == 2 else dict.fromkeys(_V1_IO, "0")
         for name, unlimited in files.items():
             for line in read_text(self.directory / name).splitlines():
@@ -96,7 +96,7 @@ class Group:
             time.sleep(_POLL_S)
 
     def _kill(self) -> None:
-        """Only what was started through us is in here; a pid is looked at again once pinned."""
+        """Only what was started through us is in here; a pid is checked again once pinned."""
         for pid in self.pids():
             with contextlib.suppress(OSError):
                 descriptor = os.pidfd_open(pid)

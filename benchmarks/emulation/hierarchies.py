@@ -50,7 +50,7 @@ def find_hierarchy(controller: str) -> Hierarchy:
 def parent_for(hierarchy: Hierarchy, controllers: list[str]) -> Path:
     """The cgroup to make ours in, as near to our own as can be, so that limits above hold too.
 
-    In v2 a group hands controllers on only if told so, and none but the root may do that while
+    In v2 a group passes controllers on only if set to, and none but the root may do that while
     processes are in it: hence the ancestors are tried, and where it is allowed and needed the
     controllers are switched on. ADVISOR_CGROUP names the only one to try, as /proc/self/cgroup
     spells it. Raises EmulationUnavailable with what stood in the way.

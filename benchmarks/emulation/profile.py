@@ -34,7 +34,7 @@ class EmulationProfile:
     `kind` is the kind of device it stands for ("hdd"). IOPS count requests as they reach the
     block device, a flush being one of the writes; 1 MB is 10**6 bytes. `memory_bytes` limits all
     memory of the server, the page cache of the files it reads and writes included. `note` says
-    where the limits come from; it tells no two profiles apart.
+    where the limits come from; profiles that differ in it alone are equal.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]

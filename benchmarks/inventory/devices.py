@@ -71,7 +71,7 @@ def find_device(
     """Look at the device; `default` is used (and made) where no path is named.
 
     `memory_bytes` is the limit of an emulated device for which none is asked. Raises
-    DeviceUnusable and EmulationUnavailable, with what stands in the way.
+    DeviceUnusable and EmulationUnavailable, with the obstacle.
     """
     with about("path"):
         path = _usable(request.path, default)

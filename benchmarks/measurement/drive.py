@@ -68,7 +68,7 @@ def drive(
         return [] if begun is None or ended else commits.per_second(begun.t)
 
     def is_called_off() -> bool:
-        # What has been measured is not thrown away, as long as the driver comes to its end.
+        # What has been measured is not thrown away, as long as the driver ends by itself.
         over = marks.get(Phase.STOPPING)
         return (over is None or time.monotonic() - over.t > _COLLECT_S) and should_stop()
 

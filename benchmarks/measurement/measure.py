@@ -34,7 +34,7 @@ def measure(
     should_stop: Callable[[], bool],
     keep: Callable[[Ended], None] = lambda _: None,
 ) -> Measurement:
-    """Measure once. `report` hears the name of each step, `should_stop` is polled until the
+    """Measure once. `report` gets the name of each step, `should_stop` is polled until the
     driver has ended, and `keep` is given what was found before the server is stopped, which takes
     seconds; only how long that took is missing then.
 

@@ -16,7 +16,7 @@ from benchmarks.telemetry.usage import Usage, rate, usage_between
 
 
 class BytesSource(StrEnum):
-    """Who counted the bytes written.
+    """Which counter has the bytes written.
 
     DEVICE: the disks of data and logs, every write of the host with the file system's journal.
     SERVER: mysqld's own writes, as the kernel charges them to the process.

@@ -7,7 +7,7 @@ from benchmarks.probe.result import ProbeResult
 
 #: innodb_io_capacity's own lower limit.
 _LEAST = 100
-#: MySQL's default up to 8.0: no device is so slow that trying less than this would tell more.
+#: MySQL's default up to 8.0: no device is so slow that a lower value would be worth trying.
 _MIN_HIGH = 200
 
 

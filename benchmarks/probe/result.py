@@ -28,8 +28,8 @@ class LatencySplit:
 
     `user_us`: CPU time of the program itself, fio's, per request. `kernel_us`: system calls, file
     system and whatever else of the latency is not below. `queue_us`: in the block layer, from
-    the request's allocation to its dispatch to the driver; None where the source cannot tell it
-    from the device. `device_us`: driver and device. `source` is "counters" (/sys/block/*/stat,
+    the request's allocation to its dispatch to the driver; None where the source cannot separate
+    it from the device. `device_us`: driver and device. `source` is "counters" (/sys/block/*/stat,
     which count from allocation to completion) or "tracepoints" (dispatch to completion).
     The paper calls fio's submission latency user time; it is in `kernel_us` here, and in
     `JobResult.submission` by itself.

@@ -31,7 +31,7 @@ from benchmarks.storage.kinds import DeviceKind
 
 #: The span a user may choose from, and what is usual, in seconds.
 MIN_S, USUAL_S, MAX_S = 30.0, 50.0, 60.0
-#: A probe that takes this many times its time is given up.
+#: A probe that takes this many times its time is ended.
 _PATIENCE = 4.0
 _MIN_PATIENCE_S = 60.0
 #: Less than this written in the time for it, and random requests would all fall close together.
@@ -61,7 +61,7 @@ def probe_device(
 
     With `resource_limits` (what `benchmarks.emulation.device.emulated_device` gives) fio runs
     under them and the result is labelled by them; waiting for a limit counts as the kernel's time.
-    The probe gives up `deadline_s` seconds (four times `seconds`, at least a minute) after its
+    The probe ends `deadline_s` seconds (four times `seconds`, at least a minute) after its
     start. Nothing but the device should be busy meanwhile: the caller sees to that.
 
     Raises NoFio, DeviceUnusable, ProbeFailed, EmulationUnavailable, or RunFailed with CANCELLED,
@@ -177,7 +177,7 @@ def _used_bytes(filled: JobResult, size: int) -> int:
         raise RunFailed(
             Outcome.TIMED_OUT,
             f"In {filled.seconds:.0f} s no more than {human_bytes(written)} could be written; "
-            f"{human_bytes(_MIN_USEFUL)} are needed to tell random from sequential.",
+            f"{human_bytes(_MIN_USEFUL)} are needed to separate random from sequential access.",
         )
     return written
 

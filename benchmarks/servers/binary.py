@@ -29,7 +29,7 @@ _VERSION_LINE = re.compile(
 
 
 class Flavour(StrEnum):
-    """The families whose options differ."""
+    """The flavours, whose options differ."""
 
     MYSQL = "mysql"
     PERCONA = "percona"

@@ -1,4 +1,4 @@
-"""How MySQL, Percona Server and MariaDB differ in what we must tell them, as one table.
+"""How MySQL, Percona Server and MariaDB differ in the options that they need, as one table.
 
 Only what *we* set is here; the candidate's knobs are the tuning floor's business.
 """

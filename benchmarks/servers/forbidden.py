@@ -1,7 +1,7 @@
 """Options that no config may set, and why: file locations, network access, code to load.
 
-The gate refuses them with these words; `benchmarks.servers.options` refuses them once more for
-whatever comes to it by another way.
+The gate refuses them with these reasons; `benchmarks.servers.options` refuses them once more,
+for configs that did not pass the gate.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-#: The server reads a file in pieces of 4 KiB: what is longer goes on as another line.
+#: The server reads a file in pieces of 4 KiB: what is longer continues as another line.
 MAX_LINE_BYTES = 4095
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b"}
 _PLAIN = re.compile(r"[A-Za-z0-9_.%:/,+-]+")

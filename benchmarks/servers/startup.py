@@ -101,7 +101,7 @@ def _spawn(
     resource_limits: ResourceLimits | None,
 ) -> ServerInstance:
     user = server_user()
-    # Before root is given up.
+    # Before root's rights are dropped.
     entry = resource_limits.entry_words if resource_limits is not None else []
     admin, driver = new_account(ADMIN_USER), new_account(DRIVER_USER)
     write_private(paths.config, text)

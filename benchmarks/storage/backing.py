@@ -30,7 +30,7 @@ class Member:
 class Backing:
     """The device that takes the writes, with the layers between it and the path.
 
-    `block_device` is the device whose counters tell the traffic: the whole disk, also below a
+    `block_device` is the device whose counters have the traffic: the whole disk, also below a
     partition, LVM, dm-crypt or loop; the array (md0); a volume that lies on several disks (dm-0).
     `layers` name what lies above, from the top; `notes` are sentences for people. `raid_disks` is
     how many disks the array is meant to have, without spares.

@@ -110,7 +110,7 @@ def spread(directory: Path, kinds: set[DeviceKind], members: tuple[Member, ...])
 def btrfs_volume(profile: str, members: tuple[Member, ...]) -> Backing:
     """A btrfs file system on several disks; `profile` is how it stores data ("raid1", "single").
 
-    There is no one device whose counters tell its traffic.
+    There is no one device whose counters have its traffic.
     """
     striped = profile.startswith(("raid", "dup"))
     return Backing(

@@ -141,7 +141,7 @@ def _model(directory: Path) -> str:
         return " ".join(f"{prefix}{model}".split())
     bus = directory / "device/subsystem"
     if bus.exists():
-        return f"{bus.resolve().name} disk"  # virtio tells nothing more
+        return f"{bus.resolve().name} disk"  # virtio reports nothing more
     return ""
 
 

@@ -16,7 +16,7 @@ class DeviceIdentity:
     """What stores the data of a path.
 
     `kind` is the one that counts: the user's where they corrected it, then `discovered_kind` is
-    what was found, else None. `block_device` is the device whose counters tell the traffic ("vda",
+    what was found, else None. `block_device` is the device whose counters have the traffic ("vda",
     also when the mount is on vda1 or on LVM over it; "md0" of an array), None where there is none
     (tmpfs, network) or it cannot be seen (overlay in a container). `model`, `scheduler` and
     `write_cache` are "", `rotational` None where unknown. `mount_options` is comma-separated.

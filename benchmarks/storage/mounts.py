@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 MOUNTINFO = Path("/proc/self/mountinfo")
 
-# What tells two containers apart, not two ways to mount: layers of an overlay.
+# What distinguishes two containers, not two ways to mount: layers of an overlay.
 _LAYER_OPTIONS = ("lowerdir", "upperdir", "workdir")
 
 

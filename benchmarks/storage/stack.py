@@ -109,7 +109,7 @@ class Stack:
     def _behind_loop(self, name: str, backing_file: str, depth: int) -> Backing:
         layer = f"loop device {name} on {backing_file}"
         file = Path(backing_file)
-        # The kernel spells the path as the one who made the device sees it.
+        # The kernel spells the path as the process that made the device sees it.
         mount = (
             mount_of(self._host.resolve(file), self._mounts)
             if self._host.locate(file).exists()

@@ -1,6 +1,6 @@
 """The server's commits per second and its redo log while a run lasts, for every driver alike.
 
-Drivers tell their New-Orders at the end only, and each in its own way. The server counts every
+Drivers report their New-Orders at the end only, and each in its own way. The server counts every
 COMMIT that a client sends (`Com_commit`): 3.19 per New-Order with either driver, because Delivery
 commits each of its ten districts and 1 % of the New-Orders are rolled back. The bytes of redo log
 (`Innodb_os_log_written`) come with the same answer.

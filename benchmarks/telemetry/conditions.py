@@ -63,7 +63,7 @@ def conditions_between(
     processes: ProcessUsage | None,
     driver_cpu_s: float,
 ) -> Conditions:
-    """What the marks, the sampler's `times` and the count of processes tell.
+    """What the marks, the sampler's `times` and the count of processes show.
 
     `driver_cpu_s` is the driver's CPU time between the marks; ValueError when no time passed.
     """
@@ -103,7 +103,7 @@ def _foreign_cpu_pct(
     What was used less what is known to be ours sees a compiler's hundreds of short-lived
     processes, but interrupts have to be left out of it: some kernels charge them to the process
     that they met as well, ours mostly. The sum over the foreign processes that were counted has
-    no such error, but nobody counted the short-lived ones.
+    no such error, but the short-lived ones are missing from it.
     """
     if start.server_cpu_s is None or end.server_cpu_s is None:
         return None
@@ -133,8 +133,8 @@ def _foreign_io(
     read = sum(max(0, b.read_bytes - a.read_bytes) for a, b in pairs)
     written = sum(max(0, b.write_bytes - a.write_bytes) for a, b in pairs)
     if processes.sees_io:
-        # mysqld's buffered writes reach the disk later, and the journal's are nobody's: what no
-        # foreign process moved is not foreign.
+        # mysqld's buffered writes reach the disk later, and the journal's belong to no
+        # process: what no foreign process moved is not foreign.
         unexplained = max(0, read + written - processes.own_read_bytes - processes.own_write_bytes)
         foreign = min(unexplained, sum(n.io_bytes for n in processes.foreign))
     else:

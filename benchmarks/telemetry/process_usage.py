@@ -1,7 +1,7 @@
 """Other load on the host during a run: CPU and I/O of every process, separated from ours.
 
 The host's own counters say how much was used, but not by whom, and they charge a run's own kernel
-threads (write-back, the file system's journal) to nobody. So the processes are counted now and
+threads (write-back, the file system's journal) to no process. So the processes are counted now and
 then, seldom enough to cost next to nothing.
 """
 
@@ -39,7 +39,7 @@ class ProcessUsage:
     everybody. `sees_all` is whether the whole host can be seen (not from inside of most
     containers), `sees_io` whether the I/O of nearly every process can (as a rule by root only).
     `clock_ratio` is the fastest CPU's clock rate in
-    the second half by that in the first, None where the host does not tell or too few counts
+    the second half by that in the first, None where the host does not report it or too few counts
     were made.
     """
 

@@ -97,7 +97,7 @@ class Sampler:
         """The seconds so far, up to MEASURE_END where that is marked.
 
         Where a mark fell between two ticks the second before it is shorter or longer, as its
-        `elapsed_s` tells. Without MEASURE_START all are warm-up and count up to the latest
+        `elapsed_s` says. Without MEASURE_START all are warm-up and count up to the latest
         sample. RuntimeError when the thread failed, which is a bug.
         """
         with self._changed:
@@ -113,7 +113,7 @@ class Sampler:
         return build_series(snapshots, origin, period_s=self._period_s)
 
     def process_usage(self) -> ProcessUsage | None:
-        """Who else used the host between the marks; None when nothing was counted."""
+        """What else used the host between the marks; None when nothing was counted."""
         return self._watcher.process_usage() if self._watcher is not None else None
 
     def times(self) -> list[float]:

@@ -16,7 +16,7 @@ from benchmarks.telemetry.host import HostCounters, read_host
 class DiskCounters:
     """One whole disk since boot: requests completed and bytes moved, by everyone on the host.
 
-    `busy_s` is how long it had at least one request under way, None where the kernel keeps no
+    `busy_s` is how long it had at least one request in flight, None where the kernel keeps no
     such count.
     """
 

@@ -13,7 +13,7 @@ MIN_TREND_PCT = 10.0
 # Mann-Kendall's test: so seldom is a steady run flagged.
 _MAX_CHANCE = 0.01
 # Neighbouring seconds are alike (checkpoints, flushing), which the test takes for a trend: it
-# looks at this many stretches at most. With fewer seconds than the minimum nothing can be said.
+# uses this many stretches at most. With fewer seconds than the minimum nothing can be said.
 _MAX_STRETCHES = 20
 _FEWEST = 8
 

@@ -27,7 +27,7 @@ _SHARES = {
     Transaction.STOCK_LEVEL: 0.1,
 }
 _REASONS = {
-    Outcome.DRIVER_FAILED: "The fake driver failed, as it was told to.",
+    Outcome.DRIVER_FAILED: "The fake driver failed, as requested.",
     Outcome.ZERO_WORK: "No New-Order was completed in the measured interval.",
     Outcome.CANCELLED: "The run was cancelled.",
     Outcome.LOST: "the driver was ended by SIGKILL, which we did not send",

@@ -19,7 +19,7 @@ def test_a_claim_holds_while_its_process_lives(settings: Settings) -> None:
     assert not is_dead(claimant())
 
 
-def test_setting_the_clock_makes_nobody_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_the_clock_makes_no_claim_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     before = claimant()
     # What psutil counts a start time from moves with the wall clock.
     monkeypatch.setattr(psutil._pslinux, "boot_time", lambda: 1.0)

@@ -158,7 +158,7 @@ def small_device(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("full", ["data", "log"])
-def test_a_full_disk_is_told_and_the_part_removed(
+def test_a_full_disk_is_reported_and_the_part_removed(
     golden: Dataset, tmp_path: Path, small_device: Path, full: str
 ) -> None:
     (golden.data_dir / "ib_logfile0").write_bytes(b"l" * 2_000_000)

@@ -30,7 +30,7 @@ OTHER = ServerBinary(Path("/x/mysqld"), Flavour.MYSQL, (9, 7, 4), "9.7.4-2", "cd
 
 
 class Filler:
-    """Stands in for the real loading: writes two files, counts calls, fails when told to."""
+    """Stands in for the real loading: writes two files, counts calls, fails when set to."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -88,7 +88,7 @@ def test_loads_once_and_then_finds_it(ensure: Callable[..., Dataset], filler: Fi
     assert names(first.path) == ["data", "ready.json"]
 
 
-def test_ready_file_tells_all_that_is_known(ensure: Callable[..., Dataset]) -> None:
+def test_ready_file_holds_all_that_is_known(ensure: Callable[..., Dataset]) -> None:
     ready = json.loads((ensure().path / "ready.json").read_text())
     assert ready.pop("load_seconds") >= 0
     assert ready == {
@@ -322,7 +322,7 @@ def test_a_missing_device_is_named(
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_too_little_room_is_told_before_loading(
+def test_too_little_room_is_reported_before_loading(
     tmp_path: Path, filler: Filler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(golden, "check_usable", check_usable)

@@ -108,7 +108,7 @@ def test_an_md_array_names_its_level_and_each_member(
     assert found.notes == ()
 
 
-def test_a_degraded_array_says_so_and_tells_spares_from_members(tmp_path: Path) -> None:
+def test_a_degraded_array_says_so_and_distinguishes_spares_from_members(tmp_path: Path) -> None:
     found = on("md-raid5", tmp_path)
     assert (found.raid_level, found.raid_disks) == ("raid5", 3)
     assert {m.name: m.state for m in found.members} == {

@@ -141,7 +141,7 @@ def test_cpu_time_is_known_also_after_the_end(tmp_path: Path) -> None:
         assert child.cpu_seconds() == seen > 0
 
 
-def test_an_exit_by_signal_is_told(tmp_path: Path) -> None:
+def test_an_exit_by_signal_is_reported(tmp_path: Path) -> None:
     with shell("kill -9 $$", tmp_path) as child:
         assert child.wait(5) == -signal.SIGKILL
 

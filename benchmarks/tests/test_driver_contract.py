@@ -263,7 +263,7 @@ def test_the_five_transactions_come_in_tpcc_mysqls_mix(finished: Finished) -> No
         (Transaction.DELIVERY, 1),
         (Transaction.STOCK_LEVEL, 1),
     ):
-        # The deck is exact; at both ends of the interval some of its cards are under way.
+        # The deck is exact; at both ends of the interval some of its cards are still running.
         expected = new_orders * cards / 10
         assert counts[transaction].completed == pytest.approx(expected, rel=0.02, abs=8)
 

@@ -40,7 +40,7 @@ def test_sysbench_takes_over_where_tpcc_mysql_is_absent(programs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told", "not_told"),
+    ("name", "named", "not_named"),
     [
         ("auto", ["TPCC_MYSQL_HOME", "package sysbench"], []),
         ("tpcc-mysql", ["TPCC_MYSQL_HOME"], ["package sysbench"]),
@@ -48,12 +48,12 @@ def test_sysbench_takes_over_where_tpcc_mysql_is_absent(programs: Path) -> None:
     ],
 )
 def test_without_a_driver_the_error_says_what_to_install(
-    programs: Path, name: str, told: list[str], not_told: list[str]
+    programs: Path, name: str, named: list[str], not_named: list[str]
 ) -> None:
     with pytest.raises(NoDriver) as missing:
         find_driver(name)
-    assert all(words in str(missing.value) for words in told)
-    assert not any(words in str(missing.value) for words in not_told)
+    assert all(words in str(missing.value) for words in named)
+    assert not any(words in str(missing.value) for words in not_named)
     assert missing.value.code == "no_driver"
 
 

@@ -117,7 +117,7 @@ def test_a_run_that_measured_nothing_is_a_failure_of_the_driver(
 
 
 @pytest.mark.parametrize("sent", ["KILL", "TERM", "INT", "HUP"])
-def test_one_that_somebody_else_ended_is_lost_and_did_not_fail(replay: Run, sent: str) -> None:
+def test_one_that_was_ended_from_outside_is_lost_and_did_not_fail(replay: Run, sent: str) -> None:
     with pytest.raises(RunFailed) as failed:
         replay(f"head -n 40 tpcc_start-ok.txt; kill -{sent} $$; sleep 5")
     assert failed.value.outcome is Outcome.LOST

@@ -1,4 +1,4 @@
-"""The live counts and who asks about them, without a server: readings in, verdicts out."""
+"""The live counts and their reader, without a server: readings in, verdicts out."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_where_the_server_did_not_answer_its_commits_are_spread() -> None:
     assert sum(counter.per_second(10.0)) == 390
 
 
-def test_nothing_is_said_of_seconds_that_nobody_saw_begin() -> None:
+def test_seconds_whose_begin_was_not_seen_are_not_judged() -> None:
     assert readings().per_second(10.0) == []
     assert readings((10.2, 5), (12.0, 100)).per_second(10.0) == []
     assert readings((9.8, 5), (10.8, 100)).per_second(10.0) == []

@@ -102,7 +102,7 @@ def v2_group(kernel: Kernel, path: str, controllers: str, handed_on: str) -> Pat
 
 @pytest.fixture
 def v2(kernel: Kernel) -> Kernel:
-    """As with systemd's delegation: unit/worker is ours, unit may hand on."""
+    """As with systemd's delegation: unit/worker is ours, unit may pass controllers on."""
     v2_group(kernel, "", "cpuset cpu io memory pids", "cpu memory pids")
     v2_group(kernel, "unit", "cpu io memory", "io memory")
     v2_group(kernel, "unit/worker", "io memory", "")
@@ -197,7 +197,7 @@ def test_v2_without_delegation_is_refused_with_what_stood_in_the_way(v2: Kernel)
     v2_group(v2, "", "cpu io memory", "memory")
     reason = why_unavailable(HDD, [DATA])
     assert "unit/worker does not have io itself" in reason
-    assert "did not take them" in reason  # our made-up root does as it is told by no one
+    assert "did not take them" in reason  # the fake root takes no controllers
     assert "delegated cgroup" in reason
     assert v2.groups() == []
 

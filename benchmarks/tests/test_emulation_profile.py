@@ -34,7 +34,7 @@ def test_runs_under_other_limits_have_other_facts() -> None:
         replace(HDD, name="disk"),
     ]
     assert all(other.facts() != HDD.facts() for other in others)
-    # How the limits were found out is told, but makes no other device.
+    # How the limits were found is stored, but makes no other device.
     assert replace(HDD, note="probed on Monday").facts() == HDD.facts()
 
 

@@ -198,7 +198,7 @@ def test_the_page_cache_counts_and_stays_within_the_limit(data_file: Path) -> No
     assert cached_bytes(data_file) >= data_file.stat().st_size
 
 
-def test_who_needs_more_memory_is_killed_and_counted() -> None:
+def test_a_process_that_needs_more_memory_is_killed_and_counted() -> None:
     with emulated_device(MEMORY, [], run="test") as limits:
         assert limits is not None
         assert run_inside(limits, HOG, "memory").returncode == -signal.SIGKILL
@@ -227,7 +227,7 @@ def test_whatever_is_left_inside_ends_with_the_block(data_file: Path) -> None:
     assert groups_of("left") == []
 
 
-def test_nobody_comes_in_without_root(data_file: Path, server_tmp: Path) -> None:
+def test_emulation_is_unavailable_without_root(data_file: Path, server_tmp: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user to try this")
     script = (

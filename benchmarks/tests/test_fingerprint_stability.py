@@ -117,7 +117,7 @@ def test_a_virtual_machine_is_known_as_one(host: Host, vendor: str | None, expec
     assert host.fingerprint()["virtualisation"] == expected
 
 
-def test_what_the_host_does_not_tell_is_unknown_and_not_empty(host: Host) -> None:
+def test_what_the_host_does_not_report_is_unknown_and_not_empty(host: Host) -> None:
     host.write("proc/cpuinfo", ARM)
     host.write("proc/meminfo", "")
     tmpfs = replace(

@@ -79,7 +79,7 @@ def test_a_cancelled_load_leaves_nothing(
         (signal.SIGKILL, Outcome.LOST, "SIGKILL, which we did not send"),
     ],
 )
-def test_a_server_that_dies_while_loading_is_told_apart(
+def test_a_server_that_dies_while_loading_has_its_own_outcome(
     mariadb_binary: ServerBinary,
     server_tmp: Path,
     registry: Path,
@@ -138,7 +138,7 @@ def test_the_next_caller_removes_what_a_killed_loader_left(
         assert process.wait(10) == -number
     [leftover] = names(device / "datasets")
     assert f".loading-{process.pid}" in leftover
-    with pytest.raises(RunFailed) as caught:  # a caller who gives up at once cleans all the same
+    with pytest.raises(RunFailed) as caught:  # a caller that ends at once cleans up all the same
         ensure_dataset(
             mysql_binary,
             device_dir=device,
@@ -262,7 +262,7 @@ def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
         timeout=30,
     )
     assert time.monotonic() - started < 30
-    assert empty.returncode != 0  # it was not even told where to connect
+    assert empty.returncode != 0  # it was not even given an address
 
 
 def test_every_job_is_given_once_and_tables_are_kept_apart() -> None:

@@ -73,9 +73,9 @@ def test_a_run_that_is_too_slow_ends_after_its_first_seconds(plan: Plan) -> None
         assert "stopping the server" not in steps
 
     kept: list[Ended] = []
-    hopeless = replace(plan, cut_rule=under_half_of(1_000_000.0))
+    too_slow = replace(plan, cut_rule=under_half_of(1_000_000.0))
     with pytest.raises(CutShort) as cut:
-        measure(hopeless, report=report, should_stop=lambda: False, keep=keep)
+        measure(too_slow, report=report, should_stop=lambda: False, keep=keep)
     assert kept == [cut.value]
     assert cut.value.outcome is Outcome.CUT_SHORT
     assert cut.value.tpmP_at_most == 60.0
@@ -98,7 +98,7 @@ def test_a_run_that_is_too_slow_ends_after_its_first_seconds(plan: Plan) -> None
 
 
 @pytest.mark.alone
-def test_a_crippled_config_is_told_from_a_sound_one(
+def test_a_crippled_config_is_distinguished_from_a_sound_one(
     mysql_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
 ) -> None:
     """The same rule lets the one run to its end and cuts the other short."""

@@ -82,7 +82,7 @@ def test_our_own_load_does_not_void_a_run(plan: Plan) -> None:
     """mysqld and driver are not strangers to the process that started them."""
     found = measure(plan, report=lambda _: None, should_stop=lambda: False)
     by_cpu = dict(found.conditions["by_cpu"])  # type: ignore[call-overload]
-    # the loader's name is the brought server's, which is started through it
+    # the loader's name is that of the installed server, which is started through it
     assert not [n for n in by_cpu if n.startswith(("mysqld", "sysbench", "ld-linux"))]
     assert found.conditions["stalled_s"] == 0
     assert "steal: switched off" in found.conditions["unwatched"]  # type: ignore[operator]

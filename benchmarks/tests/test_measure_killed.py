@@ -1,4 +1,4 @@
-"""Real runs whose server or driver somebody else ends: lost, and no fault of their config."""
+"""Real runs whose server or driver is ended from outside: lost, and no fault of their config."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def reason_of(plan: Plan, program: str, sent: signal.Signals) -> str:
         (signal.SIGTERM, "the server was shut down from outside"),
     ],
 )
-def test_a_run_whose_server_somebody_else_ends_is_lost(
+def test_a_run_whose_server_is_ended_from_outside_is_lost(
     sent: signal.Signals,
     said: str,
     any_server: ServerBinary,
@@ -92,7 +92,7 @@ def test_a_run_whose_server_somebody_else_ends_is_lost(
 
 # On one server: what becomes of the driver is the same with every other.
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
-def test_a_run_whose_driver_somebody_else_ends_is_lost(
+def test_a_run_whose_driver_is_ended_from_outside_is_lost(
     sent: signal.Signals, mariadb_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]
 ) -> None:
     said = f"the driver was ended by {sent.name}, which we did not send"

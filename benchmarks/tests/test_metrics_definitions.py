@@ -91,7 +91,7 @@ def test_percentiles_are_nearest_rank_over_all_response_times() -> None:
     assert (metrics.p95_ms, metrics.p99_ms, metrics.max_ms) == (190.0, 198.0, 200.0)
 
 
-def test_nearest_rank_is_numpys_inverted_cdf_and_never_a_time_nobody_waited() -> None:
+def test_nearest_rank_is_numpys_inverted_cdf_and_always_a_measured_time() -> None:
     draw = np.random.default_rng(7)
     for size in (*range(1, 130), 999, 1000, 1001):
         values = draw.lognormal(2.0, 1.0, size)
@@ -176,7 +176,7 @@ def test_bytes_written_come_from_mysqld_where_a_device_is_unknown() -> None:
     assert metrics.bytes_written_source is BytesSource.SERVER
 
 
-def test_bytes_written_are_unknown_where_nobody_counts() -> None:
+def test_bytes_written_are_unknown_where_nothing_counts_them() -> None:
     metrics = compute(end=replace(END, device_write_bytes=None, server_write_bytes=None))
     assert metrics.bytes_written_per_new_order is None
     assert metrics.bytes_written_source is BytesSource.UNKNOWN

@@ -157,7 +157,7 @@ def test_a_cancelled_probe_ends_soon_and_leaves_nothing(tmp_path: Path) -> None:
     assert fio_processes(tmp_path) == []
 
 
-def test_a_probe_past_its_deadline_is_given_up(tmp_path: Path) -> None:
+def test_a_probe_past_its_deadline_is_ended(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="deadline") as caught:
         probe(tmp_path, seconds=60, deadline_s=2)
     assert caught.value.outcome is Outcome.TIMED_OUT
@@ -260,7 +260,7 @@ def test_on_tmpfs_the_file_leaves_room_in_memory(monkeypatch: pytest.MonkeyPatch
     assert MIN_FILE < 128 * MIB
 
 
-def test_a_file_that_cannot_be_read_around_the_cache_is_told() -> None:
+def test_a_file_that_cannot_be_read_around_the_cache_is_reported() -> None:
     with Path("/proc/version").open() as file:
         assert "O_DIRECT" in supports_direct(file.fileno())
 
@@ -286,7 +286,7 @@ print([p.name for p in Path("/sys/kernel/tracing/instances").iterdir()])
 """
 
 
-def test_the_kernels_tracepoints_tell_the_devices_share(tmp_path: Path) -> None:
+def test_the_kernels_tracepoints_show_the_devices_share(tmp_path: Path) -> None:
     if identify_device(tmp_path).block_device is None or os.geteuid() != 0:
         pytest.skip("takes root and a block device")
     ran = subprocess.run(

@@ -64,7 +64,7 @@ def test_threads_have_no_submission_latency_and_are_called_what_they_are() -> No
     assert result.flush.mean == pytest.approx(3770.8, abs=0.1)
 
 
-def test_the_flush_of_a_commit_is_told_from_its_write() -> None:
+def test_the_flush_of_a_commit_is_separated_from_its_write() -> None:
     result = parse(COMMIT, "psync", recorded("commit-fsync"))
     assert result.flush is not None
     assert (result.flush.p50, result.flush.p95, result.flush.p99) == (102.912, 146.432, 2670.592)
@@ -100,7 +100,7 @@ def with_an_error(text: str) -> str:
         (with_an_error(recorded("randread-depth-16")), "error 5"),
     ],
 )
-def test_a_report_that_tells_nothing_is_an_error(output: str, said: str) -> None:
+def test_a_report_without_figures_is_an_error(output: str, said: str) -> None:
     with pytest.raises(ProbeFailed, match=said):
         parse(READ, "libaio", output)
 

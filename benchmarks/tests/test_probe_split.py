@@ -35,7 +35,7 @@ def parts(result: JobResult, ticks_ms: int, requests: int = 20_000) -> LatencySp
     return split_latency(result, Counters(500, 70), Counters(500 + requests, 70 + ticks_ms))
 
 
-def test_the_disks_counters_tell_the_device_from_the_kernel() -> None:
+def test_the_disks_counters_separate_the_device_from_the_kernel() -> None:
     split = parts(RESULT, ticks_ms=1600)
     assert isinstance(split, LatencySplit)
     assert split.source == "counters"
@@ -61,7 +61,7 @@ def test_threads_each_have_a_clock_of_their_own() -> None:
         (replace(RESULT, job=replace(READS, direct=False)), 1600, 20_000, "page cache"),
     ],
 )
-def test_what_cannot_be_told_apart_is_said_and_not_guessed(
+def test_what_cannot_be_separated_is_stated_and_not_guessed(
     result: JobResult, ticks_ms: int, requests: int, said: str
 ) -> None:
     split = parts(result, ticks_ms, requests)
@@ -73,7 +73,7 @@ def test_without_a_block_device_there_is_no_split() -> None:
     assert "no block device" in str(split_latency(RESULT, None, None))
 
 
-def test_tracepoints_also_tell_the_queue_from_the_device() -> None:
+def test_tracepoints_also_separate_the_queue_from_the_device() -> None:
     split = split_latency(RESULT, Counters(0, 0), Counters(20_000, 1600), dispatched_us=70.0)
     assert isinstance(split, LatencySplit)
     assert split.source == "tracepoints"

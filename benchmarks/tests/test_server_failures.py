@@ -91,7 +91,7 @@ def test_an_ordered_shutdown_is_recognised_in_every_wording(line: str) -> None:
 
 
 @pytest.mark.parametrize("own", [None, 0, 1, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS])
-def test_an_end_of_its_own_is_nobody_elses(own: int | None) -> None:
+def test_an_end_of_its_own_is_not_from_outside(own: int | None) -> None:
     assert kills.blame_for_kill("the server", own, 0) is None
 
 
@@ -148,7 +148,7 @@ class TestOnARealServer:
         assert "SIGKILL, which we did not send" in message
         assert "did not rise" in message
 
-    def test_a_kill_by_the_kernel_for_want_of_memory_is_told_by_its_counter(
+    def test_a_kill_by_the_kernel_for_want_of_memory_is_recognised_by_its_counter(
         self, server: ServerInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         before = kills.oom_kills()
@@ -175,7 +175,7 @@ class TestOnARealServer:
         assert outcome is Outcome.LOST
         assert "the server was shut down from outside" in message
 
-    def test_one_that_is_still_shutting_down_tells_so_in_its_log(
+    def test_one_that_is_still_shutting_down_is_recognised_by_its_log(
         self, server: ServerInstance, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with server.paths.error_log.open("a") as log:

@@ -179,7 +179,7 @@ def test_a_program_that_hangs_is_ended_with_its_children(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to become")
-def test_nobody_is_asked_as_root(server_tmp: Path) -> None:
+def test_nothing_is_run_as_root(server_tmp: Path) -> None:
     path = script(server_tmp, 'echo "I am $(id -u)"')
     with pytest.raises(NotAServer, match=r"'I am [1-9]"):
         identify(path)

@@ -370,7 +370,7 @@ def test_root_has_no_empty_password_from_the_first_moment(
     assert answers & {1045, 4151, 3118}  # it did answer: denied, or locked
 
 
-def test_a_data_directory_is_made_as_told(
+def test_a_data_directory_is_made_as_requested(
     mariadb_binary: ServerBinary, server_tmp: Path, run_dir: Path, registry: Path
 ) -> None:
     data_dir = server_tmp / "small-pages"

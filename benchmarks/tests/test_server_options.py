@@ -119,7 +119,7 @@ def test_shutdown_is_slow_only_for_a_data_directory_that_is_kept() -> None:
     assert rendered(fast_shutdown=False)["innodb_fast_shutdown"] == "0"
 
 
-def test_the_redo_log_goes_where_it_is_told() -> None:
+def test_the_redo_log_goes_where_it_is_requested() -> None:
     assert "innodb_log_group_home_dir" not in rendered()
     paths = InstancePaths(PATHS.data_dir, PATHS.run_dir, PATHS.socket, Path("/nvme/redo"))
     assert rendered(paths=paths)["innodb_log_group_home_dir"] == "/nvme/redo"

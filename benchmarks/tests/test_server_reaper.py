@@ -333,7 +333,7 @@ def test_no_registry_is_nothing_to_do(server_tmp: Path) -> None:
     assert reap(server_tmp / "absent") == []
 
 
-def test_a_pid_alone_identifies_nobody() -> None:
+def test_a_pid_alone_identifies_no_process() -> None:
     us = process_id(os.getpid())
     assert us is not None
     assert us.alive()

@@ -215,7 +215,7 @@ def test_the_driver_may_change_data_and_nothing_else(server: ServerInstance) -> 
                 cursor.execute(statement)
 
 
-def test_nobody_else_gets_in(server: ServerInstance) -> None:
+def test_no_other_account_gets_in(server: ServerInstance) -> None:
     for user, password in (("root", ""), ("root", "root"), ("", ""), ("mysql", ""), ("tpcc", "")):
         for how in ({"unix_socket": str(server.socket)}, {"port": server.port}):
             with pytest.raises(pymysql.err.OperationalError, match=r"denied|locked"):

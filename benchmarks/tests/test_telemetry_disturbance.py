@@ -113,7 +113,7 @@ def test_a_foreign_process_is_named() -> None:
 
 
 def test_processes_too_short_lived_to_be_counted_still_show() -> None:
-    """All of what was used less what is ours, when nobody foreign was met by the count."""
+    """All of what was used less what is ours, when the count met no foreign process."""
     busier = replace(END, cpu_user_s=29.0)  # 7 s more than mysqld, driver and ourselves used
     assert conditions(busier).foreign_cpu_pct == pytest.approx(100 * (36 - 30.6) / 40)
     assert only(conditions(busier)).kind is Kind.FOREIGN_CPU

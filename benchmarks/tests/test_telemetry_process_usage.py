@@ -1,4 +1,4 @@
-"""Who else uses the host: a made-up /proc for the rules, real processes for the truth."""
+"""What else uses the host: a made-up /proc for the rules, real processes for the truth."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def found(counter: ProcessCounter) -> ProcessUsage:
     return process_usage
 
 
-def test_what_is_ours_and_the_kernels_is_told_from_what_is_foreign(
+def test_own_and_kernel_usage_is_separated_from_foreign_usage(
     processes: Processes, counter: ProcessCounter
 ) -> None:
     processes.put(7, "kworker/0:1", 3.5, parent=2, kernel=True)

@@ -169,7 +169,7 @@ def on(block_device: str | None) -> DeviceIdentity:
     ("data", "log", "total", "log_seen"),
     [
         (on("sda"), None, 100, False),
-        (on("sda"), on("sda"), 100, False),  # one disk: counted once, not told apart
+        (on("sda"), on("sda"), 100, False),  # one disk: counted once, not separately
         (on("sda"), on("sdb"), 130, True),
         (on("sda"), on(None), None, False),
         (on(None), on("sdb"), None, True),

@@ -53,7 +53,7 @@ def test_a_second_without_work_does_not_make_a_trend() -> None:
 
 
 @pytest.mark.parametrize("per_second", [[], [5] * 7, [0] * 30])
-def test_too_little_to_tell(per_second: list[int]) -> None:
+def test_too_few_seconds_for_a_trend(per_second: list[int]) -> None:
     assert find_trend(per_second) is None
 
 

@@ -57,7 +57,7 @@ def attempt(
     server_tmp: Path,
     registry: Path,
 ) -> Iterator[Try]:
-    """Tries options on the server at hand; afterwards nothing may be left."""
+    """Tries options on the given server; afterwards nothing may be left."""
     pristine = made(any_server)
     before = _tree(pristine)
 
@@ -105,7 +105,7 @@ def test_an_option_the_server_does_not_know_is_refused_by_its_own_check(attempt:
 
 
 @pytest.mark.server
-def test_what_only_shows_at_the_start_is_told_with_the_servers_words(
+def test_what_only_shows_at_the_start_is_reported_in_the_servers_words(
     attempt: Try, any_server: ServerBinary
 ) -> None:
     options = {"innodb_page_size": "8192"}  # not what the files have: seen by InnoDB only
@@ -125,7 +125,7 @@ def test_the_servers_warnings_are_kept_but_not_those_of_our_own_options(attempt:
 
 @pytest.mark.server
 @pytest.mark.parametrize(("kills", "starts"), [(1, 2), (9, 3)])
-def test_a_trial_whose_server_somebody_else_ends_is_made_again(
+def test_a_trial_whose_server_is_ended_from_outside_is_repeated(
     attempt: Try, monkeypatch: pytest.MonkeyPatch, kills: int, starts: int
 ) -> None:
     spawned: list[int] = []

@@ -25,7 +25,7 @@ def plan_proposed(
     """The candidate with what values and rules say of it; with `left_out` where they refuse it.
 
     Limits that are too low for the workload are raised, as with presets. Never raises: a search
-    learns from what is refused; such a candidate keeps the knobs that were asked for.
+    learns from what is refused; such a candidate keeps the requested knobs.
     """
     report = import_settings(
         [Setting(knob, value, line=0) for knob, value in knobs.items()],

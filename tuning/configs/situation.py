@@ -31,7 +31,7 @@ class DeviceFacts:
 
     @property
     def is_disk(self) -> bool:
-        """Whether it is known to turn; what a virtual disk says of that is not to be believed."""
+        """Whether it is known to turn; what a virtual disk reports about that is unreliable."""
         return self.kind is DeviceKind.HDD
 
     @property

@@ -1,4 +1,4 @@
-"""What a search has looked at: each config with its ratio to the baseline, and the noise."""
+"""What a search has screened: each config with its ratio to the baseline, and the noise."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SearchResult:
     """A search so far, of its one device and workload.
 
     noise: standard deviation of one look's ratio, as a share, from the baseline's own runs; None
-    until there are a few. given up: refused, or the same as another.
+    until there are a few. given_up: refused, or the same as another.
     """
 
     metric: Metric

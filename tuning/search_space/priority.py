@@ -36,6 +36,6 @@ PRIORITY = (
     "table_open_cache_instances",
     "innodb_numa_interleave",
 )
-# More are harder to search than they bring; fewer leave too much as it is.
+# More make the search harder than they are worth; fewer leave too much unchanged.
 DEFAULT_COUNT = 14
 MAX_COUNT = 20

@@ -158,7 +158,7 @@ def _number(
         default=default_of(knob, situation),
         source=source,
     )
-    # The gate would refuse what gives up more than the study allows.
+    # The gate would refuse what may lose more than the study allows.
     allowed = [value for value in found.levels if _is_allowed(knob, value, situation)]
     if len(allowed) < 2:
         return None

@@ -30,8 +30,8 @@ def within_rules(
 ) -> list[Dimension]:
     """Held to what stays as it is and to each other: otherwise the gate would refuse configs.
 
-    A range of the catalogue gives way to what the user asked for; where that leaves nothing of it
-    it is left out. Raises BadSpace where two parts of the request contradict each other.
+    A range of the catalogue gives way to the request; where that leaves nothing of it the knob
+    is left out. Raises BadSpace where two parts of the request contradict each other.
     """
     found: dict[str, Dimension | None] = {one.name: one for one in dimensions}
     expected = Expected(fixed, situation.target, situation.host)
@@ -107,7 +107,7 @@ def _narrowed(
     low: float | None = None,
     high: float | None = None,
 ) -> Dimension | None:
-    """With an end moved in; None where nothing is left of a range that nobody asked for."""
+    """With an end moved in; None where nothing is left of a range that was not requested."""
     least = -math.inf if low is None else low
     most = math.inf if high is None else high
     found = replace(

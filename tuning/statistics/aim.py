@@ -12,7 +12,7 @@ from tuning.statistics.data import Metric, Observation
 
 @dataclass(frozen=True)
 class Aim:
-    """`objective` decides who wins; `keep` has the bound of every metric that is limited.
+    """`objective` decides what wins; `keep` has the bound of every metric that is limited.
 
     A bound is the least of tpmP and the most of the other metrics, in their units.
     """

@@ -30,7 +30,7 @@ class Interval:
 class Standing:
     """One candidate's result by one metric.
 
-    ratio: the metric divided by the baseline's, so for times and path lengths less is better;
+    ratio: the metric divided by the baseline's, so for times and path lengths lower is better;
         None if there is nothing to compare or only a bound. interval: of the ratio; None if the
         noise is unknown (a single block).
     rank: shared by all that are tied with the best of their group; None without a ratio.

@@ -29,7 +29,7 @@ class Purpose(StrEnum):
 
     BLOCK = "block"
     CONFIRMATION = "confirmation"
-    # A search looks at a config once. Never part of a board, a ranking or a recommendation.
+    # A search measures a config once. Never part of a board, a ranking or a recommendation.
     SEARCH = "search"
 
 
@@ -99,12 +99,12 @@ class Group:
 
 @dataclass(frozen=True)
 class History:
-    """All that a strategy may know of one place.
+    """All that a strategy may know of one device and workload.
 
     candidates: those that can be measured, the baseline first; refused ones are not among them.
     dropped: name to reason of those that left earlier, here.
     blocks: how many blocks there were; last_block: the highest number of a block or pair.
-    planned_blocks: how many the user wants; owed_blocks: of those that an extension asks for, how
+    planned_blocks: how many were requested; owed_blocks: of those that an extension added, how
         many are still to be measured, whatever the budget says and whether or not all is decided.
     alpha: the error rate of the study's conclusion.
     knobs: what each candidate of the study sets, normalised; also of refused ones and duplicates.
@@ -137,9 +137,9 @@ class History:
         return tuple(name for name in self.candidates if name not in self.dropped)
 
     def among(self, names: Collection[str]) -> History:
-        """The same place as if it had no candidates but these and the baseline.
+        """The same as if there were no candidates but these and the baseline.
 
-        For the race and the confirmation of a search: those that were only looked at are not
+        For the race and the confirmation of a search: those that were only screened are not
         corrected for, because the race decides on fresh runs.
         """
         here = {self.baseline, *names}

@@ -50,7 +50,7 @@ class CheckedText:
 
     @property
     def costs(self) -> list[KnobCost]:
-        """What it comes to gives up for speed other than durability."""
+        """What its effective values cost, other than durability."""
         return costs_of(self.report.knobs, self.target)
 
 

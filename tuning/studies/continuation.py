@@ -1,9 +1,9 @@
 """What a running study measures next: its strategy proposes, this writes it down as rows.
 
 One block at a time is queued, because a strategy may decide after each what is in the next one.
-Candidates that a proposal brings become rows at once; its runs wait in `Study.runs_to_queue` until
+New candidates of a proposal become rows at once; its runs wait in `Study.runs_to_queue` until
 the server has tried those. All of a proposal is written in one transaction, so that a crash leaves
-either nothing of it, and the same is proposed again, or all that is needed to go on.
+either nothing of it, and the same is proposed again, or all that is needed to continue.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def cancel_study(study: Study) -> None:
 
 def _design(request: StudyRequest, template: StudyTemplate, *, searches: bool) -> dict[str, bool]:
     """The study's fields about its design. A search always races and confirms its finds."""
-    if searches:  # the request is checked: it asks for nothing else
+    if searches:  # the request is checked: it contains nothing else
         return {"keeps_duplicates": False, "races": True, "confirms": True}
     return {
         "keeps_duplicates": request.keeps_duplicates or template.copies_of_baseline > 0,

@@ -1,6 +1,6 @@
 """The kind of job that prepares a study: datasets, trial starts.
 
-Before its first run, and again whenever its strategy brings new candidates.
+Before its first run, and again whenever its strategy proposes new candidates.
 """
 
 from __future__ import annotations

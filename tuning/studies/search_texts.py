@@ -1,4 +1,4 @@
-"""What a user says of a search, from texts to values: in the terminal and in the form."""
+"""A user's request for a search, from texts to values: in the terminal and in the form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search has looked at so far, in plain columns, for a progress bar."""
+"""What a search has screened so far, in plain columns, for a progress bar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tuning.studies.slot_states import SlotState
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search has looked at: `best` has the best ratio of `metric` to the baseline's of its
+    """What a search has screened: `best` has the best ratio of `metric` to the baseline's of its
     round so far, which is a lucky figure more often than not; "" while there is none.
     """
 

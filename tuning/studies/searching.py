@@ -1,4 +1,4 @@
-"""A search before its start: what of it can be meant, the space that it gets, how it is stored."""
+"""A search before its start: the checks of its request, its space, how it is stored."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tuning.studies.room import check_room
 from tuning.studies.situation import situation_here
 from tuning.study_templates.loader import StudyTemplate, load_template
 
-# A search with less has looked at nothing: one round of new configs, and three blocks of a race
+# The least that is a search: one round of new configs, and three blocks of a race
 # between the baseline, which runs twice, and one config.
 _NEW_RUNS = 6
 _RACE_RUNS = 9

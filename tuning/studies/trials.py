@@ -53,7 +53,7 @@ def try_candidates(
 ) -> None:
     """Start the server once with every candidate not tried yet and keep what it made of it.
 
-    No run is queued before this is done: who is refused or a duplicate gets none. Safe to repeat.
+    No run is queued before; refused candidates and duplicates get none. Safe to repeat.
     Raises NothingToCompare, with the baseline's log where the server refuses that one, and
     RunFailed or another BenchmarkError for what is not a config's fault.
     """
@@ -202,7 +202,7 @@ def _check_what_is_left(study: Study) -> None:
             "\n".join(check["log_tail"] for check in baseline.checks if check["log_tail"]),
         )
     if study.search is not None:
-        return  # it will bring others
+        return  # it will propose others
     others = [candidate for candidate in candidates if not candidate.is_baseline]
     if any(not (other.refusal or other.merged_into) for other in others):
         return

@@ -112,5 +112,5 @@ def test_a_dedicated_80_keeps_its_fsync_where_there_is_no_direct_io() -> None:
     without = HostFacts(direct_io=False)
     planned = plan_preset("dedicated-server", target, resources=resources, host=without)
     assert planned.knobs["innodb_flush_method"] == "fsync"
-    told = [note.detail for note in planned.notes if note.name == "innodb_flush_method"]
-    assert any(detail.startswith("fsync: ") for detail in told)
+    details = [note.detail for note in planned.notes if note.name == "innodb_flush_method"]
+    assert any(detail.startswith("fsync: ") for detail in details)

@@ -140,7 +140,7 @@ def started(
     pristine_data_dir: Callable[[ServerBinary], Path],
     server_session_tmp: Path,
 ) -> Iterator[ServerInstance]:
-    """A server that was told nothing but where its files are."""
+    """A server with no options but those for its files."""
     place = server_session_tmp / f"started-{any_server.digest[:12]}"
     (place / "registry").mkdir(parents=True)
     shutil.copytree(pristine_data_dir(any_server), place / "data")

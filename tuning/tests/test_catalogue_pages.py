@@ -85,7 +85,7 @@ def test_what_becomes_of_a_parameter(name: str, server: str, expected: str) -> N
     assert str(fate(name, COLUMNS[server])) == expected
 
 
-def test_a_variable_that_nobody_has_any_more_is_explained_by_its_successor() -> None:
+def test_a_variable_that_no_server_has_any_more_is_explained_by_its_successor() -> None:
     knob = load_catalogue().knobs["innodb_log_block_size"]
     assert why_absent(knob, COLUMNS["MySQL 9.x"]) == (
         "MySQL 9.7.4 does not have it; use innodb_log_write_ahead_size"

@@ -114,7 +114,7 @@ def test_two_candidates_that_are_not_the_baseline_are_compared_with_each_other()
 
 
 @pytest.mark.parametrize("metric", [Metric.P95, Metric.SERVER_PATH_LENGTH])
-def test_of_times_and_cycles_less_is_better(metric: Metric) -> None:
+def test_lower_is_better_for_times_and_cycles(metric: Metric) -> None:
     finding = only(Faster("new", "base", 0.05, metric), place({"base": 1000, "new": 1500}))
     assert finding.kind is FindingKind.CONFIRMED
     assert finding.ratio == pytest.approx(1 / 1.5, rel=0.02)
@@ -298,7 +298,7 @@ def test_a_knee_claims_less_than_so_much() -> None:
     assert high == pytest.approx(1.1)
 
 
-def test_devices_of_one_name_are_told_apart_by_their_id() -> None:
+def test_devices_of_one_name_are_distinguished_by_their_id() -> None:
     near = by_connections({100: 1365, 200: 1391})
     far = [replace(one, device_id=9) for one in by_connections({100: 1365, 200: 2200})]
     found = evaluate(claim(Knee("a")), [*near, *far])

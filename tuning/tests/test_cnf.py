@@ -306,7 +306,7 @@ def test_of_groups_that_are_not_for_the_server_only_the_first_are_kept() -> None
     assert [s.name for s in file.settings] == ["a"]
 
 
-def test_of_lines_that_cannot_be_read_only_the_first_are_told() -> None:
+def test_of_lines_that_cannot_be_read_only_the_first_are_reported() -> None:
     found = scan_cnf(b"[x\n" * 60_000, "x.cnf", lambda _: True).problems
     assert len(found) == MAX_REPORTED + 1
     assert found[-1].reason == f"{60_000 - MAX_REPORTED} more lines cannot be read"

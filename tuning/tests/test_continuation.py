@@ -43,7 +43,7 @@ def test_a_proposal_that_is_written_again_after_a_crash_changes_nothing() -> Non
     assert rows(study) == written
 
 
-def test_a_run_of_a_candidate_that_nobody_knows_is_a_bug_and_nothing_is_written() -> None:
+def test_a_run_of_an_unknown_candidate_is_a_bug_and_nothing_is_written() -> None:
     study = started()
     (place,) = places(study)
     before = rows(study)

@@ -1,4 +1,4 @@
-"""What knobs buy speed with beside durability: told by the catalogue for each value."""
+"""What knobs cost beside durability, as the catalogue says for each value."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_redo_log_that_the_server_sizes_itself_counts_as_well() -> None:
     assert kinds(dedicated, cpus=16) == {"innodb_dedicated_server": "recovery-time"}
 
 
-def test_a_file_tells_of_the_redo_log_that_the_server_chose() -> None:
+def test_a_file_names_the_redo_log_that_the_server_chose() -> None:
     for size, costs in ((f"{8 * GIB}", True), (f"{GIB}", False)):
         found = facts(
             knobs={"innodb_dedicated_server": "ON"},
@@ -86,7 +86,7 @@ def test_a_file_tells_of_the_redo_log_that_the_server_chose() -> None:
         assert ("Costs recovery-time" in flat(render_my_cnf(found))) is costs
 
 
-def test_what_is_not_allowed_is_told_from_what_is() -> None:
+def test_costs_that_are_not_allowed_are_distinguished_from_those_that_are() -> None:
     knobs = {"performance_schema": "OFF", "binlog_row_image": "MINIMAL"}
     left = forbidden_costs(knobs, MYSQL, {CostKind.OBSERVABILITY})
     assert [one.name for one in left] == ["binlog_row_image"]

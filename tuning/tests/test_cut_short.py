@@ -48,7 +48,7 @@ def samples(factor: float) -> list[dict[str, float | int | None]]:
 
 
 def counted(inner: Measure, asked: list[Plan] | None = None) -> Measure:
-    """As `inner` measures, with live counts: who is given a rule is judged by it each second."""
+    """As `inner` measures, with live counts: a run with a rule is judged by it each second."""
 
     def measure(plan: Plan, **_: Any) -> Measurement:
         found = inner(plan)
@@ -82,7 +82,7 @@ def evidence(rows: list[dict[str, float | int | None]]) -> Evidence:
 CRAWLS = EFFECTS | {"300": 0.12}
 
 
-def test_who_is_cut_short_in_two_blocks_leaves_and_is_ranked_by_its_bound() -> None:
+def test_a_candidate_cut_short_in_two_blocks_leaves_and_is_ranked_by_its_bound() -> None:
     study = run_to_the_end(started(blocks=4), counted(noisy(CRAWLS)))
     assert study.state == StudyState.FINISHED, study.reason
     left = study.eliminations.get(candidate__name="slow")

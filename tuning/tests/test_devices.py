@@ -67,7 +67,7 @@ def host(settings: Any) -> Host:
     return Host.objects.create(name="here")
 
 
-def test_the_row_tells_what_was_found(find: Find, host: Host, tmp_path: Path) -> None:
+def test_the_row_holds_what_was_found(find: Find, host: Host, tmp_path: Path) -> None:
     device = device_row(host, find())
     assert device.found is not None
     assert replace(device.found, free_bytes=0) == replace(identify_device(tmp_path), free_bytes=0)

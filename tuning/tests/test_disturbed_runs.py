@@ -125,19 +125,19 @@ def test_the_count_is_shown_and_named_in_the_verdict(study: Study) -> None:
     assert study.state == StudyState.FINISHED
     (board,) = StudyResult(study).boards
     assert [row.ranked.runs for row in board.rows] == [2, 4]
-    trust = StudyResult(study).data_quality
-    assert (trust.disturbed, trust.without_figure, trust.kinds) == (2, 0, {"foreign_cpu": 2})
+    quality = StudyResult(study).data_quality
+    assert (quality.disturbed, quality.without_figure, quality.kinds) == (2, 0, {"foreign_cpu": 2})
     verdict = study.recommendations.get().verdict
     assert "20.0 %" in verdict
     assert "2 runs were disturbed by CPU use of other programs: 2 measured again." in verdict
 
 
-def test_it_is_measured_again_at_most_twice_and_the_study_goes_on(study: Study) -> None:
+def test_it_is_measured_again_at_most_twice_and_the_study_continues(study: Study) -> None:
     run_to_the_end(study, disturb(first(3)))
     assert study.state == StudyState.FINISHED
     assert Run.objects.filter(state=RunState.DISTURBED).count() == 3
-    trust = StudyResult(study).data_quality
-    assert (trust.disturbed, trust.without_figure) == (3, 1)
+    quality = StudyResult(study).data_quality
+    assert (quality.disturbed, quality.without_figure) == (3, 1)
     verdict = study.recommendations.get().verdict
     assert "2 measured again and 1 left out." in verdict
     (board,) = StudyResult(study).boards
@@ -252,7 +252,7 @@ def test_a_majority_without_a_baseline_does_not_take_the_ranking(
 KILLED = "the server was ended by SIGKILL, which we did not send"
 
 
-def test_a_run_that_somebody_else_ended_is_measured_again_and_held_against_nobody(
+def test_a_run_ended_from_outside_is_measured_again_and_counts_against_no_config(
     study: Study,
 ) -> None:
     killed = first(1)
@@ -271,7 +271,7 @@ def test_a_run_that_somebody_else_ended_is_measured_again_and_held_against_nobod
     assert [(row.ranked.runs, row.ranked.outcome) for row in board.rows] == [(2, "ok"), (4, "ok")]
 
 
-def test_a_preparation_whose_server_somebody_else_ended_is_begun_again_but_not_for_ever(
+def test_a_preparation_whose_server_was_ended_from_outside_starts_again_a_few_times(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def load(*_: Any, **__: Any) -> None:

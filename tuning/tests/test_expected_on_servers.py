@@ -165,7 +165,7 @@ table_cache = 400
 """
 
 
-def test_a_translated_file_starts_and_reads_back_as_it_was_told(server: Server) -> None:
+def test_a_translated_file_starts_and_reads_back_as_translated(server: Server) -> None:
     """On Oracle's servers all of it must go; MariaDB has some, so only what is refused may go."""
     data = OLD
     if server.target.mariadb or server.target.version < (8, 0, 0):

@@ -95,7 +95,7 @@ def test_all_else_stays_as_it_is() -> None:
     assert new.index("innodb_flush_method = O_DIRECT") > new.index("skip-name-resolve")
 
 
-def test_each_change_says_what_was_and_what_it_brought() -> None:
+def test_each_change_shows_the_old_value_and_its_effect() -> None:
     text = flat(render_diff(FACTS, PRODUCTION))
     assert "Was 200. [D0; dynamic:" in text
     assert "Measured together with 1 other setting: +42.4 % tpmP" in text

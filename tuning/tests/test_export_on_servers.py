@@ -1,4 +1,4 @@
-"""Servers take the exported files and scripts as they are, and the way back leads back."""
+"""Servers take the exported files and scripts as they are, and the rollback restores."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def run_statements(connection: Connection, statements: list[str]) -> None:
             cursor.fetchall()
 
 
-def settled(
+def lasting_differences(
     server: ServerInstance, wanted: Mapping[str, str], target: ServerTraits
 ) -> list[Difference]:
     """What is not as wanted once the pool and the redo log, which take their time, could be."""
@@ -131,7 +131,7 @@ def persisted(server: ServerInstance) -> set[str]:
 
 
 def there_and_back(server: ServerInstance, given: ExportFacts) -> None:
-    """Run the script and the way back; whatever can be set is set, and restored."""
+    """Run the script and the rollback; whatever can be set is set, and restored."""
     target, before = given.server, server.variables()
     planned = planned_assignments(given)
     wanted = {
@@ -141,7 +141,7 @@ def there_and_back(server: ServerInstance, given: ExportFacts) -> None:
     }
     script = render_set_persist(given, acknowledged=Durability.D2)
     run(server, script)
-    assert settled(server, wanted, target) == [], given.candidate
+    assert lasting_differences(server, wanted, target) == [], given.candidate
     if persists(target):
         with contextlib.closing(server.connect()) as connection:
             later = re.findall(r"^-- (SET PERSIST_ONLY .*;)$", script, re.MULTILINE)
@@ -153,7 +153,7 @@ def there_and_back(server: ServerInstance, given: ExportFacts) -> None:
         effective_values(wanted, before, target),
         dict.fromkeys(load_catalogue().knobs, ""),
     )
-    assert settled(server, was, target) == [], given.candidate
+    assert lasting_differences(server, was, target) == [], given.candidate
     assert effective_values(names, server.variables(), target) == (
         effective_values(names, before, target)
     )

@@ -51,7 +51,7 @@ def test_dynamic_lines_are_persisted_and_the_others_explained() -> None:
 
 
 @pytest.mark.parametrize("target", [MYSQL_57, MARIADB], ids=str)
-def test_servers_without_persist_are_told_that_it_does_not_last(target: Any) -> None:
+def test_servers_without_persist_get_a_note_that_it_does_not_last(target: Any) -> None:
     text = render_set_persist(facts(server=target))
     assert "SET GLOBAL innodb_io_capacity = 2000;" in statements_in(text)
     assert "PERSIST" not in " ".join(statements_in(text))
@@ -183,7 +183,7 @@ def test_no_text_from_outside_becomes_a_statement(text: str) -> None:
     assert knobs_in(render_rollback_cnf(hostile)) == knobs_in(render_rollback_cnf(plain))
 
 
-def test_the_way_back_forgets_what_was_persisted_and_sets_what_was_read_back() -> None:
+def test_the_rollback_resets_what_was_persisted_and_sets_what_was_read_back() -> None:
     assert undo(baseline_variables=DEFAULTS) == [
         "RESET PERSIST IF EXISTS innodb_io_capacity;",
         "RESET PERSIST IF EXISTS innodb_flush_method;",
@@ -237,7 +237,7 @@ def test_keeping_the_baseline_is_nothing_to_set_and_nothing_to_undo() -> None:
     assert knobs_in(render_rollback_cnf(kept)) == {}
 
 
-def test_what_goes_on_in_the_background_comes_last() -> None:
+def test_what_continues_in_the_background_comes_last() -> None:
     knobs = {
         "innodb_buffer_pool_size": f"{1024**3}",
         "innodb_log_file_size": f"{1024**3}",

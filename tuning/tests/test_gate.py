@@ -127,7 +127,7 @@ def test_values_take_the_form_that_the_server_shows(line: str, name: str, value:
         ("wait_timeout = 28800", "not a knob of the advisor; delete this line"),
         ("tx_isolation = READ-COMMITTED", "is called transaction_isolation"),
         ("maximum_join_buffer_size = 1G", "a limit, not a value"),
-        # what the server at hand lacks
+        # what this server lacks
         ("innodb_log_file_size = 1G", "removed in 9.0.0.; use innodb_redo_log_capacity"),
         ("query_cache_size = 0", "removed in 8.0.3"),
         ("innodb_empty_free_list_algorithm = backoff", "only Percona Server has it"),
@@ -382,7 +382,7 @@ def test_what_passed_the_gate_passes_again_unchanged(
 
 @pytest.mark.parametrize("target", [MYSQL80, PERCONA80])
 def test_a_server_that_would_leave_out_the_fsync_by_itself_is_d2(target: ServerTraits) -> None:
-    """MySQL 8.0 takes O_DIRECT_NO_FSYNC beside innodb_dedicated_server, unless told otherwise."""
+    """MySQL 8.0 takes O_DIRECT_NO_FSYNC beside innodb_dedicated_server, unless it is set."""
     [problem] = refused("innodb_dedicated_server = ON", target)
     assert problem.line == 2
     assert (

@@ -1,4 +1,4 @@
-"""Trial starts before a study's runs: refusals cost no run, twins are measured once."""
+"""Trial starts before a study's runs: refusals cost no run, duplicates are measured once."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_study_that_waits_while_the_program_is_replaced_shows_all_four_stages(
     assert [check["passed"] for check in candidate(study, "one").checks] == [True] * 4
 
 
-def test_a_refused_candidate_costs_no_run_and_the_others_go_on(
+def test_a_refused_candidate_costs_no_run_and_the_others_continue(
     new_study: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = prepared(new_study(ONE, BAD), monkeypatch, server({"300": refusal()}))

@@ -68,7 +68,7 @@ wait_timeout = 60
 """
 
 
-def test_an_old_file_is_told_line_by_line() -> None:
+def test_an_old_file_is_explained_line_by_line() -> None:
     found = import_cnf(OLD_FILE.encode(), "old.cnf", MYSQL97, translate_from=ANY_VERSION)
     assert [(line.line, line.name, line.action) for line in found.lines] == [
         (1, "[client]", Action.DROPPED),
@@ -283,14 +283,14 @@ def test_an_unsafe_value_passes_in_a_study_of_its_class() -> None:
     assert found.problems == ()
 
 
-def test_a_key_set_twice_is_told_under_an_old_name_too() -> None:
+def test_a_key_set_twice_is_reported_under_an_old_name_too() -> None:
     found = report("table_cache=400\nback_log=9\ntable_cache=500", MYSQL97, ANY_VERSION)
     assert found.knobs == {"back_log": "9", "table_open_cache": "500"}
     assert [line.action for line in found.lines] == ["dropped", "kept", "renamed"]
     assert found.lines[0].detail == "set again on line 4, which counts"
 
 
-def test_a_number_of_files_that_nobody_wrote_is_said_to_be_assumed() -> None:
+def test_a_number_of_files_that_is_not_in_the_file_is_called_assumed() -> None:
     [line] = report("innodb_log_file_size=1G", MYSQL97, ANY_VERSION).lines
     assert line.detail.startswith("2 files (the old default) of 1G become")
 
@@ -382,7 +382,7 @@ def test_plan_file_translates_only_when_asked() -> None:
     ],
 )
 @pytest.mark.parametrize("origin", [None, ANY_VERSION, MYSQL57])
-def test_bad_input_is_told_with_line_and_reason(
+def test_bad_input_is_reported_with_line_and_reason(
     data: bytes, line: int | None, why: str, origin: Origin | None
 ) -> None:
     found = import_cnf(data, "my.cnf", MYSQL97, translate_from=origin)
@@ -597,7 +597,7 @@ def test_what_is_fixed_is_looked_at_in_the_line_that_counts(origin: Origin | Non
     assert [problem.line for problem in bad.problems] == [3]
 
 
-def test_one_redo_file_or_two_is_said_where_nobody_knows() -> None:
+def test_an_unknown_number_of_redo_files_is_stated() -> None:
     [line] = report("innodb_log_file_size=1G", MARIADB, ANY_VERSION).lines
     assert line.became == (("innodb_log_file_size", f"{GIB}"),)
     assert "there were 2 files of this size: write 2G" in line.detail

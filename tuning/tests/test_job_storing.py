@@ -49,7 +49,7 @@ study = lifecycle.study
 
 
 class Database:
-    """Refuses what closes a job, as long as it is told to; heartbeats go on."""
+    """Refuses what closes a job, as long as it is set to; heartbeats continue."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.refusals: list[Exception] = []
@@ -235,7 +235,7 @@ def test_a_disturbed_run_whose_worker_is_killed_then_is_not_lost_either(
     assert (run.state, run.samples.count()) == (RunState.DISTURBED, 2)
 
 
-def test_a_worker_told_to_end_after_the_last_measured_second_gives_nothing_back(
+def test_a_worker_stopped_after_the_last_measured_second_gives_nothing_back(
     study: Study, settings: Any
 ) -> None:
     run = first_run(study)
@@ -244,7 +244,7 @@ def test_a_worker_told_to_end_after_the_last_measured_second_gives_nothing_back(
     def end(should_stop: Callable[[], bool], **_: Any) -> None:
         patiently(lambda: request_stop(study.host_id))
         _until_told(should_stop)
-        raise RunFailed(Outcome.CANCELLED, "told to stop")
+        raise RunFailed(Outcome.CANCELLED, "stopped")
 
     execute_run(run.pk, measure=_then(end))
     assert is_stored(run)
@@ -337,7 +337,7 @@ def test_text_that_was_cut_off_loses_no_result(study: Study) -> None:
     assert run.conditions["unwatched"] == ["steal: switched off"]
 
 
-def test_only_what_nobody_has_asked_of_it_yet_is_asked_of_a_run(study: Study) -> None:
+def test_a_worker_that_ends_does_not_replace_a_users_request(study: Study) -> None:
     """A worker that ends must not put its own request in the place of a user's."""
     run, other = _two_runs(study)
     Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING, stop_request="cancelled")
@@ -557,7 +557,7 @@ def test_a_cancel_outweighs_the_end_of_the_worker_and_survives_it(
         asks[cancel_first]()
         _until_told(should_stop)
         asks[not cancel_first]()
-        raise RunFailed(Outcome.CANCELLED, "told to stop")
+        raise RunFailed(Outcome.CANCELLED, "stopped")
 
     monkeypatch.setattr(preparation, "ensure_dataset", load)
     prepare_study(study.pk)
@@ -577,7 +577,7 @@ def test_a_cancel_is_heard_while_the_worker_ends(settings: Any, tmp_path: Path, 
         _until_told(should_stop)
         cancel_probe(probe)
         time.sleep(0.5)
-        raise RunFailed(Outcome.CANCELLED, "told to stop")
+        raise RunFailed(Outcome.CANCELLED, "stopped")
 
     execute_probe(probe.pk, look=look)
     probe.refresh_from_db()
@@ -608,7 +608,7 @@ def test_a_preparation_that_was_given_to_another_stops(
     def load(*_: Any, should_stop: Callable[[], bool], **__: Any) -> None:
         Study.objects.filter(pk=study.pk).update(claimed_by="another:1:1")
         _until_told(should_stop)
-        raise RunFailed(Outcome.CANCELLED, "told to stop")
+        raise RunFailed(Outcome.CANCELLED, "stopped")
 
     monkeypatch.setattr(preparation, "ensure_dataset", load)
     prepare_study(study.pk)

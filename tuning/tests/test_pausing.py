@@ -1,4 +1,4 @@
-"""A study is paused and resumed; its host goes on with the next one meanwhile."""
+"""A study is paused and resumed; its host continues with the next one meanwhile."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_run_at_hand_ends_and_then_the_next_study_has_its_turn(
     assert study.slots.filter(run__state=RunState.QUEUED).exists()
 
 
-def test_resumed_it_goes_on_where_it_was(study: Study, sent: Sent) -> None:
+def test_a_resumed_study_continues_where_it_was(study: Study, sent: Sent) -> None:
     prepare_study(study.pk)
     advance_host(study.host_id)
     order = list(study.slots.order_by("order").values_list("candidate__name", "run__seed"))
@@ -106,7 +106,7 @@ def test_resumed_it_goes_on_where_it_was(study: Study, sent: Sent) -> None:
     assert list(kept)[: len(order)] == order
 
 
-def test_a_resumed_study_waits_for_the_one_that_is_under_way(
+def test_a_resumed_study_waits_for_the_one_that_is_running(
     study: Study, later: Study, sent: Sent
 ) -> None:
     prepare_study(study.pk)
@@ -122,7 +122,7 @@ def test_a_resumed_study_waits_for_the_one_that_is_under_way(
     assert sent[-1][1] in set(study.slots.values_list("run_id", flat=True))
 
 
-def test_an_extended_study_waits_for_the_one_that_is_under_way(
+def test_an_extended_study_waits_for_the_one_that_is_running(
     study: Study, later: Study, sent: Sent
 ) -> None:
     run_to_the_end(study, measure_by_config)

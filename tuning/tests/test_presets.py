@@ -78,7 +78,7 @@ def test_every_preset_loads_and_says_where_it_is_from(name: str) -> None:
 
 
 @pytest.mark.parametrize("figure", [200, 2000, 10000])
-def test_the_advice_on_io_capacity_is_consistent_and_says_who_gives_it(figure: int) -> None:
+def test_the_advice_on_io_capacity_is_consistent_and_names_its_source(figure: int) -> None:
     preset = load_preset(f"io-capacity-{figure}")
     assert preset.knobs["innodb_io_capacity"] == f"{figure}"
     assert int(preset.knobs["innodb_io_capacity_max"]) >= 2 * figure

@@ -187,7 +187,7 @@ def test_one_that_runs_hears_of_it(
         deadline = timezone.now() + timedelta(seconds=10)
         while not should_stop():
             assert timezone.now() < deadline
-        raise RunFailed(Outcome.CANCELLED, "told to stop")
+        raise RunFailed(Outcome.CANCELLED, "stopped")
 
     execute_probe(probe.pk, look=look)
     probe.refresh_from_db()

@@ -95,7 +95,7 @@ def test_a_block_without_baseline_gives_no_ratio() -> None:
     assert other.runs == 2
 
 
-def test_without_any_baseline_nobody_is_ranked() -> None:
+def test_without_any_baseline_nothing_is_ranked() -> None:
     ranking = rank([failed("base", 1), ok("other", 1, 110)], "base")
     assert [(r.candidate, r.rank, r.ratio_to_baseline) for r in ranking] == [
         ("other", None, None),
@@ -139,12 +139,12 @@ def test_lines_carry_intervals_ties_and_the_second_baseline() -> None:
     for block, wobble in enumerate((1.0, 1.02, 0.99, 1.01), start=1):
         runs += [ok("base", block, 100 * wobble), ok("fast", block, 150)]
         runs += [Observation("base", block, Outcome.OK, tpmP=100 / wobble, replicate=1)]
-        runs += [ok("twin", block, 151 * wobble), ok("same", block, 100)]
-    found = judge(runs, "base", ["base", "fast", "twin", "same"])
+        runs += [ok("near", block, 151 * wobble), ok("same", block, 100)]
+    found = judge(runs, "base", ["base", "fast", "near", "same"])
     fast, same = (line(found.ranked, name) for name in ("fast", "same"))
     assert fast.interval is not None
     assert 1.4 < fast.interval.low < 1.5 < fast.interval.high < 1.6
-    assert (fast.rank, fast.tied_with, fast.better) == (1, ("twin",), True)
+    assert (fast.rank, fast.tied_with, fast.better) == (1, ("near",), True)
     assert (same.rank, same.tied_with, same.better) == (3, ("base",), False)
     assert line(found.ranked, "base").runs == 8
     assert line(found.ranked, "base").interval is None

@@ -43,7 +43,7 @@ def test_a_rounded_clamped_or_hidden_value_is_one() -> None:
     ]
 
 
-def test_numbers_too_long_for_a_float_are_told_apart() -> None:
+def test_numbers_too_long_for_a_float_are_distinguished() -> None:
     asked = {"join_buffer_size": "9223372036854775807"}
     assert differences(asked, {"join_buffer_size": "9223372036854775680"}, MYSQL)
 

@@ -109,7 +109,7 @@ def test_a_dedicated_server_sees_the_host_not_our_budget() -> None:
 
 
 def test_max_connections_alone_is_no_alarm() -> None:
-    """A worst case that does not happen is told, not refused."""
+    """A worst case that does not happen is a remark, not a refusal."""
     host = HostFacts(memory_budget_bytes=4 * GIB, connections=16)
     text = "max_connections=10000"
     assert not broken(text, MYSQL97, host)
@@ -124,7 +124,7 @@ def test_direct_io_needs_a_file_system_that_has_it() -> None:
         assert not broken("innodb_flush_method=fsync", MYSQL97, here)
 
 
-def test_a_default_that_the_file_system_lacks_is_told() -> None:
+def test_a_default_that_the_file_system_lacks_is_reported() -> None:
     here = HostFacts(direct_io=False)
     assert "the page cache instead" in said("", MARIADB, here)["innodb_flush_method"]
     assert said("", MYSQL97, here) == {}  # which finds out and takes fsync
@@ -137,7 +137,7 @@ def plan(text: str, host: HostFacts) -> PlannedCandidate:
     return plan_file("mine", data, MYSQL97, host=host)
 
 
-def test_room_for_the_workload_is_made_where_nobody_set_it() -> None:
+def test_room_for_the_workload_is_made_where_it_was_not_set() -> None:
     few, many = HostFacts(connections=64), HostFacts(connections=500)
     assert plan("back_log=99", few).knobs == {"back_log": "99"}
     raised = plan("innodb_io_capacity=300", many)

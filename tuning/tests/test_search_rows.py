@@ -54,7 +54,7 @@ CAPACITY = "innodb_io_capacity"
 
 @dataclass(frozen=True)
 class Script:
-    """Looks at what it is told to, in rounds of one proposal each."""
+    """Measures the given configs, in rounds of one proposal each."""
 
     rounds: tuple[tuple[tuple[str, Mapping[str, str]], ...], ...]
     cuts_short: ClassVar[bool] = False
@@ -63,7 +63,7 @@ class Script:
         for there in self.rounds:
             if there[0][0] in history.knobs:
                 continue
-            new = tuple(NewCandidate(name, knobs, "as told") for name, knobs in there)
+            new = tuple(NewCandidate(name, knobs, "as given") for name, knobs in there)
             names = [one.name for one in new]
             block = history.last_block + 1
             return Proposal(screening_order(names, history.baseline, block, 1), new=new)
@@ -225,7 +225,7 @@ def test_a_crash_while_a_proposal_is_written_costs_nothing(
         def crash(*_: Any, **__: Any) -> Candidate:
             raise KeyboardInterrupt
 
-        # The study was asked what is next and the process died before it had told all.
+        # The study was asked what is next and the process died before it had written all.
         Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, runs_to_queue=[])
         study.candidates.filter(found_by_search=True).delete()
         with monkeypatch.context() as patch:
@@ -252,7 +252,7 @@ def test_a_crash_while_a_proposal_is_written_costs_nothing(
     )
 
 
-def test_a_search_pauses_between_trials_and_runs_and_goes_on(
+def test_a_search_pauses_between_trials_and_runs_and_continues(
     search: Callable[..., Study],
 ) -> None:
     study = search(RandomSearch(), seed=3, blocks=3)

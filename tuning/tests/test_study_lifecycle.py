@@ -222,7 +222,7 @@ def test_two_runs_never_run_on_one_host(study: Study) -> None:
         Run.objects.filter(pk=second.pk).update(state=RunState.RUNNING)
 
 
-def test_a_failed_run_keeps_its_reason_and_the_study_goes_on(study: Study) -> None:
+def test_a_failed_run_keeps_its_reason_and_the_study_continues(study: Study) -> None:
     def measure(plan: Plan, **_: Any) -> Measurement:
         if plan.options:
             raise RunFailed(Outcome.NO_START, "refused", log_tail="[ERROR] unknown variable")
@@ -231,7 +231,7 @@ def test_a_failed_run_keeps_its_reason_and_the_study_goes_on(study: Study) -> No
     run_to_the_end(study, measure)
     assert study.state == StudyState.FINISHED
     failed = Run.objects.filter(state=RunState.NO_START)
-    assert failed.count() == 1  # who fails leaves the race
+    assert failed.count() == 1  # what fails leaves the race
     assert {(run.reason, run.log_tail, run.tpmP) for run in failed} == {
         ("refused", "[ERROR] unknown variable", None)
     }
@@ -265,7 +265,7 @@ def test_a_study_without_a_baseline_figure_fails_and_says_so(study: Study) -> No
     assert not study.recommendations.exists()
 
 
-def test_a_bug_while_measuring_is_told_apart(study: Study) -> None:
+def test_a_bug_while_measuring_has_its_own_outcome(study: Study) -> None:
     def measure(plan: Plan, **_: Any) -> Measurement:
         raise ZeroDivisionError("a bug")
 
@@ -330,13 +330,13 @@ def test_cancelling_ends_the_study_and_what_is_queued(study: Study) -> None:
     assert set(Run.objects.values_list("state", flat=True)) == {RunState.CANCELLED}
 
 
-def test_a_run_under_way_is_asked_to_stop_when_its_study_is_cancelled(study: Study) -> None:
+def test_a_running_run_is_asked_to_stop_when_its_study_is_cancelled(study: Study) -> None:
     def measure(plan: Plan, *, should_stop: Callable[[], bool], **_: Any) -> Measurement:
         cancel_study(study)
         deadline = timezone.now() + timedelta(seconds=5)
         while not should_stop() and timezone.now() < deadline:
             pass
-        raise RunFailed(Outcome.CANCELLED, "stopped" if should_stop() else "never told")
+        raise RunFailed(Outcome.CANCELLED, "stopped" if should_stop() else "never asked to")
 
     begin(study)
     run = study.slots.order_by("order")[0].run
@@ -513,7 +513,7 @@ def _given_up(run: Run) -> None:
     Run.objects.filter(pk=run.pk).update(state=RunState.LOST, reason="swept")
 
 
-def test_a_result_that_comes_late_counts_while_nobody_measures_it_again(study: Study) -> None:
+def test_a_late_result_counts_while_the_run_is_not_measured_again(study: Study) -> None:
     run = _begun(study)
 
     def measure(plan: Plan, **_: Any) -> Measurement:
@@ -799,19 +799,19 @@ def test_a_config_that_failed_once_is_not_recommended_however_fast(study: Study)
     assert "Not considered because of failed runs: mine." in recommendation.verdict
 
 
-def test_a_run_that_was_given_up_for_lost_stops_measuring(study: Study) -> None:
+def test_a_run_that_was_marked_lost_stops_measuring(study: Study) -> None:
     run = _begun(study)
-    told: list[bool] = []
+    asked: list[bool] = []
 
     def measure(plan: Plan, *, should_stop: Callable[[], bool], **_: Any) -> Measurement:
         Run.objects.filter(pk=run.pk).update(state=RunState.LOST, reason="swept")
         deadline = timezone.now() + timedelta(seconds=5)
         while not should_stop() and timezone.now() < deadline:
             pass
-        told.append(should_stop())
+        asked.append(should_stop())
         raise RunFailed(Outcome.CANCELLED, "stopped")
 
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
-    assert told == [True]
+    assert asked == [True]
     assert (run.state, run.reason) == (RunState.LOST, "swept")

@@ -1,4 +1,4 @@
-"""A study as a race: who leaves it, when it ends, how its winner is confirmed or withdrawn."""
+"""A study as a race: what leaves it, when it ends, how its winner is confirmed or withdrawn."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def started(**values: Any) -> Study:
 EFFECTS = {"5000": 1.2, "300": 0.5}
 
 
-def test_who_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_pairs() -> None:
+def test_a_candidate_that_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_pairs() -> None:
     study = run_to_the_end(started(), noisy(EFFECTS))
     assert study.state == StudyState.FINISHED, study.reason
     left = {one.candidate.name: one for one in study.eliminations.all()}

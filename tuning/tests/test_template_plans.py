@@ -89,7 +89,7 @@ def test_a_template_names_what_it_repeats(name: str) -> None:
     template = load_template(name)
     assert template.repeats
     assert bool(template.claims) == (name != "quick")
-    # Who leaves a race or is cut short in one has too few figures to settle a claim.
+    # What leaves a race or is cut short in one has too few figures to decide a claim.
     assert template.races == (name == "quick")
 
 

@@ -1,6 +1,6 @@
 """The value that a server uses for a variable that is not set, including computed ones.
 
-The rules are those of the catalogue's computed defaults; None stands for what is not known.
+The rules are those of the catalogue's computed defaults; None means not known.
 """
 
 from __future__ import annotations

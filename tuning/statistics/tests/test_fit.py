@@ -51,7 +51,7 @@ def test_a_missing_run_changes_little_and_costs_precision() -> None:
     assert compare(gap).half[0, 1] > compare(whole).half[0, 1]
 
 
-def test_who_left_after_three_blocks_is_judged_by_those() -> None:
+def test_a_candidate_that_left_after_three_blocks_is_judged_by_those() -> None:
     y = quiet(12)
     y[0, 4, 3:] = np.nan
     found = compare(fit(y, TREATMENT))
@@ -59,7 +59,7 @@ def test_who_left_after_three_blocks_is_judged_by_those() -> None:
     assert found.half[0, 3] > 1.4 * found.half[0, 2]
 
 
-def test_nothing_is_said_of_who_met_no_baseline() -> None:
+def test_nothing_is_estimated_without_a_common_block_with_the_baseline() -> None:
     y = quiet(4)
     y[0, :2, 2:] = np.nan
     y[0, 4, :2] = np.nan

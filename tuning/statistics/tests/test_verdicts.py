@@ -86,7 +86,7 @@ def test_without_figures_of_others_nothing_is_compared() -> None:
         (Metric.SERVER_PATH_LENGTH, "takes 2"),
     ],
 )
-def test_less_is_better_for_times_and_path_lengths(metric: Metric, words: str) -> None:
+def test_lower_is_better_for_times_and_path_lengths(metric: Metric, words: str) -> None:
     found = analyse(study({"a": -0.25, "b": 0.3}, metric=metric.value), BASE, metric=metric)
     assert [standing.name for standing in found.standings] == ["a", BASE, "b"]
     best = found.standing("a")
@@ -191,7 +191,7 @@ def test_a_steady_host_is_not_named() -> None:
         assert drift.p > 0.001
 
 
-def test_the_front_holds_who_is_best_at_something() -> None:
+def test_the_front_holds_every_candidate_that_is_best_at_something() -> None:
     def by(metric: Metric, gains: dict[str, float]) -> list[Observation]:
         return study(gains, metric=metric.value)
 

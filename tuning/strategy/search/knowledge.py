@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 # A run that was cut short is known by a bound only.
 _BOUND_NOISE = 0.15
-# Of configs that were refused or failed the newest tell enough; more make the model slow.
+# Of configs that were refused or failed the newest are enough; more make the model slow.
 _MAX_FAILED = 100
 
 

@@ -1,4 +1,4 @@
-"""What a search is to find and where, as the user asked for it."""
+"""The objective and the space of a search, as requested."""
 
 from __future__ import annotations
 

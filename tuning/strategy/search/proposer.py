@@ -14,7 +14,7 @@ from tuning.strategy.search.grid import Grid, Points
 
 Floats = NDArray[np.float64]
 
-# Points looked at afar and near the best known ones, and rounds of moves from the most promising.
+# Points tried afar and near the best known ones, and rounds of moves from the most promising.
 _FAR = 500
 _NEAR = 500
 _ROUNDS = 3

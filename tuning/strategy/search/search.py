@@ -1,6 +1,6 @@
-"""Search: looks at configs once each where its model expects most, then lets the best few race.
+"""Search: measures configs once each where its model expects most, then races the best few.
 
-1. What the study was given is looked at. 2. Batches of the baseline and new configs follow, each
+1. The given candidates are measured. 2. Batches of the baseline and new configs follow, each
 chosen by what all runs before have shown. 3. The configs of which most may be expected, not those
 with the luckiest figures, race with the baseline, and the winner is confirmed in fresh pairs.
 """
@@ -45,9 +45,9 @@ class Effort:
 
 # Runs of the shortest race that may drop a candidate: three blocks, each with two baselines.
 _RACE_BLOCKS = 3
-# Given configs that are looked at in one batch at most.
+# Given configs that are measured in one batch at most.
 _MAX_GIVEN = 8
-# New configs in a row that were refused or equal to others, before the search gives up.
+# New configs in a row that were refused or equal to others, before the search ends.
 _MAX_WASTED = 60
 
 

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 Kind = Literal["number", "choice"]
 
-# Values of a number that are told apart: finer steps are below what runs can tell.
+# Values of a number that are distinguished: runs cannot resolve finer steps.
 MAX_LEVELS = 25
 # How far outside its range a value may be seen, as a share of it: a server's default may be far.
 _MAX_OUTSIDE = 1.0
@@ -99,7 +99,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Rule:
-    """`lower` may not be above `upper`; `moves` says which of the two is brought to the other."""
+    """`lower` may not be above `upper`; `moves` says which of the two is changed to fit."""
 
     lower: str
     upper: str

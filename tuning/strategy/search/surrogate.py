@@ -128,7 +128,7 @@ def _matern(distance: Floats) -> Floats:
 def fit_robust(x: Floats, y: Floats, batch: Ints, extra_noise: Floats) -> Surrogate:
     """As `fit`; runs that are far from what all others say are taken for less sure.
 
-    Now and then a run is far off, because somebody else was at work or a checkpoint fell into it.
+    Now and then a run is far off, because another program was busy or a checkpoint fell into it.
     """
     found = fit(x, y, batch, extra_noise)
     gap = found.left_out()

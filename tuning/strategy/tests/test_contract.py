@@ -112,7 +112,7 @@ def places(draw: st.DrawFn) -> Place:
         if (ending := draw(ENDINGS)) != "ok"
     }
     refused = frozenset(draw(st.sets(st.sampled_from(names), max_size=len(names) - 1)))
-    # Also of those that a search brings.
+    # Also of those that a search proposes.
     guesses = [f"{by}-{n}" for n in range(2, 12) for by in ("guess", "search")]
     refused |= draw(st.sets(st.sampled_from(guesses), max_size=4))
     same = draw(st.sets(st.sampled_from(guesses), max_size=2)) - refused

@@ -23,7 +23,7 @@ def test_nothing_is_said_in_the_very_first_seconds_or_without_a_baseline() -> No
     assert too_slow([0] * 20, BASELINE) is None  # no baseline ran that long
 
 
-def test_near_the_half_the_run_goes_on() -> None:
+def test_near_the_half_the_run_continues() -> None:
     assert too_slow([48, 51, 46, 49, 50, 47, 48], BASELINE) is None
     assert too_slow([90] * 7, BASELINE) is None
 

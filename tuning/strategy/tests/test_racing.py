@@ -1,4 +1,4 @@
-"""Racing drops who is measurably behind, spends the rest on near-ties and knows when to stop."""
+"""Racing drops what is measurably behind, spends the rest on near-ties and knows when to stop."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_everybody_runs_in_the_first_blocks() -> None:
         assert step(study(gains, blocks=blocks), *gains) == Step(run=(BASE, "fast", "slow"))
 
 
-def test_who_is_measurably_behind_leaves_and_near_ties_run_on() -> None:
+def test_a_candidate_that_is_measurably_behind_leaves_and_near_ties_continue() -> None:
     gains = {"a": 0.30, "b": 0.30, "slow": -0.5, "same": 0.0}
     found = step(study(gains, blocks=3), *gains)
     assert found.run == (BASE, "a", "b")
@@ -79,7 +79,7 @@ def test_when_all_are_behind_the_baseline_nothing_is_left_to_race() -> None:
     assert (found.stop, set(found.dropped)) == (StopReason.NONE_LEFT, {"a", "b"})
 
 
-def test_who_failed_leaves_at_once() -> None:
+def test_a_failed_candidate_leaves_at_once() -> None:
     runs = study({"a": 0.0}, blocks=1)
     runs.append(Observation("broken", 1, "crashed"))
     runs.append(Observation("voided", 1, "disturbed"))
@@ -98,7 +98,7 @@ def test_cut_short_once_may_be_the_host_twice_is_the_config() -> None:
     assert found.dropped == {"too_slow": "cut short in 2 blocks"}
 
 
-def test_a_study_without_baseline_figures_goes_on() -> None:
+def test_a_study_without_baseline_figures_continues() -> None:
     runs = [run for run in study({"a": 0.3}, blocks=4) if run.candidate != BASE]
     assert step(runs, "a").run == (BASE, "a")
 
@@ -117,9 +117,9 @@ def test_block_by_block_it_is_the_race_that_the_proof_simulates(name: str) -> No
             found = step(seen, *names(4), out=out)
             out |= found.dropped
             seen += [
-                ok(who, block, replicate=replicate, tpmP=float(np.exp(value)))
-                for (who, replicate), value in zip(rows, logs[:, block], strict=True)
-                if who in found.run
+                ok(name, block, replicate=replicate, tpmP=float(np.exp(value)))
+                for (name, replicate), value in zip(rows, logs[:, block], strict=True)
+                if name in found.run
             ]
         used += len(seen)
         assert analyse(seen, BASE, names(4)).winner == (names(4)[winner - 1] if winner else None)

@@ -27,7 +27,7 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
 class Method(Protocol):
-    """Asked for a config, told its tpmP or None, and for what it would recommend by now.
+    """Asked for a config, given its tpmP or None, and asked for its recommendation so far.
 
     The first asked for are the baseline and the `start` that it was made with.
     """

@@ -1,4 +1,4 @@
-"""What every config would truly bring: models of a recorded surface, of other kinds than ours.
+"""The true throughput of every config: models of a recorded surface, of other kinds than ours.
 
 A search that models with a Gaussian process would be flattered by a surface made by one.
 """

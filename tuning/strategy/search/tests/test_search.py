@@ -35,7 +35,7 @@ PLAN = SearchPlan(SPACE)
 
 @dataclass
 class Hill(Place):
-    """What a candidate brings follows from its knobs."""
+    """A candidate's figure follows from its knobs."""
 
     worth: Callable[[Mapping[str, str]], float] = lambda knobs: 0.0
 
@@ -45,7 +45,7 @@ class Hill(Place):
 
 
 def worth(knobs: Mapping[str, str]) -> float:
-    """A large pool and O_DIRECT together bring 40 %; much capacity costs 10 %."""
+    """A large pool and O_DIRECT together gain 40 %; much capacity costs 10 %."""
     pool = math.log2(float(knobs.get("pool", "1"))) / 6
     direct = knobs.get("method") == "O_DIRECT"
     high = math.log(float(knobs.get("capacity", "200")) / 200) / math.log(50)
@@ -93,7 +93,7 @@ def test_where_nothing_is_to_be_found_nothing_is_crowned() -> None:
     assert crowned <= 1
 
 
-def test_where_everything_is_worse_nobody_is_crowned() -> None:
+def test_where_everything_is_worse_nothing_wins() -> None:
     place = hill(worth=lambda knobs: -0.2 if set(knobs) - {"idle"} else 0.0)
     searched(place)
     assert not any(group.pairs for group in place.history().groups)
