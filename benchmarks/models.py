@@ -14,6 +14,7 @@ from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.telemetry.usage import USAGE_FIGURES
+from benchmarks.telemetry.write_debt import WriteDebt
 
 
 class Host(models.Model):
@@ -276,6 +277,12 @@ class Run(JobRow, UsageColumns):
         null=True, blank=True, help_text="change of throughput over the measured interval"
     )
     still_warming = models.BooleanField(default=False)
+    write_debt = models.JSONField(
+        null=True, blank=True, help_text="benchmarks.telemetry.write_debt.WriteDebt"
+    )
+    debt_grew = models.BooleanField(
+        default=False, help_text="put off much of its flushing until after the measurement"
+    )
 
     driver_version = models.CharField(max_length=64, blank=True)
     code_commit = models.CharField(max_length=64, blank=True)
@@ -301,6 +308,11 @@ class Run(JobRow, UsageColumns):
     @property
     def is_finished(self) -> bool:
         return self.state not in ACTIVE_RUN_STATES
+
+    @property
+    def owes(self) -> WriteDebt | None:
+        """Its write debt; None for a run that was not measured or is older."""
+        return WriteDebt.from_json(self.write_debt) if self.write_debt else None
 
     @property
     def overhead_seconds(self) -> float | None:

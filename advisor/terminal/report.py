@@ -22,6 +22,7 @@ from tuning.models import DurabilityClass
 from tuning.results.boards import Board, Row
 from tuning.results.searched import SearchResult, search_result
 from tuning.results.study_result import StudyResult
+from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.ranking import Ranked
 
 NOTE = (
@@ -229,6 +230,8 @@ def _evidence(board: Board) -> Iterator[str]:
         else:
             pairs = f"{one.done} of {one.planned} pairs measured"
             yield f"Confirmation of {one.candidate.name}: {pairs}."
+    if owed := debt_sentence(debtors_of(board)):
+        yield owed
 
 
 def _runs(row: Row) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +17,10 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.failures import explain_death, find_trouble
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.telemetry.commits import CommitCounter
+from benchmarks.telemetry.debt_reader import DebtReader
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.snapshot import Snapshot
+from benchmarks.telemetry.write_debt import WriteDebt
 
 # The step, and the name of the snapshot at its beginning.
 _BEGINNING = {
@@ -35,8 +37,8 @@ _COLLECT_S = 10.0
 class Driven:
     """The driver's result, or why it was stopped early; snapshots at both ends of the interval.
 
-    `driver_cpu_s`, `commits_per_second` and `redo_mb_s` (as the server counts them) are of that
-    interval.
+    `driver_cpu_s`, `commits_per_second`, `redo_mb_s` (as the server counts them) and `write_debt`
+    are of that interval.
     """
 
     end_of: DriverResult | Cut
@@ -44,12 +46,14 @@ class Driven:
     end: Snapshot
     driver_cpu_s: float
     commits_per_second: list[int]
+    write_debt: WriteDebt
     redo_mb_s: float | None = None
 
 
 def drive(
     plan: Plan,
     server: ServerInstance,
+    variables: Mapping[str, str],
     sampler: Sampler,
     work_dir: Path,
     steps: Steps,
@@ -57,10 +61,12 @@ def drive(
 ) -> Driven:
     """Run the workload under telemetry, with the driver's files in `work_dir`, which is created.
 
+    `variables` are the server's own as read back.
+
     Raises RunFailed: that of the driver, or of the server if that failed.
     """
     marks: dict[Phase, Snapshot] = {}
-    commits = CommitCounter(server.connect)
+    commits, debt = CommitCounter(server.connect), DebtReader(server.connect)
 
     def counts() -> list[int]:
         begun = marks.get(Phase.MEASURING)
@@ -78,12 +84,16 @@ def drive(
     def on_phase(phase: Phase) -> None:
         step, mark = _BEGINNING[phase]
         marks[phase] = sampler.mark(mark)
+        if phase is Phase.MEASURING:
+            debt.begin()
+        elif phase is Phase.STOPPING:
+            debt.end()
         steps.enter(step)
 
     work_dir.mkdir()
     steps.enter("connecting the driver")
     end_of: DriverResult | Cut
-    with sampler, commits:
+    with sampler, commits, debt:
         try:
             end_of = plan.driver.run(
                 _target(server),
@@ -97,6 +107,7 @@ def drive(
             cut = cut_watch.found if stopped else None
             if cut is not None:
                 marks[Phase.STOPPING] = sampler.mark(MEASURE_END)
+                debt.end()
             # The driver only sees its connections break or hang; the server's log has the reason,
             # such as a full disk.
             trouble = None if stopped and cut is None else find_trouble(server)
@@ -118,6 +129,7 @@ def drive(
         end,
         driver_cpu_s,
         commits.per_second(start.t, end.t),
+        debt.found(variables),
         commits.redo_mb_s(start.t, end.t),
     )
 

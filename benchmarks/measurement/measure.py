@@ -77,7 +77,7 @@ def measure(
         variables = server.variables()
         before = plan.fingerprint(data, log)
         sampler = Sampler.of(server.pid, data, log)
-        driven = drive(plan, server, sampler, run_dir / "driver", steps, should_stop)
+        driven = drive(plan, server, variables, sampler, run_dir / "driver", steps, should_stop)
         fingerprint = plan.fingerprint(data, log)
         conditions, disturbances = weigh_conditions(plan.limits, sampler, driven)
         if changed := host_changed(comparable_facts(before), comparable_facts(fingerprint)):
@@ -99,6 +99,7 @@ def measure(
             conditions=conditions,
             disturbances=disturbances,
             log_tail=server.error_log_tail(),
+            write_debt=driven.write_debt,
         )
         ended = conclude(evidence, driven)
         keep(ended)

@@ -9,6 +9,7 @@ from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import Metrics
 from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Disturbance, reason
+from benchmarks.telemetry.write_debt import WriteDebt
 
 #: One second of a run by the names of the columns of its samples.
 SampleRow = dict[str, float | int | None]
@@ -19,8 +20,8 @@ class Evidence:
     """The evidence of a run, whether or not it has a figure that can be ranked.
 
     `samples` are its seconds, `variables` the server's own as read back, `step_seconds` the wall
-    time of each step, `conditions` those on the host as in `conditions_document`.
-    `log_tail` is the end of the server's error log.
+    time of each step, `conditions` those on the host as in `conditions_document`, `write_debt`
+    what the server put off, `log_tail` the end of the server's error log.
     """
 
     samples: list[SampleRow]
@@ -32,6 +33,7 @@ class Evidence:
     conditions: dict[str, object] = field(default_factory=dict)
     disturbances: list[Disturbance] = field(default_factory=list)
     log_tail: str = ""
+    write_debt: WriteDebt | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

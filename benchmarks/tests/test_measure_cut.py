@@ -16,6 +16,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Disturbed, Ended
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.telemetry.write_debt import Debt
 from benchmarks.tests.conftest import NOTHING
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -42,7 +43,7 @@ def under_half_of(rate: float) -> Callable[[Sequence[int]], Cut | None]:
     return rule
 
 
-def test_commits_are_counted_beside_the_new_orders(plan: Plan) -> None:
+def test_commits_and_write_debt_are_counted_beside_the_new_orders(plan: Plan) -> None:
     load = replace(plan.load, measure_s=4)
     found = measure(replace(plan, load=load), report=lambda _: None, should_stop=lambda: False)
     rows = [row for row in found.samples if (row["second"] or 0) >= 0]
@@ -58,6 +59,12 @@ def test_commits_are_counted_beside_the_new_orders(plan: Plan) -> None:
             # Few in a second, as on a busy host, scatter by more than a share of them.
             off = max(0.4 * count, 4 * count**0.5)
             assert row["commits"] == pytest.approx(3.19 * count, abs=3.19 * off)
+    owes = found.write_debt
+    assert owes is not None
+    assert owes.missing == {}
+    assert owes.fills is not None
+    assert 0 < owes.fills < 1
+    assert owes.put_off.keys() == set(Debt)
 
 
 def test_a_run_that_is_too_slow_ends_after_its_first_seconds(plan: Plan) -> None:

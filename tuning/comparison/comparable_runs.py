@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Count, F, Max, QuerySet
 from django.db.models.fields.json import KT
 
 from benchmarks.measurement.fingerprint import comparable_facts
@@ -114,8 +114,11 @@ def labels(found: Sequence[RunSet]) -> dict[str, str]:
 
 
 def _of_blocks_and_pairs() -> QuerySet[Run]:
-    """Successful runs that were not replaced by a newer run, without those of a screening."""
-    found = Run.objects.filter(state=RunState.OK, tpmP__gt=0, slot__isnull=False)
+    """Successful runs that were not replaced by a newer run, without those of a screening.
+
+    Pairs that were longer than the blocks of their study are not comparable with these.
+    """
+    found = Run.objects.filter(state=RunState.OK, tpmP__gt=0, workload=F("slot__workload"))
     return found.exclude(slot__purpose=SlotPurpose.SEARCH)
 
 

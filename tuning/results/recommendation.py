@@ -10,6 +10,7 @@ from tuning.models import Candidate, Recommendation, Study
 from tuning.results.boards import Board
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
+from tuning.results.write_debt import advice_sentence, debt_sentence, debtors_of
 from tuning.statistics.aim import figure_text, limit_text, metric_name
 from tuning.statistics.confirmation import Confirmation, ConfirmationState
 from tuning.statistics.ranking import Interval
@@ -113,10 +114,11 @@ def _store_judged(study: Study, board: Board, quality: str) -> None:
         names = ", ".join(board.failed)
         sentences.append(f"Not considered because of failed runs: {names}.")
     sentences += _about_limits(board, advice.candidate)
-    if quality:
-        sentences.append(quality)
+    debtors = debtors_of(board)
+    sentences += [debt_sentence(debtors), advice_sentence(debtors, advice.candidate), quality]
     kind, floor = judgement.verdict.kind, judgement.analysis.floor
-    _store(study, board, advice, kind, floor, " ".join(sentences))
+    verdict = " ".join(sentence for sentence in sentences if sentence)
+    _store(study, board, advice, kind, floor, verdict)
 
 
 def _store(

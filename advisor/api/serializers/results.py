@@ -15,9 +15,11 @@ from advisor.api.serializers.common import (
     computed,
 )
 from advisor.api.serializers.templates import ClaimSerializer
+from advisor.api.serializers.write_debt import DebtorSerializer, WriteDebtSerializer
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose
 from tuning.results.study_result import StudyResult
+from tuning.results.write_debt import debtors_of
 from tuning.statistics.verdict import VerdictKind
 from tuning.study_templates.evaluation import FindingKind
 
@@ -35,6 +37,10 @@ class ConfirmationSerializer(serializers.Serializer[Any]):
     sentence = computed(
         serializers.CharField, lambda one: one.found.sentence if one.found else ""
     )(help_text="Empty while it is being measured.")
+
+
+class DebtorListSerializer(serializers.ListSerializer[Any]):
+    """The candidates with marked runs."""
 
 
 class DriftSerializer(serializers.Serializer[Any]):
@@ -78,6 +84,10 @@ class VerdictSerializer(serializers.Serializer[Any]):
     drift = DriftSerializer(source="for_advice.drift", allow_null=True)
     excluded_runs = serializers.IntegerField(
         help_text="Runs that are not comparable with the others."
+    )
+    write_debt = computed(DebtorListSerializer, debtors_of)(
+        child=DebtorSerializer(),
+        help_text="Candidates with runs that put their flushing off until after the measurement.",
     )
 
 
@@ -190,6 +200,11 @@ class RunFactsSerializer(serializers.Serializer[Any]):
         allow_null=True,
         help_text="Change of throughput during the measurement, in percent.",
     )
+    debt_grew = serializers.BooleanField(
+        source="run.debt_grew",
+        help_text="Whether it put much of its flushing off until after the measurement.",
+    )
+    write_debt = WriteDebtSerializer(source="run.owes", allow_null=True)
     disturbances = DisturbanceSerializer(
         source="run.disturbances", many=True, help_text="Why the run is void."
     )

@@ -11,6 +11,7 @@ from advisor.charts.telemetry import CHARTS, telemetry_figure, telemetry_series
 from advisor.pages.run.conditions import conditions_of
 from advisor.pages.run.measures import measures_of
 from advisor.pages.run.variables import compare_variables
+from advisor.pages.run.write_debt import debt_of
 from benchmarks.models import Run
 from tuning.models import Slot
 
@@ -32,6 +33,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "measures": measures_of(run),
         "conditions": conditions_of(run),
         "unwatched": run.conditions.get("unwatched", []),
+        "debt": debt_of(run),
         "requested": requested,
         "others": others,
         "charts": [

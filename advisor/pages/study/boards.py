@@ -14,6 +14,7 @@ from tuning.models import Candidate, DurabilityClass, Study
 from tuning.results.boards import Board, Row
 from tuning.results.history import RunLine
 from tuning.results.study_result import StudyResult
+from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.ranking import Judgement, Metric, most_tpmP_within
 
 # In a larger group the first names are listed and the others counted.
@@ -26,7 +27,7 @@ class BoardRow:
 
     `tie` is "first", "inner" or "last" in a group that shares its rank, else "". `disturbed`
     counts its void runs, those measured again included; `warming` those whose throughput had a
-    trend.
+    trend, `owing` those that put their flushing off.
     """
 
     row: Row
@@ -35,6 +36,7 @@ class BoardRow:
     is_on_front: bool
     disturbed: int
     warming: int
+    owing: int
 
     @property
     def tied_with(self) -> str:
@@ -86,6 +88,11 @@ class BoardSection:
     @property
     def disturbed(self) -> int:
         return sum(row.disturbed for row in self.rows)
+
+    @property
+    def debt(self) -> str:
+        """Which runs put their flushing off; "" if none did."""
+        return debt_sentence(debtors_of(self.board))
 
     @property
     def fitting(self) -> str:
@@ -177,6 +184,7 @@ def _rows(
         for slot in board.slots
         if slot.run.state == RunState.OK and slot.run.still_warming
     )
+    owing = {one.candidate.pk: one.marked for one in debtors_of(board)}
     ranks = [row.ranked.rank for row in rows]
     return [
         BoardRow(
@@ -186,6 +194,7 @@ def _rows(
             is_on_front=len(board.pareto) > 1 and row.candidate.name in board.pareto,
             disturbed=disturbed[row.candidate.pk, board.device.pk, board.workload.pk],
             warming=warming[row.candidate.pk],
+            owing=owing.get(row.candidate.pk, 0),
         )
         for at, row in enumerate(rows)
     ]

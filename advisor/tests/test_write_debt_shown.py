@@ -1,0 +1,120 @@
+"""Runs that put their flushing off are named on the page, in terminal, API and files."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from rich.console import Console
+
+from advisor.terminal.report import print_ranking
+from advisor.tests import factories
+from benchmarks.models import Run
+from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
+from tuning.export.formats import ExportRequest
+from tuning.models import Study
+from tuning.results.recommendation import store_recommendations
+from tuning.results.study_result import StudyResult
+from tuning.results.write_debt import debtors_of
+
+pytestmark = pytest.mark.django_db
+
+MB = 1_000_000
+WINNER = "whitepaper-3"
+
+
+def debt(age: int, seconds: float = 12.0, redo: int = 120 * MB) -> dict[str, Any]:
+    """With a redo log of 1,000 MB of which `redo` was written; `age` in bytes at the end."""
+    start, end = DebtReading(0, 0, 0, 0, 0, 0), DebtReading(redo, age, 0, 40, redo, 100)
+    return WriteDebt(start, end, seconds, redo_capacity_bytes=1000 * MB).as_json()
+
+
+def owe(study: Study, name: str, age: int, **values: Any) -> list[int]:
+    """Make the runs of a candidate end with that checkpoint age; their keys."""
+    runs = Run.objects.filter(slot__study=study, slot__candidate__name=name)
+    found = list(runs.values_list("pk", flat=True))
+    runs.update(write_debt=debt(age, **values), debt_grew=True)
+    return found
+
+
+@pytest.fixture
+def study() -> Study:
+    study = factories.raced_study()
+    owe(study, WINNER, 90 * MB)
+    store_recommendations(study)
+    return study
+
+
+SAID = "ended with a growing write debt"
+
+
+def test_the_verdict_names_marked_runs_and_says_that_the_winner_ran_too_short(
+    study: Study,
+) -> None:
+    [recommendation] = study.recommendations.all()
+    assert recommendation.candidate.name == WINNER
+    assert SAID in recommendation.verdict
+    assert f"{WINNER} was not measured long enough" in recommendation.verdict
+    assert "with runs of 200 s it would have filled its redo log twice" in recommendation.verdict
+
+
+def test_a_winner_with_long_enough_pairs_is_said_to_have_settled(study: Study) -> None:
+    pairs = Run.objects.filter(slot__purpose="confirmation", slot__candidate__name=WINNER)
+    assert pairs.exists()
+    pairs.update(measured_seconds=240, debt_grew=False, write_debt=debt(5 * MB, 240.0, 2400 * MB))
+    store_recommendations(study)
+    [recommendation] = study.recommendations.all()
+    assert "its write debt stopped growing" in recommendation.verdict
+    assert "not measured long enough" not in recommendation.verdict
+
+
+def test_without_debt_nothing_is_said() -> None:
+    study = factories.raced_study()
+    store_recommendations(study)
+    [recommendation] = study.recommendations.all()
+    assert "debt" not in recommendation.verdict
+    assert [debtors_of(board) for board in StudyResult(study).boards] == [[]]
+
+
+def test_page_terminal_and_files_say_it(study: Study, admin_client: Client) -> None:
+    text = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    assert SAID in text
+    assert "with growing write debt" in text
+    result, out = StudyResult(study), StringIO()
+    print_ranking(result, Console(file=out, width=200))
+    # Once below the ranking, once in the verdict.
+    assert out.getvalue().count(SAID) == 2
+    [recommendation] = result.recommendations
+    written = " ".join(
+        result.export(recommendation, ExportRequest()).text.replace("#", "").split()
+    )
+    assert SAID in written
+
+
+def test_a_run_shows_both_ends(study: Study, admin_client: Client) -> None:
+    run = Run.objects.filter(debt_grew=True)[0]
+    text = admin_client.get(reverse("run-detail", args=[run.pk])).content.decode()
+    assert "growing write debt" in text
+    assert "90.0\N{NO-BREAK SPACE}MB" in text
+    assert "75 % of the redo written" in text
+    Run.objects.filter(pk=run.pk).update(write_debt=None, debt_grew=False)
+    text = admin_client.get(reverse("run-detail", args=[run.pk])).content.decode()
+    assert "Write debt" not in text
+
+
+def test_the_api_has_boards_and_runs_with_their_debt(study: Study, admin_client: Client) -> None:
+    address = f"/api/v1/studies/{study.pk}"
+    [board] = admin_client.get(f"{address}/results/").json()["boards"]
+    [owing] = board["write_debt"]
+    assert (owing["config"], owing["is_settled"]) == (WINNER, False)
+    assert owing["put_off"] == pytest.approx(0.75)
+    assert owing["marked"] == owing["runs"] > 3
+    runs = {run["id"]: run for run in admin_client.get(f"{address}/runs/").json()}
+    marked = [run for run in runs.values() if run["debt_grew"]]
+    assert len(marked) == owing["marked"]
+    assert marked[0]["write_debt"]["end"]["checkpoint_age_bytes"] == 90 * MB
+    assert marked[0]["write_debt"]["fills"] == pytest.approx(0.12)
+    assert all(run["write_debt"] is None for run in runs.values() if not run["debt_grew"])

@@ -1,0 +1,193 @@
+"""Write debt: what a server has accepted and put off when a measurement begins and ends.
+
+A large redo log lets a server postpone its page writes for longer than a short run lasts: the run
+looks fast because the flushing comes after it. docs/write-debt.md states the rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+#: A run is marked if it put off more than this share of the writes that it caused.
+MAX_PUT_OFF = 0.25
+#: A run that filled its redo log so often has shown what flushing costs, whatever it still owes.
+FILLS = 2.0
+
+
+class Debt(StrEnum):
+    """The kinds of debt; the values are stored."""
+
+    REDO = "redo"  # redo log that is not checkpointed yet
+    PAGES = "pages"  # dirty pages
+    PURGE = "purge"  # undo of committed transactions that is not purged yet
+
+
+@dataclass(frozen=True)
+class DebtReading:
+    """The debt at one moment, in bytes and undo logs; None where the server does not say.
+
+    `lsn`, `flushed_bytes` and `commits` are counters since the start: redo log written, pages
+    written and COMMITs. `redo_capacity` is in bytes.
+    """
+
+    lsn: int | None = None
+    checkpoint_age_bytes: int | None = None
+    dirty_bytes: int | None = None
+    history_length: int | None = None
+    flushed_bytes: int | None = None
+    commits: int | None = None
+    redo_capacity: int | None = None
+
+
+@dataclass(frozen=True)
+class WriteDebt:
+    """The debt at both ends of an interval of `seconds`; `missing` has why a figure is None."""
+
+    start: DebtReading
+    end: DebtReading
+    seconds: float
+    redo_capacity_bytes: int | None = None
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def redo_bytes(self) -> int | None:
+        """Redo log written in the interval."""
+        return _growth(self.start.lsn, self.end.lsn)
+
+    @property
+    def fills(self) -> float | None:
+        """How often the interval filled the redo log."""
+        written, capacity = self.redo_bytes, self.redo_capacity_bytes
+        return written / capacity if written is not None and capacity else None
+
+    @property
+    def put_off(self) -> dict[Debt, float]:
+        """By kind the share of the interval's writes that was left for later; below 0: caught up.
+
+        Redo: growth of the checkpoint age by redo written. Pages: growth of the dirty pages by
+        pages written plus that growth. Purge: growth of the history list by commits.
+        """
+        start, end = self.start, self.end
+        dirty = _growth(start.dirty_bytes, end.dirty_bytes)
+        flushed = _growth(start.flushed_bytes, end.flushed_bytes)
+        owed = None if dirty is None or flushed is None else max(dirty, 0) + flushed
+        shares = {
+            Debt.REDO: _share(
+                _growth(start.checkpoint_age_bytes, end.checkpoint_age_bytes), self.redo_bytes
+            ),
+            Debt.PAGES: _share(dirty, owed),
+            Debt.PURGE: _share(
+                _growth(start.history_length, end.history_length),
+                _growth(start.commits, end.commits),
+            ),
+        }
+        return {kind: share for kind, share in shares.items() if share is not None}
+
+    @property
+    def grew(self) -> tuple[Debt, ...]:
+        """The kinds that grew by more than MAX_PUT_OFF."""
+        return tuple(kind for kind, share in self.put_off.items() if share > MAX_PUT_OFF)
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether flushing was put off, which a longer run would have had to do.
+
+        Purge is stored and shown but marks nothing: its work is small beside that of the pages.
+        """
+        return bool({Debt.REDO, Debt.PAGES} & set(self.grew))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the run was long enough: its debt did not grow, or it filled the log twice."""
+        return not self.is_marked or (self.fills or 0.0) >= FILLS
+
+    @property
+    def seconds_to_settle(self) -> float | None:
+        """Measured seconds after which it has filled the redo log FILLS times; None: unknown."""
+        fills = self.fills
+        return FILLS * self.seconds / fills if fills else None
+
+    def as_json(self) -> dict[str, Any]:
+        """What `from_json` takes, and beside it what follows from the readings."""
+        return {
+            "start": asdict(self.start),
+            "end": asdict(self.end),
+            "seconds": self.seconds,
+            "redo_capacity_bytes": self.redo_capacity_bytes,
+            "missing": dict(self.missing),
+            "put_off": {kind.value: share for kind, share in self.put_off.items()},
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> WriteDebt:
+        return cls(
+            start=DebtReading(**document["start"]),
+            end=DebtReading(**document["end"]),
+            seconds=document["seconds"],
+            redo_capacity_bytes=document["redo_capacity_bytes"],
+            missing=document["missing"],
+        )
+
+
+def reading_of(status: Mapping[str, str], monitor: str) -> DebtReading:
+    """From SHOW GLOBAL STATUS and the text of SHOW ENGINE INNODB STATUS.
+
+    MariaDB and Percona Server have status variables for all of it, MySQL from 8.0.30 on for the
+    redo log; what has none stands in the text, as in all of MySQL 5.7.
+    """
+
+    def counter(*names: str) -> int | None:
+        return next((int(status[name]) for name in names if status.get(name, "").isdigit()), None)
+
+    def told(pattern: re.Pattern[str]) -> int | None:
+        found = pattern.search(monitor)
+        return int(found[1]) if found else None
+
+    lsn = counter("Innodb_redo_log_current_lsn", "Innodb_lsn_current")
+    lsn = told(_LSN) if lsn is None else lsn
+    age = counter("Innodb_checkpoint_age")
+    if age is None:
+        checkpoint = counter("Innodb_redo_log_checkpoint_lsn", "Innodb_lsn_last_checkpoint")
+        checkpoint = told(_CHECKPOINT) if checkpoint is None else checkpoint
+        # The two are read one after the other while the server works.
+        age = None if lsn is None or checkpoint is None else max(lsn - checkpoint, 0)
+    history = counter("Innodb_history_list_length")
+    flushed, page = counter("Innodb_buffer_pool_pages_flushed"), counter("Innodb_page_size")
+    return DebtReading(
+        lsn=lsn,
+        checkpoint_age_bytes=age,
+        dirty_bytes=counter("Innodb_buffer_pool_bytes_dirty"),
+        history_length=told(_HISTORY) if history is None else history,
+        flushed_bytes=None if flushed is None or page is None else flushed * page,
+        commits=counter("Com_commit"),
+        # Not what the variable says where older variables size the log, or the server itself does.
+        redo_capacity=counter("Innodb_redo_log_capacity_resized"),
+    )
+
+
+def redo_capacity(variables: Mapping[str, str]) -> int | None:
+    """Bytes of redo log by the variables as read back, names in lower case; None: not said.
+
+    For servers before MySQL 8.0.30, whose status says it, and for MariaDB.
+    """
+    size = variables.get("innodb_log_file_size", "")
+    # MariaDB has one file since 10.5 and no variable for their number since 10.6.
+    files = variables.get("innodb_log_files_in_group", "1")
+    return int(size) * int(files) if size.isdigit() and files.isdigit() else None
+
+
+def _growth(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
+
+
+def _share(growth: int | None, whole: int | None) -> float | None:
+    return growth / whole if growth is not None and whole is not None and whole > 0 else None
+
+
+_LSN = re.compile(r"^Log sequence number\s+(\d+)", re.MULTILINE)
+_CHECKPOINT = re.compile(r"^Last checkpoint at\s+(\d+)", re.MULTILINE)
+_HISTORY = re.compile(r"^History list length\s+(\d+)", re.MULTILINE)

@@ -1,0 +1,190 @@
+"""What servers say of their write debt, and the rule that marks a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pymysql
+import pytest
+
+from benchmarks.telemetry.debt_reader import DebtReader
+from benchmarks.telemetry.write_debt import (
+    Debt,
+    DebtReading,
+    WriteDebt,
+    reading_of,
+    redo_capacity,
+)
+
+MB = 1_000_000
+MONITOR = """\
+---
+LOG
+---
+Log sequence number          5000
+Log buffer assigned up to    5000
+Last checkpoint at           1200
+------------
+TRANSACTIONS
+------------
+History list length 37
+"""
+PAGES = {
+    "Innodb_buffer_pool_bytes_dirty": "65536",
+    "Innodb_buffer_pool_pages_flushed": "10",
+    "Innodb_page_size": "16384",
+    "Com_commit": "99",
+}
+READ = DebtReading(
+    lsn=5000,
+    checkpoint_age_bytes=3800,
+    dirty_bytes=65536,
+    history_length=37,
+    flushed_bytes=163_840,
+    commits=99,
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "monitor", "capacity"),
+    [
+        pytest.param({}, MONITOR, None, id="MySQL 5.7"),
+        pytest.param(
+            {
+                "Innodb_redo_log_current_lsn": "5000",
+                "Innodb_redo_log_checkpoint_lsn": "1200",
+                "Innodb_redo_log_capacity_resized": "104857600",
+            },
+            "History list length 37\n",
+            104_857_600,
+            id="MySQL 9",
+        ),
+        pytest.param(
+            {
+                "Innodb_lsn_current": "5000",
+                "Innodb_lsn_last_checkpoint": "1200",
+                "Innodb_checkpoint_age": "3800",
+                "Innodb_history_list_length": "37",
+            },
+            "",
+            None,
+            id="MariaDB",
+        ),
+    ],
+)
+def test_every_server_says_what_it_owes(
+    status: dict[str, str], monitor: str, capacity: int | None
+) -> None:
+    read = reading_of(PAGES | status, monitor)
+    assert vars(read) == vars(READ) | {"redo_capacity": capacity}
+
+
+def test_what_a_server_does_not_say_is_unknown() -> None:
+    assert set(vars(reading_of({}, "")).values()) == {None}
+    assert redo_capacity({}) is None
+    assert redo_capacity({"innodb_log_file_size": "100"}) == 100
+    assert redo_capacity({"innodb_log_file_size": "5", "innodb_log_files_in_group": "2"}) == 10
+
+
+def owed(age: int, dirty: int = 0, flushed: int = 80 * MB, **values: Any) -> WriteDebt:
+    """Of an interval of 8 s with 80 MB of redo and 1,000 commits."""
+    start = DebtReading(0, 0, 10 * MB, 0, 0, 0)
+    end = DebtReading(80 * MB, age, 10 * MB + dirty, values.pop("history", 0), flushed, 1000)
+    return WriteDebt(start, end, 8.0, **values)
+
+
+def test_a_run_that_put_its_flushing_off_is_marked() -> None:
+    found = owed(age=60 * MB)
+    assert found.put_off[Debt.REDO] == pytest.approx(0.75)
+    assert (found.grew, found.is_marked, found.is_settled) == ((Debt.REDO,), True, False)
+    pages = owed(age=0, dirty=30 * MB, flushed=10 * MB)
+    assert (pages.grew, pages.is_marked) == ((Debt.PAGES,), True)
+
+
+def test_a_quarter_of_the_writes_is_no_debt_yet_nor_is_catching_up() -> None:
+    assert not owed(age=20 * MB).is_marked
+    assert owed(age=20 * MB + 1).is_marked
+    behind = owed(age=0)
+    caught_up = WriteDebt(behind.end, behind.start, 8.0)
+    assert not caught_up.is_marked
+
+
+def test_purge_is_said_but_marks_nothing() -> None:
+    found = owed(age=0, history=900)
+    assert (found.grew, found.is_marked) == ((Debt.PURGE,), False)
+
+
+def test_two_fills_of_the_redo_log_are_long_enough_whatever_is_owed() -> None:
+    long = owed(age=21 * MB, redo_capacity_bytes=40 * MB)
+    assert (long.fills, long.is_marked, long.is_settled) == (2.0, True, True)
+    short = owed(age=60 * MB, redo_capacity_bytes=800 * MB)
+    assert (short.fills, short.is_settled) == (0.1, False)
+    assert short.seconds_to_settle == pytest.approx(160.0)
+    assert owed(age=0).seconds_to_settle is None
+
+
+def test_what_is_stored_comes_back() -> None:
+    found = owed(age=60 * MB, redo_capacity_bytes=800 * MB, missing={"lsn": "why"})
+    document = found.as_json()
+    assert WriteDebt.from_json(document) == found
+    assert document["put_off"]["redo"] == pytest.approx(0.75)
+
+
+class Server:
+    """Answers like a MySQL server whose redo log grows by 100 bytes with each reading."""
+
+    def __init__(self) -> None:
+        self.lsn = 5000
+        self.rows: list[tuple[str, ...]] = []
+
+    def connect(self, **_: object) -> Any:
+        return self
+
+    def cursor(self) -> Server:
+        return self
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def close(self) -> None: ...
+
+    def execute(self, query: str) -> None:
+        if "ENGINE" in query:
+            self.rows = [("InnoDB", "", MONITOR)]
+            return
+        self.rows = [*PAGES.items(), ("Innodb_redo_log_current_lsn", str(self.lsn))]
+        self.lsn += 100
+
+    def fetchall(self) -> list[tuple[str, ...]]:
+        return self.rows
+
+    def fetchone(self) -> tuple[str, ...]:
+        return self.rows[0]
+
+
+def read_both(connect: Callable[..., Any]) -> WriteDebt:
+    with DebtReader(connect) as reader:
+        reader.begin()
+        reader.end()
+    return reader.found({"innodb_log_file_size": "1000", "innodb_log_files_in_group": "2"})
+
+
+def test_both_ends_are_read() -> None:
+    found = read_both(Server().connect)
+    assert (found.start.lsn, found.end.lsn, found.start.history_length) == (5000, 5100, 37)
+    assert (found.redo_bytes, found.redo_capacity_bytes, found.missing) == (100, 2000, {})
+    assert found.seconds > 0
+
+
+def test_a_server_that_does_not_answer_leaves_its_reason() -> None:
+    def refuse(**_: object) -> Any:
+        raise pymysql.err.OperationalError(2003, "nothing listens")
+
+    found = read_both(refuse)
+    assert (found.start, found.is_marked) == (DebtReading(), False)
+    assert "nothing listens" in found.missing["checkpoint_age_bytes"]
+    unread = DebtReader(refuse)
+    assert unread.found({}).missing["lsn"] == "it was not read"

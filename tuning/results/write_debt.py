@@ -1,0 +1,112 @@
+"""Which ranked runs put their flushing off, and whether the winner's runs were long enough.
+
+The rule for one run is in `benchmarks.telemetry.write_debt`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from benchmarks.models import Run, RunState
+from tuning.models import Candidate
+from tuning.results.boards import Board
+
+# The pairs that confirm a winner may be longer than the blocks; the seconds of runs vary slightly.
+_AS_LONG = 0.9
+# Candidates that a sentence names.
+_MAX_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Debtor:
+    """A candidate on one board: `marked` of its `runs` put their flushing off.
+
+    `put_off` is the median share of the writes that its marked runs left for later.
+    `seconds_to_settle` is how long a run would have to be, None if unknown; `is_settled` whether
+    its longest runs were long enough.
+    """
+
+    candidate: Candidate
+    marked: int
+    runs: int
+    put_off: float
+    seconds_to_settle: float | None
+    is_settled: bool
+
+
+def debtors_of(board: Board) -> list[Debtor]:
+    """The candidates with marked runs in blocks or pairs, in the order of the study."""
+    found = []
+    for candidate in board.candidates.values():
+        runs = _ranked_runs(board, candidate)
+        if any(run.debt_grew for run in runs):
+            found.append(_debtor(candidate, runs))
+    return found
+
+
+def debt_sentence(debtors: Sequence[Debtor]) -> str:
+    """For the verdict and below a ranking; "" without a marked run."""
+    if not debtors:
+        return ""
+    marked = sum(one.marked for one in debtors)
+    runs = "run" if marked == 1 else "runs"
+    named = [
+        f"{one.candidate.name} {one.marked} of {one.runs} runs ({one.put_off:.0%} of its writes)"
+        for one in debtors[:_MAX_NAMED]
+    ]
+    if more := len(debtors) - len(named):
+        named.append(f"and {more} other config{'s' if more != 1 else ''}")
+    return (
+        f"{marked} {runs} of this ranking ended with a growing write "
+        f"debt, so that flushing came after the measurement: {', '.join(named)}. Longer runs may "
+        "rank them lower."
+    )
+
+
+def advice_sentence(debtors: Iterable[Debtor], advised: Candidate) -> str:
+    """Whether the recommended config was measured long enough; "" if it owes nothing."""
+    mine = next((one for one in debtors if one.candidate == advised), None)
+    if mine is None:
+        return ""
+    if mine.is_settled:
+        return (
+            f"{advised.name} was also measured in runs so long that its write debt stopped "
+            "growing or its redo log was filled twice."
+        )
+    length = (
+        f"; with runs of {mine.seconds_to_settle:.0f} s it would have filled its redo log twice"
+        if mine.seconds_to_settle is not None
+        else ""
+    )
+    return (
+        f"{advised.name} was not measured long enough: its write debt was still growing when "
+        f"its runs ended{length}. Its lead may shrink in longer use."
+    )
+
+
+def _debtor(candidate: Candidate, runs: Sequence[Run]) -> Debtor:
+    marked = [run for run in runs if run.debt_grew]
+    longest = max(run.measured_seconds or 0.0 for run in runs)
+    long_runs = [run.owes for run in runs if (run.measured_seconds or 0.0) >= _AS_LONG * longest]
+    known = [owes for run in marked if (owes := run.owes) is not None]
+    needs = [needed for owes in known if (needed := owes.seconds_to_settle) is not None]
+    return Debtor(
+        candidate=candidate,
+        marked=len(marked),
+        runs=len(runs),
+        put_off=median(max(owes.put_off.values()) for owes in known),
+        seconds_to_settle=median(needs) if needs else None,
+        # One run that ended in the middle of a flush does not decide.
+        is_settled=sum(owes is not None and owes.is_settled for owes in long_runs)
+        > len(long_runs) / 2,
+    )
+
+
+def _ranked_runs(board: Board, candidate: Candidate) -> list[Run]:
+    return [
+        slot.run
+        for slot in (*board.slots, *board.pair_slots)
+        if slot.candidate == candidate and slot.run.state == RunState.OK
+    ]
