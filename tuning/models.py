@@ -72,6 +72,11 @@ class Study(JobRow):
     extended_after = models.PositiveIntegerField(
         default=0, help_text="the order of its last slot before that extension"
     )
+    concluded_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="when a user asked for an answer from what was there; null: never",
+    )
     durability = models.CharField(
         max_length=2,
         choices=DurabilityClass,
@@ -125,10 +130,17 @@ class Study(JobRow):
         return self.paused_at is not None and not self.is_finished
 
     @property
+    def is_concluding(self) -> bool:
+        """Whether it only races and confirms what is there; an extension measures more again."""
+        return self.concluded_at is not None and not self.is_finished and not self.extended_by
+
+    @property
     def shown_state(self) -> str:
         """Its state in a word for people: "Paused" takes precedence."""
         if self.is_paused:
             return "Paused"
+        if self.is_concluding:
+            return "Concluding"
         is_again = self.state == StudyState.PREPARING and self.runs_to_queue
         return "Trying new configs" if is_again else str(StudyState(self.state).label)
 

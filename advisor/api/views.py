@@ -32,6 +32,7 @@ from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
+from tuning.studies.concluding import conclude_study
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.searching import space_here
@@ -219,6 +220,16 @@ class PauseView(_LifeCycleView):
 class ResumeView(_LifeCycleView):
     def act(self, study: Study, request: Request) -> None:
         resume_study(study)
+
+
+@_documented(
+    "conclude_study",
+    "Measure only what an answer from the results so far needs, then end the study",
+    "`already_ended`, `being_cancelled`, `nothing_measured`.",
+)
+class ConcludeView(_LifeCycleView):
+    def act(self, study: Study, request: Request) -> None:
+        conclude_study(study)
 
 
 @_documented("cancel_study", "Cancel a study within seconds; results are kept", "`already_ended`.")

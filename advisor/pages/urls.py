@@ -19,6 +19,7 @@ urlpatterns = [
     path("studies/<id:pk>/", studies.study_detail, name="study-detail"),
     path("studies/<id:pk>/live/", studies.study_live, name="study-live"),
     path("studies/<id:pk>/charts.json", studies.study_charts, name="study-charts"),
+    path("studies/<id:pk>/conclude/", studies.study_conclude, name="study-conclude"),
     path("studies/<id:pk>/cancel/", studies.study_cancel, name="study-cancel"),
     path("studies/<id:pk>/pause/", studies.study_pause, name="study-pause"),
     path("studies/<id:pk>/resume/", studies.study_resume, name="study-resume"),

@@ -89,7 +89,33 @@ def test_the_page_says_what_it_could_not_do(admin_client: Client) -> None:
     assert "Pause study" not in page_of(admin_client, study)
 
 
-@pytest.mark.parametrize("name", ["study-pause", "study-resume"])
+def test_a_study_with_results_is_concluded_on_its_page(admin_client: Client) -> None:
+    study = running_study()
+    text = page_of(admin_client, study)
+    assert "Conclude now" in text
+    assert "It starts no new block; what leads so far is confirmed." in text
+    answer = admin_client.post(reverse("study-conclude", args=[study.pk]), follow=True)
+    text = answer.content.decode()
+    assert "Concluding: no new configs or blocks" in text
+    assert ">Concluding</span>" in text
+    assert "Conclude now" not in text
+    assert "Cancel study" in text
+    assert again(study).concluded_at is not None
+
+
+def test_there_is_nothing_to_conclude_before_a_config_and_the_baseline_are_measured(
+    admin_client: Client,
+) -> None:
+    study = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
+    assert "Conclude now" not in page_of(admin_client, study)
+    address = reverse("study-conclude", args=[study.pk])
+    text = admin_client.post(address, follow=True).content.decode()
+    assert "The study was not concluded: there is no result of the baseline yet" in text
+    finished = factories.measured_study(blocks=1)
+    assert "Conclude now" not in page_of(admin_client, finished)
+
+
+@pytest.mark.parametrize("name", ["study-pause", "study-resume", "study-conclude"])
 def test_a_pause_requires_an_account_and_the_token_of_the_form(name: str) -> None:
     study = running_study()
     address = reverse(name, args=[study.pk])
@@ -133,9 +159,20 @@ def test_the_api_pauses_resumes_and_cancels(admin_client: Client) -> None:
     assert not study.slots.filter(run__state=RunState.QUEUED).exists()
 
 
+def test_the_api_concludes(admin_client: Client) -> None:
+    study = running_study()
+    for _ in range(2):
+        status, answer = post(admin_client, study, "conclude")
+        assert (status, answer["state"]) == (200, "running")
+        assert datetime.fromisoformat(answer["concluded_at"]) <= timezone.now()
+    early = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
+    status, answer = post(admin_client, early, "conclude")
+    assert (status, answer["error"]["code"]) == (400, "nothing_measured")
+
+
 def test_the_api_refuses_what_makes_no_sense(admin_client: Client) -> None:
     study = factories.measured_study(blocks=1)
-    for action in ("pause", "resume", "cancel"):
+    for action in ("pause", "resume", "cancel", "conclude"):
         status, answer = post(admin_client, study, action)
         assert (status, answer["error"]["code"]) == (400, "already_ended")
     for body in ({"reason": "x" * 201}, {"why": "x"}, {"reason": None}):
@@ -188,6 +225,19 @@ def test_the_command_pauses_resumes_and_cancels() -> None:
     assert not again(study).is_paused
     assert "is being cancelled" in command("cancel", study.pk)
     assert again(study).stop_request == "cancelled"
+
+
+def test_the_command_concludes() -> None:
+    study = running_study()
+    pause_study(study)
+    assert "is concluded when it is resumed" in command("conclude", study.pk)
+    assert again(study).concluded_at is not None
+    resume_study(again(study))
+    assert command("conclude", study.pk) == (
+        f"Study {study.pk} is concluded now: its best are confirmed, then it ends.\n"
+    )
+    early = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
+    assert failed("conclude", early.pk)[1].startswith("nothing_measured: there is no result of")
 
 
 def test_the_command_extends() -> None:

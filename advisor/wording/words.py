@@ -39,6 +39,7 @@ ANSWERS = {
     VerdictKind.NO_DIFFERENCE: "no measurable difference",
     VerdictKind.BASELINE_BEST: "all others are worse",
     VerdictKind.NOTHING_FOUND: "the search found nothing better",
+    VerdictKind.TIME_RAN_OUT: "no time was left for a race",
 }
 # Without a confirmed lead the baseline is recommended.
 CONFIRMED = {

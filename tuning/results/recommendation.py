@@ -16,6 +16,7 @@ from tuning.statistics.confirmation import Confirmation, ConfirmationState
 from tuning.statistics.ranking import Interval
 from tuning.statistics.verdict import VerdictKind
 
+CONCLUDED = "the study was concluded early on request"
 UNCONFIRMED = "This lead was not confirmed in fresh pairs, so it is probably too high."
 
 
@@ -51,18 +52,21 @@ def _store_nothing_found(result: StudyResult, board: Board, *, had_finalists: bo
     said = [f"{looked} config{'s were' if looked != 1 else ' was'} measured"]
     said += [f"{unfit} refused"] if unfit else []
     said += [f"{same} the same as others"] if same else []
-    head = "The search found nothing better"
+    kind, head = VerdictKind.NOTHING_FOUND, "The search found nothing better"
     if not _has_ratio(result):
+        kind, head = VerdictKind.NOTHING_TO_COMPARE, "The search could compare nothing"
         name = metric_name(result.aim.objective)
         why = f"none could be compared, because runs have no figure of {name}"
         said += [why] if looked else []
     elif had_finalists:
+        kind = VerdictKind.TIME_RAN_OUT
         head = "The search ended without a race"
         said += ["the time ran out before the best could race"]
     else:
         said += ["none looked good enough for a race"]
+    said += [CONCLUDED] if result.study.concluded_at else []
     verdict = f"{head}: keep {board.baseline.name} ({'; '.join(said)})."
-    _store(result.study, board, _keep(board), VerdictKind.NOTHING_FOUND, None, verdict)
+    _store(result.study, board, _keep(board), kind, None, verdict)
 
 
 def _has_ratio(result: StudyResult) -> bool:
@@ -114,6 +118,8 @@ def _store_judged(study: Study, board: Board, quality: str) -> None:
         names = ", ".join(board.failed)
         sentences.append(f"Not considered because of failed runs: {names}.")
     sentences += _about_limits(board, advice.candidate)
+    if study.concluded_at is not None:
+        sentences.append(f"{CONCLUDED.capitalize()}.")
     debtors = debtors_of(board)
     sentences += [debt_sentence(debtors), advice_sentence(debtors, advice.candidate), quality]
     kind, floor = judgement.verdict.kind, judgement.analysis.floor

@@ -19,7 +19,8 @@ class VerdictKind(StrEnum):
     NO_DIFFERENCE = "no_difference"
     BASELINE_BEST = "baseline_best"
     NOTHING_TO_COMPARE = "nothing_to_compare"
-    NOTHING_FOUND = "nothing_found"  # a search took no config into a race
+    NOTHING_FOUND = "nothing_found"  # a search looked, and no config was worth a race
+    TIME_RAN_OUT = "time_ran_out"  # before what a search found could race
 
 
 @dataclass(frozen=True)

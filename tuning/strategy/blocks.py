@@ -37,5 +37,10 @@ def next_block_of(history: History, names: Collection[str]) -> tuple[PlannedRun,
 
 
 def blocks_budget(history: History) -> Budget:
-    """The budget of the next block; blocks of an extension are measured whatever they cost."""
-    return Budget() if history.owed_blocks else history.budget
+    """The budget of the next block; blocks of an extension are measured whatever they cost.
+
+    A study that is being concluded has none for others.
+    """
+    if history.owed_blocks:
+        return Budget()
+    return Budget(runs_left=0) if history.concludes else history.budget

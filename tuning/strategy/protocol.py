@@ -106,6 +106,8 @@ class History:
     blocks: how many blocks there were; last_block: the highest number of a block or pair.
     planned_blocks: how many were requested; owed_blocks: of those that an extension added, how
         many are still to be measured, whatever the budget says and whether or not all is decided.
+    concludes: whether a user wants an answer from what is there: no new config and no new block,
+        but the blocks that a search needs to tell its best few apart, and the confirmation.
     alpha: the error rate of the study's conclusion.
     knobs: what each candidate of the study sets, normalised; also of refused ones and duplicates.
     refused: candidates that the gate or the server refused, and why.
@@ -124,6 +126,7 @@ class History:
     blocks: int = 0
     last_block: int = 0
     owed_blocks: int = 0
+    concludes: bool = False
     alpha: float = 0.05
     knobs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)

@@ -104,6 +104,8 @@ def _queue_tried(study: Study) -> bool:
     ]
     study.runs_to_queue = []
     study.save(update_fields=["runs_to_queue"])
+    if study.concluded_at is not None:  # while they were tried
+        runs = [run for run in runs if run.purpose is not Purpose.SEARCH]
     return _queue(study, places(study)[number], runs)
 
 

@@ -15,6 +15,7 @@ from tuning.configs.gate.stages import Stage
 from tuning.models import Candidate, SlotPurpose, Study
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.strategy.protocol import Budget
+from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.studies.slot_states import SlotState
 from tuning.study_templates.loader import StudyTemplate
 
@@ -159,12 +160,23 @@ class Forecast:
             confirming = any(slot.purpose == SlotPurpose.CONFIRMATION for slot in here)
             more = 0
             if place.number >= current and not confirming:
-                more = max(self.budget(place).runs or 0, 0)
+                more = self._blocks_ahead(place)
                 more += 2 * MIN_PAIRS if self.study.confirms else 0
             if self.study.extended_by:
                 more = max(more, self.owed_blocks(place) * self.runs_per_block[place.number])
             ahead[place.number] = queued + more
         return ahead
+
+    def _blocks_ahead(self, place: Place) -> int:
+        """Runs of blocks and screening that may still follow at most."""
+        runs = max(self.budget(place).runs or 0, 0)
+        if self.study.concluded_at is None:
+            return runs
+        if self.study.search is None:
+            return 0
+        begun = {s.block for s in self.slots(place) if s.purpose == SlotPurpose.BLOCK}
+        each = self.runs_per_block[place.number] or Effort().finalists + 2
+        return min(runs, max(CONCLUDING_BLOCKS - len(begun), 0) * each)
 
     def _run_s(self, place: Place) -> float:
         """Wall time of a run: the median of the successful ones, else an assumption."""

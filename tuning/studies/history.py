@@ -42,6 +42,7 @@ def history_of(study: Study, place: Place) -> History:
         blocks=len({slot.block for slot in in_blocks}),
         last_block=max((slot.block for slot in slots), default=0),
         owed_blocks=forecast.owed_blocks(place),
+        concludes=study.concluded_at is not None,
         alpha=conclusion_alpha(study.conclusions),
         knobs={one.name: one.config.knobs for one in all_there},
         refused={one.name: one.refusal for one in all_there if one.refusal},

@@ -13,11 +13,8 @@ from benchmarks.jobs import heartbeat
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study
 from tuning.studies.devices import check_none_retired
+from tuning.studies.pause_columns import pause_columns
 from tuning.studies.scheduler import advance_host
-
-# The lengths of the columns.
-MAX_PAUSE_REASON = 200
-MAX_PAUSED_BY = 150
 
 
 def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
@@ -26,11 +23,8 @@ def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
     Raises TuningError: already_paused, already_ended, being_cancelled.
     """
     there = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at=None)
-    is_new = there.exclude(stop_request=heartbeat.CANCELLED).update(
-        paused_at=timezone.now(),
-        paused_by=_one_line(by)[:MAX_PAUSED_BY],
-        pause_reason=_one_line(reason)[:MAX_PAUSE_REASON],
-    )
+    there = there.exclude(stop_request=heartbeat.CANCELLED)
+    is_new = there.update(**pause_columns(by, reason))
     study.refresh_from_db()
     if not is_new:
         if study.is_paused:
@@ -68,10 +62,6 @@ def pause_text(study: Study) -> str:
     by = f" by {study.paused_by}" if study.paused_by else ""
     why = f": {study.pause_reason}" if study.pause_reason else ""
     return f"paused since {since:%Y-%m-%d %H:%M %Z}{by}{why}"
-
-
-def _one_line(text: str) -> str:
-    return "".join(filter(str.isprintable, " ".join(text.split())))
 
 
 def _ended(study: Study) -> TuningError:

@@ -15,10 +15,12 @@ from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import LoadProgress
 from benchmarks.inventory.devices import check_measurable
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
+from benchmarks.models import RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.storage.layout import DeviceLayout
 from tuning.models import Study, StudyState
+from tuning.studies.pause_columns import pause_columns
 from tuning.studies.trials import NothingToCompare, try_candidates
 
 # Loading is this share of the preparation; the rest are the trial starts.
@@ -69,6 +71,8 @@ class PreparationKind(JobKind[Study]):
     def failed(self, row: Study, failure: Failure) -> Ending:
         if failure.outcome is Outcome.LOST:  # the server was killed from outside
             return self.lost(row, failure.reason)
+        if failure.outcome is not Outcome.INTERNAL_ERROR and _has_results(row):
+            return _paused(failure.reason)
         return _ended(StudyState.FAILED, failure.code, failure.reason, failure.log_tail)
 
     def cancelled(self, row: Study) -> Ending:
@@ -85,6 +89,16 @@ class PreparationKind(JobKind[Study]):
             return _ended(StudyState.FAILED, "lost", text)
         again = self.given_back(row, reason)
         return Ending({**again.values, "prepare_attempts": attempts}, is_final=False)
+
+
+def _has_results(study: Study) -> bool:
+    return study.slots.filter(run__state=RunState.OK).exists()
+
+
+def _paused(reason: str) -> Ending:
+    """Nothing that was measured is given up for a full disk or a device that is away for now."""
+    columns = pause_columns("the advisor", reason)
+    return Ending({"claimed_by": "", "preparing_fraction": 0, **columns}, is_final=False)
 
 
 def _ended(state: StudyState, code: str, reason: str, log_tail: str = "") -> Ending:

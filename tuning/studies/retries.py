@@ -7,7 +7,7 @@ from django.db import transaction
 
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.models import Run, RunState
-from tuning.models import Slot, Study
+from tuning.models import Slot, SlotPurpose, Study
 from tuning.results.study_result import StudyResult
 
 # A host on which this many runs were disturbed and none succeeded will not become quiet: every
@@ -25,6 +25,8 @@ def retry_interrupted(study: Study) -> None:
     if study.stop_request == CANCELLED:
         return
     interrupted = study.slots.filter(run__state__in=bounds)
+    if study.concluded_at is not None:  # a search does not screen any more
+        interrupted = interrupted.exclude(purpose=SlotPurpose.SEARCH)
     for slot in interrupted.select_related("run", "run__retry_of"):
         state = RunState(slot.run.state)
         bound = bounds[state]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
 
-from benchmarks.errors import RunFailed
+from benchmarks.errors import DeviceUnusable, RunFailed
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Run, RunState
@@ -212,6 +213,52 @@ def test_a_search_whose_every_proposal_is_refused_ends_with_a_word(
     assert (study.state, study.reason_code) == (StudyState.FAILED, "only_refused")
 
 
+@pytest.mark.parametrize(
+    "failure",
+    [
+        RunFailed(Outcome.DISK_FULL, "No space left on device: /srv/data"),
+        DeviceUnusable("the device is not mounted"),
+        OSError(errno.ENOSPC, "No space left on device"),
+    ],
+)
+def test_what_is_wrong_outside_pauses_a_search_that_has_results(
+    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def fail(*_: Any, **__: Any) -> Trial:
+        raise failure
+
+    study = search(RandomSearch(), seed=3, blocks=3)
+    while not study.slots.filter(run__state=RunState.OK, candidate__is_baseline=False).exists():
+        step(study)
+    while not (study.runs_to_queue and study.state == StudyState.PREPARING):
+        step(study)
+        study.refresh_from_db()
+    with monkeypatch.context() as patch:
+        patch.setattr(trials, "try_config", fail)
+        step(study)
+    study.refresh_from_db()
+    assert (study.state, study.is_paused) == (StudyState.PREPARING, True)
+    assert study.paused_by == "the advisor"
+    assert str(failure) in study.pause_reason
+    assert not study.claimed_by
+    assert not prepare_study(study.pk)
+    resume_study(study)
+    assert to_the_end(study, noisy({"5000": 1.3})).state == StudyState.FINISHED
+
+
+def test_what_is_wrong_before_anything_was_measured_ends_the_study(
+    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Trial:
+        raise RunFailed(Outcome.DISK_FULL, "No space left on device")
+
+    monkeypatch.setattr(trials, "try_config", fail)
+    study = search(RandomSearch(), seed=3, blocks=3)
+    step(study)
+    study.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "disk_full")
+
+
 @pytest.mark.parametrize("when", ["a first trial", "all trials", "half the rows"])
 def test_a_crash_while_a_proposal_is_written_costs_nothing(
     search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch, when: str
@@ -318,7 +365,9 @@ def test_a_search_without_time_for_a_race_says_so(search: Callable[..., Study]) 
     space = Space((Dimension(CAPACITY, "number", 200, 20_000, is_log=True, default="10000"),))
     strategy = Hurried(SearchPlan(space), Race())
     study = to_the_end(search(strategy), noisy({"700": 1.6, "800": 1.6}))
-    assert study.recommendations.get().verdict == (
+    answer = study.recommendations.get()
+    assert answer.kind == VerdictKind.TIME_RAN_OUT
+    assert answer.verdict == (
         "The search ended without a race: keep server-default (2 configs were measured; the time "
         "ran out before the best could race)."
     )
@@ -334,8 +383,12 @@ def test_a_search_without_figures_of_its_objective_says_so(search: Callable[...,
         return replace(found, metrics=replace(found.metrics, server_path_length=None))
 
     study = to_the_end(study, measure)
-    verdict = study.recommendations.get().verdict
-    assert verdict.endswith("none could be compared, because runs have no figure of path length).")
+    answer = study.recommendations.get()
+    assert answer.kind == VerdictKind.NOTHING_TO_COMPARE
+    assert answer.verdict == (
+        "The search could compare nothing: keep server-default (1 config was measured; none could "
+        "be compared, because runs have no figure of path length)."
+    )
 
 
 def test_trial_starts_are_paid_from_the_budget(search: Callable[..., Study]) -> None:

@@ -29,7 +29,7 @@ from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.export.formats import ExportRequest
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
-from tuning.studies.pausing import MAX_PAUSE_REASON
+from tuning.studies.pause_columns import MAX_PAUSE_REASON
 from tuning.studies.request import (
     MAX_CONFIGS,
     MAX_DEVICES,

@@ -66,6 +66,9 @@ class StudySerializer(serializers.Serializer[Any]):
     search = SearchSerializer(allow_null=True, help_text="Null: it makes no configs of its own.")
     keeps_duplicates = serializers.BooleanField()
     conclusions = serializers.IntegerField(help_text="1 plus the number of extensions.")
+    concluded_at = TimeField(
+        allow_null=True, help_text="When a user asked to conclude it early; null: never."
+    )
     created_at = TimeField()
     started_at = TimeField(allow_null=True)
     finished_at = TimeField(allow_null=True)

@@ -1,4 +1,4 @@
-"""`manage.py study`: pause, resume, cancel or extend a study, with or without the web server."""
+"""`manage.py study`: pause, resume, conclude, cancel or extend a study from the command line."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from tuning.errors import TuningError
 from tuning.models import Study
+from tuning.studies.concluding import conclude_study
 from tuning.studies.lifecycle import cancel_study, extend_study
-from tuning.studies.pausing import MAX_PAUSE_REASON, pause_study, resume_study
+from tuning.studies.pause_columns import MAX_PAUSE_REASON
+from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.request import BadRequest
 
 
 class Command(BaseCommand):
-    help = "Pause, resume, cancel or extend a study. Exits with 1 if that is not possible."
+    help = "Pause, resume, conclude, cancel or extend a study. Exits with 1 if it is refused."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,6 +27,9 @@ class Command(BaseCommand):
         pause = actions.add_parser("pause", help="pause it after the current run")
         pause.add_argument("--reason", default="", help="reason, shown with the study")
         actions.add_parser("resume", help="continue a paused study")
+        actions.add_parser(
+            "conclude", help="measure only what an answer from the results so far needs, then end"
+        )
         actions.add_parser("cancel", help="stop it within seconds; results are kept")
         extend = actions.add_parser("extend", help="measure more blocks of a finished study")
         extend.add_argument("--blocks", type=int, required=True, metavar="N")
@@ -56,6 +61,10 @@ def _act(study: Study, options: dict[str, Any]) -> str:
         case "resume":
             resume_study(study)
             return "continues as soon as its host is free"
+        case "conclude":
+            conclude_study(study)
+            when = "when it is resumed" if study.is_paused else "now"
+            return f"is concluded {when}: its best are confirmed, then it ends"
         case "cancel":
             cancel_study(study)
             return "is being cancelled; results are kept"

@@ -23,6 +23,7 @@ from tuning.models import Slot, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.results.history import read_log_tails
 from tuning.results.study_result import StudyResult
+from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
@@ -55,6 +56,8 @@ def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
         "choice": choice,
         "took_s": _took_s(study),
         "pause": pause_text(study),
+        "may_conclude": _may_conclude(study, slots),
+        "concluding_blocks": CONCLUDING_BLOCKS,
         "is_under_way": not study.is_finished and is_under_way(study),
         "announcement": _announcement(study, progress),
         "searched_metric": METRIC_NAMES[progress.searched.metric] if progress.searched else "",
@@ -122,6 +125,15 @@ def result_places(slots: Iterable[SlotState]) -> int:
     """
     ranked = (slot for slot in slots if slot.purpose != SlotPurpose.SEARCH)
     return len({(*slot.place, slot.durability) for slot in ranked})
+
+
+def _may_conclude(study: Study, slots: Sequence[SlotState]) -> bool:
+    """Whether there is something to conclude early, and nobody has asked for it yet."""
+    if study.is_finished or study.is_concluding or study.stop_request:
+        return False
+    ok = {slot.is_baseline for slot in slots if slot.state == RunState.OK}
+    is_confirming = any(slot.purpose == SlotPurpose.CONFIRMATION for slot in slots)
+    return len(ok) > 1 and not (is_confirming and not study.extended_by)
 
 
 def _took_s(study: Study) -> float | None:

@@ -34,6 +34,7 @@ from tuning.models import Recommendation, Study
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.strategy.search.space import Space
+from tuning.studies.concluding import conclude_study
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 
@@ -135,6 +136,12 @@ def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
 def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     done = "Cancelling: the current run stops within seconds."
     return _changed(request, pk, cancel_study, "cancelled", done)
+
+
+@require_POST
+def study_conclude(request: HttpRequest, pk: int) -> HttpResponse:
+    done = "Concluding: no new configs or blocks. The best are confirmed, then the study ends."
+    return _changed(request, pk, conclude_study, "concluded", done)
 
 
 @require_POST

@@ -8,14 +8,15 @@ with the luckiest figures, race with the baseline, and the winner is confirmed i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import ClassVar
 
 import numpy as np
 
 from tuning.strategy.design import screening_order
-from tuning.strategy.protocol import Done, History, NewCandidate, Proposal, Strategy
+from tuning.strategy.protocol import Budget, Done, History, NewCandidate, Proposal, Strategy
+from tuning.strategy.racing import FIRST_DECISION
 from tuning.strategy.search.grid import Grid, Points
 from tuning.strategy.search.knowledge import Knowledge, Standing, learn
 from tuning.strategy.search.plan import SearchPlan
@@ -45,6 +46,9 @@ class Effort:
 
 # Runs of the shortest race that may drop a candidate: three blocks, each with two baselines.
 _RACE_BLOCKS = 3
+# Blocks of the race of a search that is being concluded, with those that it had: with fewer no
+# race can be decided.
+CONCLUDING_BLOCKS = FIRST_DECISION
 # Given configs that are measured in one batch at most.
 _MAX_GIVEN = 8
 # New configs in a row that were refused or equal to others, before the search ends.
@@ -61,11 +65,14 @@ class Search:
     cuts_short: ClassVar[bool] = True
 
     def propose(self, history: History) -> Proposal | Done:
-        if not history.finalists and not history.owed_blocks:
+        if not (history.finalists or history.owed_blocks or history.concludes):
             screening = self._screen(history)
             if screening is not None:
                 return screening
-        return self.then.propose(history.among(history.finalists or self.finalists(history)))
+        names = history.finalists or self.finalists(history)
+        if history.concludes:
+            history = _concluding(history, names)
+        return self.then.propose(history.among(names))
 
     def finalists(self, history: History) -> tuple[str, ...]:
         """The best by what may be expected of them at least; none that looks worse than nothing.
@@ -136,6 +143,16 @@ class Search:
         shortest = _RACE_BLOCKS * (self._finalists(history) + 2)
         race = max(shortest, math.ceil(self.effort.race_share * total))
         return total - race - history.budget.runs_spent
+
+
+def _concluding(history: History, names: tuple[str, ...]) -> History:
+    """With runs for the rest of a short race between these and the baseline, and no more."""
+    left = sum(name not in history.dropped for name in names)
+    runs = max(CONCLUDING_BLOCKS - history.blocks, 0) * (left + 2)
+    budget = history.budget
+    fits = runs if budget.runs is None else min(runs, budget.runs)
+    spent = budget.runs_spent
+    return replace(history, concludes=False, budget=Budget(runs_left=fits, runs_spent=spent))
 
 
 def _fresh(

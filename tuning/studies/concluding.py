@@ -1,0 +1,76 @@
+"""Ends a study early with an answer from what was measured.
+
+A search stops screening; its best few race for a few blocks and the winner is confirmed. Any other
+study confirms what its blocks have found. The wish is a column, so that a crash forgets nothing.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.jobs import heartbeat
+from benchmarks.models import Run, RunState
+from tuning.errors import TuningError
+from tuning.models import SlotPurpose, Study
+from tuning.studies.scheduler import advance_host
+
+
+def conclude_study(study: Study) -> None:
+    """Measure only what the study needs for an answer, then end it. Safe to repeat.
+
+    The current run, or the trial start of new configs, is finished first. A paused study stays
+    paused and does this when it is resumed.
+
+    Raises TuningError: already_ended, being_cancelled, nothing_measured.
+    """
+    with transaction.atomic():
+        locked = Study.objects.select_for_update().get(pk=study.pk)
+        _check(locked)
+        if not locked.is_concluding:
+            locked.concluded_at, locked.extended_by = timezone.now(), 0
+            locked.save(update_fields=["concluded_at", "extended_by"])
+        _take_out(locked)
+    study.refresh_from_db()
+    advance_host(study.host_id)
+
+
+def _take_out(study: Study) -> None:
+    """Delete the queued runs that the answer does not need; none of them has begun.
+
+    Of a search those that screen: the blocks of its race are few. Of any other study the rest of
+    its block, but not what is measured again for earlier ones.
+    """
+    is_search = study.search is not None
+    purpose = SlotPurpose.SEARCH if is_search else SlotPurpose.BLOCK
+    queued = study.slots.filter(purpose=purpose, run__state=RunState.QUEUED)
+    if not is_search:
+        queued = queued.filter(run__retry_of=None)
+    # The lock: a worker may be about to claim one of them.
+    runs = Run.objects.select_for_update().filter(pk__in=queued.values("run"))
+    for run in runs.filter(state=RunState.QUEUED):
+        if run.retry_of_id is None:
+            study.slots.filter(run=run).delete()
+        else:
+            study.slots.filter(run=run).update(run=run.retry_of_id)
+        run.delete()
+
+
+def _check(study: Study) -> None:
+    """Raise TuningError where there is nothing to conclude."""
+    if study.is_finished:
+        raise TuningError("already_ended", "the study has ended")
+    if study.stop_request == heartbeat.CANCELLED:
+        raise TuningError("being_cancelled", "the study is being cancelled")
+    ok = study.slots.filter(run__state=RunState.OK)
+    if not ok.filter(candidate__is_baseline=True).exists():
+        lacks = "the baseline"
+    elif not ok.filter(candidate__is_baseline=False).exists():
+        lacks = "any other config"
+    else:
+        return
+    raise TuningError(
+        "nothing_measured",
+        f"there is no result of {lacks} yet, so there is nothing to conclude; a study can be "
+        "cancelled at any time",
+    )
