@@ -574,7 +574,7 @@ def race(study: Study, *, most: int = 400, conclude: bool = True) -> Study:
     Study.objects.filter(pk=study.pk).update(state=StudyState.RUNNING, started_at=BEGIN)
     study.refresh_from_db()
     done = 0
-    while continue_study(study):
+    while not continue_study(study):
         queued = study.slots.filter(run__state=RunState.QUEUED).order_by("order")
         for slot in queued.select_related("run__slot__candidate", "run__workload", "run__config"):
             if done == most:

@@ -189,10 +189,14 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Done:
-    """Nothing more is to be measured here, and why; `dropped` as in a proposal."""
+    """Nothing more is to be measured here, and why; `dropped` as in a proposal.
+
+    unraced: candidates of a search that deserve a race for which the budget has no run left.
+    """
 
     reasons: tuple[StopReason, ...]
     dropped: Mapping[str, str] = field(default_factory=dict)
+    unraced: tuple[str, ...] = ()
 
 
 class Strategy(Protocol):

@@ -19,8 +19,14 @@ from tuning.errors import TuningError
 from tuning.models import Candidate, Elimination, SlotPurpose, Study, StudyState
 from tuning.results.evidence import traits_of
 from tuning.strategy.compose import strategy_for
-from tuning.strategy.protocol import NewCandidate, PlannedRun, Proposal, Purpose, Strategy
-from tuning.strategy.search.search import Search
+from tuning.strategy.protocol import (
+    Done,
+    NewCandidate,
+    PlannedRun,
+    Proposal,
+    Purpose,
+    Strategy,
+)
 from tuning.studies.forecast import Place, measurable, places
 from tuning.studies.history import history_of
 from tuning.studies.host_resources import host_facts_here
@@ -37,39 +43,33 @@ def strategy_of(study: Study) -> Strategy:
     return strategy_for(races=study.races, confirms=study.confirms, search=search)
 
 
-def continue_study(study: Study) -> bool:
-    """Queue what is to be measured next; False when the study is at its end.
+def continue_study(study: Study) -> tuple[Done, ...]:
+    """Queue what is to be measured next; at the study's end how it ended at each place, else ().
 
     To be called by whoever holds the study's row, when nothing of it is queued or running. Where
     there are new candidates the study's state is `preparing` afterwards: the server tries them
     first. Raises TuningError, only_refused, for a strategy of whose candidates none gets through.
     """
-    return bool(study.runs_to_queue and _queue_tried(study)) or _ask(study)
-
-
-def had_finalists(study: Study) -> bool:
-    """Whether a search that raced nothing has configs that should race; False if any raced."""
+    if study.runs_to_queue and _queue_tried(study):
+        return ()
     strategy = strategy_of(study)
-    if not isinstance(strategy, Search):
-        return False
-    if study.slots.filter(purpose=SlotPurpose.BLOCK).exists():
-        return False
-    return any(strategy.finalists(history_of(study, place)) for place in places(study))
+    ends: list[Done] = []
+    for place in places(study):
+        end = _continue(study, place, strategy)
+        if end is None:
+            return ()
+        ends.append(end)
+    return tuple(ends)
 
 
-def _ask(study: Study) -> bool:
-    strategy = strategy_of(study)
-    return any(_continue(study, place, strategy) for place in places(study))
-
-
-def _continue(study: Study, place: Place, strategy: Strategy) -> bool:
+def _continue(study: Study, place: Place, strategy: Strategy) -> Done | None:
     for _ in range(MAX_FRUITLESS):
         answer = strategy.propose(history_of(study, place))
         _store_dropped(study, place, answer.dropped)
-        if not isinstance(answer, Proposal):
-            return False
+        if isinstance(answer, Done):
+            return answer
         if write_proposal(study, place, answer):
-            return True
+            return None
     raise TuningError(
         "only_refused",
         f"the last {MAX_FRUITLESS} proposals had only configs that are refused here",

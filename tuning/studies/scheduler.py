@@ -8,6 +8,7 @@ and sends a message that may get lost or arrive twice.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from celery import current_app
@@ -25,7 +26,8 @@ from benchmarks.models import Host, Probe, ProbeState, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
-from tuning.studies.continuation import continue_study, had_finalists
+from tuning.strategy.protocol import Done
+from tuning.studies.continuation import continue_study
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
 
@@ -142,12 +144,14 @@ def _decide(study: Study) -> _Turn:
     # Before anything else: a study whose last run was interrupted has not ended.
     retry_interrupted(study)
     slot = _next_slot(study)
-    if slot is None and continue_study(study):
+    ends: tuple[Done, ...] = ()
+    if slot is None:
+        ends = continue_study(study)
         if study.state == StudyState.PREPARING:  # there are new candidates to be tried
             return _Turn(task=PREPARE, row_id=study.pk)
         slot = _next_slot(study)
     if slot is None:
-        return _Turn(_conclude(study))
+        return _Turn(_conclude(study, ends))
     return _Turn(task=EXECUTE, row_id=slot.run_id)
 
 
@@ -168,10 +172,10 @@ def _next_slot(study: Study) -> Slot | None:
     return beside.filter(run__retry_of=None).first() or slot
 
 
-def _conclude(study: Study) -> bool:
+def _conclude(study: Study, ends: Iterable[Done]) -> bool:
     try:
         with transaction.atomic():
-            store_recommendations(study, had_finalists=had_finalists(study))
+            store_recommendations(study, had_finalists=any(end.unraced for end in ends))
             return end_study(study, StudyState.FINISHED)
     except NothingToRecommend as reason:
         return end_study(study, StudyState.FAILED, reason.code, str(reason))

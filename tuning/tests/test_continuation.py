@@ -96,4 +96,5 @@ def test_an_extension_of_a_decided_race_measures_every_block_that_was_asked_for(
         "server-default",
         "fast",
     }
-    assert continue_study(study) is False
+    (end,) = continue_study(study)
+    assert end.unraced == ()

@@ -72,7 +72,10 @@ class Search:
         names = history.finalists or self.finalists(history)
         if history.concludes:
             history = _concluding(history, names)
-        return self.then.propose(history.among(names))
+        answer = self.then.propose(history.among(names))
+        if isinstance(answer, Done) and not history.finalists:
+            return replace(answer, unraced=names)
+        return answer
 
     def finalists(self, history: History) -> tuple[str, ...]:
         """The best by what may be expected of them at least; none that looks worse than nothing.

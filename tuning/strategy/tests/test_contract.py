@@ -154,6 +154,8 @@ def _keeps_the_contract(strategy: Strategy, place: Place) -> None:
         assert not set(answer.dropped) - set(history.left[1:])
         if isinstance(answer, Done):
             assert answer.reasons
+            assert not (answer.unraced and history.finalists)
+            assert set(answer.unraced) <= set(history.left[1:])
             break
         _check(history, answer)
         place.measure(answer)

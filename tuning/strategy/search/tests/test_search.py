@@ -14,7 +14,7 @@ from benchmarks.outcomes import Outcome
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric, Observation
 from tuning.strategy.compose import strategy_for
-from tuning.strategy.protocol import Budget, Group, History, PlannedRun, Proposal, Purpose
+from tuning.strategy.protocol import Budget, Done, Group, History, PlannedRun, Proposal, Purpose
 from tuning.strategy.search.plan import SearchPlan
 from tuning.strategy.search.search import PREFIX, Effort, Search
 from tuning.strategy.search.space import Dimension, Space
@@ -255,6 +255,18 @@ def test_a_search_looks_at_so_many_configs_at_most_however_long_it_may_take() ->
     going_on = Search(PLAN, then, Effort(most=60)).propose(history)
     assert isinstance(going_on, Proposal)
     assert going_on.new
+
+
+def test_a_search_that_ends_before_its_race_names_what_should_have_raced() -> None:
+    history = replace(recorded(30), budget=Budget(runs_left=0, runs_spent=36))
+    search = Search(PLAN, strategy_for(races=True, confirms=True))
+    answer = search.propose(history)
+    assert isinstance(answer, Done)
+    assert answer.unraced == search.finalists(history)
+    assert answer.unraced
+    raced = search.propose(replace(history, finalists=answer.unraced))
+    assert isinstance(raced, Done)
+    assert raced.unraced == ()
 
 
 def test_only_configs_wasted_in_a_row_end_a_search() -> None:
