@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor
 from typing import ClassVar
 
 from tuning.statistics.analysis import analyse
@@ -10,6 +11,11 @@ from tuning.statistics.confirmation import MIN_PAIRS, pairs_needed
 from tuning.statistics.data import Metric
 from tuning.strategy.design import confirmation_pairs
 from tuning.strategy.protocol import Done, Group, History, PlannedRun, Proposal, StopReason
+
+#: Seconds of the longest run of a pair.
+MAX_PAIR_S = 3600
+# Pairs that would hardly be longer than the blocks' runs stay as they are.
+LEAST_GAIN = 1.25
 
 
 @dataclass(frozen=True)
@@ -41,4 +47,19 @@ def _pairs(history: History, group: Group, metric: Metric) -> tuple[PlannedRun, 
         return ()
     count = min(pairs_needed(analysis), max(MIN_PAIRS, 2 * history.planned_blocks))
     first = history.last_block + 1
-    return confirmation_pairs(winner, history.baseline, count, first, history.seed)
+    measure_s = long_enough(history, winner, count)
+    return confirmation_pairs(winner, history.baseline, count, first, history.seed, measure_s)
+
+
+def long_enough(history: History, winner: str, pairs: int) -> int:
+    """Seconds to measure in each run of the pairs; 0 for those of the blocks.
+
+    A winner whose write debt was still growing is measured for as long as it takes to stop, as far
+    as the time for its pairs allows. Both runs of a pair are equally long.
+    """
+    needed, time = history.settle_s.get(winner), history.pair_time
+    if needed is None or time is None:
+        return 0
+    fits = time.seconds / (2 * pairs) - time.overhead_s
+    seconds = floor(min(needed + 1, fits, MAX_PAIR_S))
+    return seconds if seconds >= LEAST_GAIN * time.measure_s else 0

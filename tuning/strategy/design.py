@@ -42,18 +42,19 @@ def screening_order(
 
 
 def confirmation_pairs(
-    candidate: str, baseline: str, pairs: int, first_block: int, seed: int
+    candidate: str, baseline: str, pairs: int, first_block: int, seed: int, measure_s: int = 0
 ) -> tuple[PlannedRun, ...]:
     """Pairs of fresh runs, each in the reverse order of the one before; the first is random.
 
-    Every pair is a block of its own; the first one has the number `first_block`.
+    Every pair is a block of its own; the first one has the number `first_block`. `measure_s` as in
+    PlannedRun.
     """
     if pairs < 1 or candidate == baseline:
         raise ValueError("a confirmation needs a pair of two candidates")
     names = (candidate, baseline)
     first = random.Random(f"{seed}/confirmation").randrange(2)
     return tuple(
-        PlannedRun(name, first_block + number, purpose=Purpose.CONFIRMATION)
+        PlannedRun(name, first_block + number, purpose=Purpose.CONFIRMATION, measure_s=measure_s)
         for number in range(pairs)
         for name in (names if (first + number) % 2 == 0 else names[::-1])
     )

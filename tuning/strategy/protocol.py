@@ -71,6 +71,18 @@ class FreshPair:
 
 
 @dataclass(frozen=True)
+class PairTime:
+    """What the pairs of a winner may take: `seconds` in all.
+
+    A run of `measure_s` measured seconds takes `overhead_s` beside them.
+    """
+
+    seconds: float
+    measure_s: int
+    overhead_s: float
+
+
+@dataclass(frozen=True)
 class Group:
     """The candidates of one durability class, which are judged among themselves.
 
@@ -114,6 +126,9 @@ class History:
     duplicates: candidates with the effective values of another, which is measured for both.
     screened: the ended runs of a search, the baseline's included; failed ones keep their outcome.
     finalists: the candidates that have runs in blocks. In a study that searches only these race.
+    settle_s: measured seconds after which the write debt of a candidate stops growing, for those
+        whose runs ended before that.
+    pair_time: how long pairs may be, None where they are as long as the blocks' runs.
     """
 
     seed: int
@@ -133,6 +148,8 @@ class History:
     duplicates: Mapping[str, str] = field(default_factory=dict)
     screened: tuple[Observation, ...] = ()
     finalists: tuple[str, ...] = ()
+    settle_s: Mapping[str, float] = field(default_factory=dict)
+    pair_time: PairTime | None = None
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -155,12 +172,16 @@ class History:
 
 @dataclass(frozen=True, order=True)
 class PlannedRun:
-    """One run to measure. `replicate` is 1 for the baseline's second run in a block (A/A)."""
+    """One run to measure. `replicate` is 1 for the baseline's second run in a block (A/A).
+
+    `measure_s`: seconds to measure; 0 for those of the place's workload.
+    """
 
     candidate: str
     block: int
     replicate: int = 0
     purpose: Purpose = Purpose.BLOCK
+    measure_s: int = 0
 
 
 @dataclass(frozen=True)

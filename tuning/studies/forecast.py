@@ -14,7 +14,7 @@ from benchmarks.models import Device, RunState, Workload
 from tuning.configs.gate.stages import Stage
 from tuning.models import Candidate, SlotPurpose, Study
 from tuning.statistics.confirmation import MIN_PAIRS
-from tuning.strategy.protocol import Budget
+from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.studies.slot_states import SlotState
 from tuning.study_templates.loader import StudyTemplate
@@ -23,6 +23,8 @@ from tuning.study_templates.loader import StudyTemplate
 ASSUMED_OVERHEAD_S = 10.0
 # What a trial start takes at least, with its turn of the worker: MySQL 9.7 on 2 cores.
 TRIAL_S = 3.0
+# Of a budget, kept for longer pairs where the runs of the blocks end with growing write debt.
+LONG_PAIRS_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,14 @@ class Forecast:
     @property
     def seconds(self) -> float:
         """The time that these runs take."""
-        return sum(runs * self._run_s(self.places[at]) for at, runs in self._ahead.items())
+        ahead = sum(runs * self._run_s(self.places[at]) for at, runs in self._ahead.items())
+        unfinished = [
+            (slot, place)
+            for place in self.places
+            for slot in self.slots(place)
+            if not slot.is_finished
+        ]
+        return ahead + sum(_longer_s(slot, place) for slot, place in unfinished)
 
     @cached_property
     def runs_per_block(self) -> dict[int, int]:
@@ -115,14 +124,40 @@ class Forecast:
             left = max(runs - len(in_blocks), 0)
             return Budget(runs_left=left, runs_spent=len(in_blocks))
         run_s = self._run_s(place)
-        spent_s = self._trials_s + sum(_spent_s(slot, run_s) for slot in in_blocks)
-        share = self.study.budget_minutes * 60 / len(self.places)
-        pairs_s = 2 * MIN_PAIRS * run_s if self.study.confirms else 0.0
+        spent_s = self._spent_s(in_blocks, run_s)
+        share = self._share_s(self.study.budget_minutes)
         return Budget(
-            seconds_left=share - pairs_s - spent_s,
+            seconds_left=share - self._pairs_s(place, share) - spent_s,
             run_s=run_s,
             runs_spent=len(in_blocks),
         )
+
+    def pair_time(self, place: Place) -> PairTime | None:
+        """What the pairs of a winner may take there; None without a budget in minutes.
+
+        None also where the user wants the answer now.
+        """
+        if self.study.budget_minutes is None or self.study.concluded_at is not None:
+            return None
+        run_s = self._run_s(place)
+        spent_s = self._spent_s(self.slots(place), run_s)
+        left = self._share_s(self.study.budget_minutes) - spent_s
+        measure_s = place.workload.measure_s
+        return PairTime(max(left, 0.0), measure_s, max(run_s - measure_s, 0.0))
+
+    def _share_s(self, minutes: int) -> float:
+        return minutes * 60 / len(self.places)
+
+    def _spent_s(self, slots: Sequence[SlotState], run_s: float) -> float:
+        return self._trials_s + sum(_spent_s(slot, run_s) for slot in slots)
+
+    def _pairs_s(self, place: Place, share: float) -> float:
+        """What is kept for the pairs: more where runs end with growing write debt."""
+        if not self.study.confirms:
+            return 0.0
+        shortest = 2 * MIN_PAIRS * self._run_s(place)
+        owes = any(slot.debt_grew for slot in self.slots(place))
+        return max(shortest, LONG_PAIRS_SHARE * share) if owes else shortest
 
     def owed_blocks(self, place: Place) -> int:
         """Blocks of the study's last extension that the place has not begun yet."""
@@ -180,8 +215,8 @@ class Forecast:
 
     def _run_s(self, place: Place) -> float:
         """Wall time of a run: the median of the successful ones, else an assumption."""
-        ok = (slot.wall_s for slot in self.slots(place) if slot.state == RunState.OK)
-        seen = [seconds for seconds in ok if seconds is not None]
+        ok = [slot for slot in self.slots(place) if slot.state == RunState.OK]
+        seen = [slot.wall_s - _longer_s(slot, place) for slot in ok if slot.wall_s is not None]
         return max(median(seen), planned_s(place)) if seen else expected_s(place)
 
 
@@ -207,6 +242,11 @@ def planned_s(place: Place) -> float:
 def expected_s(place: Place) -> float:
     """Estimated seconds of a run, before a similar one has been measured."""
     return planned_s(place) + ASSUMED_OVERHEAD_S
+
+
+def _longer_s(slot: SlotState, place: Place) -> float:
+    """Seconds that a run measures longer than the others of its place."""
+    return float(slot.measure_s - place.workload.measure_s)
 
 
 def _spent_s(slot: SlotState, run_s: float) -> float:

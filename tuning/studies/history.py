@@ -5,6 +5,7 @@ from __future__ import annotations
 from tuning.models import Elimination, SlotPurpose, Study
 from tuning.results.boards import Board
 from tuning.results.study_result import StudyResult
+from tuning.results.write_debt import debtors_of
 from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha
 from tuning.studies.forecast import Forecast, Place, measurable
@@ -48,6 +49,13 @@ def history_of(study: Study, place: Place) -> History:
         refused={one.name: one.refusal for one in all_there if one.refusal},
         duplicates={one.name: one.merged_into.name for one in all_there if one.merged_into},
         screened=tuple(result.screened_at(place.device, place.workload)),
+        settle_s={
+            one.candidate.name: one.seconds_to_settle
+            for board in there
+            for one in debtors_of(board)
+            if not one.is_settled and one.seconds_to_settle is not None
+        },
+        pair_time=forecast.pair_time(place),
         finalists=tuple(one.name for one in candidates[1:] if one.name in raced),
     )
 

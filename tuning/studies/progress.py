@@ -113,7 +113,8 @@ def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -
     seconds = forecast.seconds
     if current.started_at is not None:
         spent = (timezone.now() - current.started_at).total_seconds()
-        seconds -= min(max(spent, 0.0), expected_s(place))  # a clock that was set back
+        most = expected_s(place) + current.measure_s - place.workload.measure_s
+        seconds -= min(max(spent, 0.0), most)  # a clock that was set back
     several = len({one.device.pk for one in forecast.places}) > 1
     current_run = replace(
         counted,

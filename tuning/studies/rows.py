@@ -41,6 +41,20 @@ def workload_row(driver: str, sizes: Sizes, connections: int) -> Workload:
     return workload
 
 
+def _lasting(workload: Workload, measure_s: int) -> Workload:
+    """The same workload measured for so long; as it is for 0."""
+    if measure_s in (0, workload.measure_s):
+        return workload
+    found, _ = Workload.objects.get_or_create(
+        driver=workload.driver,
+        warehouses=workload.warehouses,
+        connections=workload.connections,
+        warmup_s=workload.warmup_s,
+        measure_s=measure_s,
+    )
+    return found
+
+
 def candidate_row(
     study: Study, position: int, plan: PlannedCandidate, *, found_by_search: bool = False
 ) -> Candidate:
@@ -100,7 +114,7 @@ def add_slots(
                 host=study.host,
                 device=device,
                 server=study.server,
-                workload=workload,
+                workload=_lasting(workload, planned.measure_s),
                 config=candidate.config,
                 seed=study.seed + place,
                 logs_with_data=candidate.logs_with_data,

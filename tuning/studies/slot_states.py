@@ -33,6 +33,8 @@ class SlotState(NamedTuple):
     tpmP: float | None
     p95_ms: float | None
     server_path_length: float | None
+    debt_grew: bool
+    measure_s: int
 
     @property
     def place(self) -> tuple[int, int]:
@@ -66,9 +68,12 @@ _OF = dict.fromkeys(("name", "is_baseline", "durability"), "candidate") | dict.f
         "tpmP",
         "p95_ms",
         "server_path_length",
+        "debt_grew",
     ),
     "run",
 )
+# Pairs may be longer than the runs of the blocks.
+_OF["measure_s"] = "run__workload"
 
 
 def slot_states(study: Study) -> list[SlotState]:
