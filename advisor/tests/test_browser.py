@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 from django.contrib.auth.models import User
+from django.core.signals import request_finished, request_started
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
@@ -124,7 +126,39 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def visitor(browser: Browser, live_server: LiveServer) -> Iterator[Visitor]:
+def wait_until_unasked() -> Iterator[Callable[[], None]]:
+    """Waits until the live server has answered all it was asked: it shares the connection to
+    the database with the test, which nobody may use while the database is flushed.
+    """
+    asked: list[object] = []
+
+    def begin(**_: object) -> None:
+        asked.append(None)
+
+    def end(**_: object) -> None:
+        asked.pop()
+
+    def wait() -> None:
+        # Asked for a while, because a request on its way is not seen yet.
+        quiet_since = time.monotonic()
+        deadline = quiet_since + 30
+        while time.monotonic() - quiet_since < 0.2:
+            if asked:
+                quiet_since = time.monotonic()
+                assert quiet_since < deadline, "the live server did not come to an end"
+            time.sleep(0.02)
+
+    request_started.connect(begin)
+    request_finished.connect(end)
+    yield wait
+    request_started.disconnect(begin)
+    request_finished.disconnect(end)
+
+
+@pytest.fixture
+def visitor(
+    browser: Browser, live_server: LiveServer, wait_until_unasked: Callable[[], None]
+) -> Iterator[Visitor]:
     User.objects.create_user("dba", password="a password")
 
     def log_in() -> Visitor:
@@ -141,6 +175,7 @@ def visitor(browser: Browser, live_server: LiveServer) -> Iterator[Visitor]:
     ready = in_browser(log_in)
     yield ready
     in_browser(ready.page.close)
+    wait_until_unasked()
     assert ready.complaints == []
 
 

@@ -194,8 +194,8 @@ def test_the_page_cache_counts_and_stays_within_the_limit(data_file: Path) -> No
         assert limits.oom_kills() == 0
         assert 0 < cached_bytes(data_file) <= (MEMORY.memory_bytes or 0)
     forget_cached(data_file.parent)
-    data_file.read_bytes()  # without a limit all of it stays
-    assert cached_bytes(data_file) >= data_file.stat().st_size
+    data_file.read_bytes()  # outside the limit more of it stays, unless the host itself is short
+    assert cached_bytes(data_file) > (MEMORY.memory_bytes or 0)
 
 
 def test_a_process_that_needs_more_memory_is_killed_and_counted() -> None:

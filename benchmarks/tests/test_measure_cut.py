@@ -44,27 +44,36 @@ def under_half_of(rate: float) -> Callable[[Sequence[int]], Cut | None]:
 
 
 def test_commits_and_write_debt_are_counted_beside_the_new_orders(plan: Plan) -> None:
-    load = replace(plan.load, measure_s=4)
-    found = measure(replace(plan, load=load), report=lambda _: None, should_stop=lambda: False)
-    rows = [row for row in found.samples if (row["second"] or 0) >= 0]
-    commits = [row["commits"] or 0 for row in rows]
-    assert len(commits) == 4
+    """A host that stops moves commits out of the interval, but not three times in a row."""
+    plan = replace(plan, load=replace(plan.load, measure_s=4))
+    seen = []
+    for _ in range(3):
+        found = measure(plan, report=lambda _: None, should_stop=lambda: False)
+        owes = found.write_debt
+        assert owes is not None
+        assert owes.missing == {}
+        assert owes.fills is not None
+        assert 0 < owes.fills < 1
+        assert owes.put_off.keys() == set(Debt)
+        rows = [row for row in found.samples if (row["second"] or 0) >= 0]
+        pairs = [(row["commits"] or 0, row["new_orders"] or 0) for row in rows]
+        if len(pairs) == 4 and commits_agree(pairs, found.metrics.new_orders):
+            return
+        seen.append(pairs)
+    pytest.fail(f"commits and New-Orders of each second: {seen}")
+
+
+def commits_agree(pairs: Sequence[tuple[float, float]], new_orders: int) -> bool:
     # 0.99 New-Orders, for 1 % is rolled back, a Payment and a tenth of each other transaction, of
     # which Delivery commits ten times.
-    new_orders = found.metrics.new_orders
     scatter = max(0.05, 3 / new_orders**0.5)  # the more, the fewer a busy host completes
-    assert sum(commits) / new_orders == pytest.approx(3.19, rel=scatter)
-    for row in rows:
-        if count := row["new_orders"]:
-            # Few in a second, as on a busy host, scatter by more than a share of them.
-            off = max(0.4 * count, 4 * count**0.5)
-            assert row["commits"] == pytest.approx(3.19 * count, abs=3.19 * off)
-    owes = found.write_debt
-    assert owes is not None
-    assert owes.missing == {}
-    assert owes.fills is not None
-    assert 0 < owes.fills < 1
-    assert owes.put_off.keys() == set(Debt)
+    total = sum(commits for commits, _ in pairs)
+    return total / new_orders == pytest.approx(3.19, rel=scatter) and all(
+        # Few in a second, as on a busy host, scatter by more than a share of them.
+        commits == pytest.approx(3.19 * count, abs=3.19 * max(0.4 * count, 4 * count**0.5))
+        for commits, count in pairs
+        if count
+    )
 
 
 def test_a_run_that_is_too_slow_ends_after_its_first_seconds(plan: Plan) -> None:
