@@ -22,6 +22,7 @@ from benchmarks.servers import startup
 from benchmarks.servers.accounts import account_sql
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
+from benchmarks.servers.options import InstancePaths
 from benchmarks.servers.process import find_by_argument
 from benchmarks.servers.registry import defaults_argument
 from benchmarks.servers.running import running_server
@@ -387,13 +388,27 @@ def test_a_data_directory_is_made_as_requested(
         create_data_dir(mariadb_binary, data_dir)
 
 
+def test_while_a_data_directory_is_made_all_of_it_is_in_one_place(
+    mariadb_binary: ServerBinary, server_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed then leaves nothing where nobody looks for it."""
+    used = []
+
+    def initialise(binary: ServerBinary, paths: InstancePaths, deadline_s: float) -> None:
+        used.append(paths.run_dir)
+
+    monkeypatch.setattr("benchmarks.servers.datadir._initialise", initialise)
+    create_data_dir(mariadb_binary, server_tmp / "data")
+    assert [path.parent for path in used] == [server_tmp]
+
+
 def test_a_data_directory_that_failed_leaves_nothing(
     any_server: ServerBinary, server_tmp: Path
 ) -> None:
     with pytest.raises(RunFailed, match="no_such_knob") as caught:
         create_data_dir(any_server, server_tmp / "data", options={"no_such_knob": "1"})
     assert caught.value.outcome is Outcome.NO_START
-    assert not (server_tmp / "data").exists()
+    assert list(server_tmp.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to become")
