@@ -186,7 +186,10 @@ def _without_nul(value: Any) -> Any:
 
 
 def _close(kind: JobKind[RowT], row: RowT, began: float, ending: Ending) -> None:
-    """Store the ending, and keep it on disk until it is stored."""
+    """Store the ending, and keep it on disk until it is stored.
+
+    What was kept before is replaced: the ending now has the seconds of the last steps.
+    """
     note = _note(kind, row, began, ending)
     deadline = time.monotonic() + (STORE_PATIENCE_S if _is_written(note) else inf)
     wait_s = _FIRST_WAIT_S

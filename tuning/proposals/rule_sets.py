@@ -51,10 +51,6 @@ class UnknownProposal(TuningError):
         super().__init__("unknown_proposal", message)
 
 
-def _many_cpus(draft: Draft) -> bool:
-    return draft.situation.resources.logical_cpus >= 16
-
-
 def _callaghan_threads(draft: Draft) -> None:
     threads = 8 if draft.situation.resources.logical_cpus >= 32 else 4
     draft.set(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 from django.db.models import F
@@ -26,9 +26,6 @@ from tuning.comparison.devices import Comparison
 from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
 from tuning.published import loader as published
 
-BY_CONNECTIONS, OVER_SECONDS = "by connections", "over time"
-BY_IO_CAPACITY = "by innodb_io_capacity"
-
 
 @dataclass(frozen=True, config=STRICT)
 class ChartWords:
@@ -37,7 +34,7 @@ class ChartWords:
     key: str
     title: str
     figures: tuple[int, ...]
-    kind: str
+    kind: Literal["by connections", "by innodb_io_capacity", "over time"]
     field: str
     axis: str
     unit: str
@@ -62,11 +59,11 @@ def comparison_figures(
     samples = _samples(comparison, number)
     figures = {}
     for words in CHARTS:
-        if words.kind == BY_CONNECTIONS:
+        if words.kind == "by connections":
             series = _by_connections(comparison, words, with_published)
             if any(line.points for line in series.lines):
                 figures[words.key] = by_setting_figure(series)
-        elif words.kind == BY_IO_CAPACITY:
+        elif words.kind == "by innodb_io_capacity":
             if swept := _by_io_capacity(comparison, words, number):
                 figures[words.key] = by_setting_figure(swept)
         elif lines := _over_seconds(comparison, number, samples, words.field):

@@ -128,7 +128,7 @@ def result_places(slots: Iterable[SlotState]) -> int:
 
 
 def _may_conclude(study: Study, slots: Sequence[SlotState]) -> bool:
-    """Whether there is something to conclude early, and nobody has asked for it yet."""
+    """Whether there is something to conclude early, and it was not requested yet."""
     if study.is_finished or study.is_concluding or study.stop_request:
         return False
     ok = {slot.is_baseline for slot in slots if slot.state == RunState.OK}
