@@ -19,7 +19,7 @@ from advisor.errors import PortTaken, ProcessFailed
 from advisor.processes.broker import private_redis_command, redis_answers
 from advisor.processes.child import Child, wait_until
 from advisor.worker import tidy_up
-from benchmarks.jobs.claims import host_lock
+from benchmarks.jobs.claimant import host_lock
 from benchmarks.models import Host
 
 logger = logging.getLogger(__name__)

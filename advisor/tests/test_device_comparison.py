@@ -14,7 +14,7 @@ from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Device, Run, RunState
 from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
-from tuning.comparison.devices import Comparison, compare
+from tuning.comparison.devices import DeviceComparison, compare
 from tuning.comparison.io_capacity import io_capacity_sweep
 from tuning.models import (
     Candidate,
@@ -29,7 +29,7 @@ from tuning.models import (
 pytestmark = pytest.mark.django_db
 
 
-def the_comparison(choice: str = "best") -> Comparison:
+def the_comparison(choice: str = "best") -> DeviceComparison:
     [run_set] = run_sets()
     return compare(run_set, choice)
 
@@ -38,7 +38,7 @@ def runs_of(device: Device, **values: Any) -> Any:
     return Run.objects.filter(device=device, **values)
 
 
-def cell(comparison: Comparison, device: Device, connections: int = 8) -> Any:
+def cell(comparison: DeviceComparison, device: Device, connections: int = 8) -> Any:
     found = comparison.cell(device, connections)
     assert found is not None
     return found

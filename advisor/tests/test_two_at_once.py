@@ -36,7 +36,7 @@ from django.db import connections, transaction
 from django.db.models.functions import Now
 from advisor.tests import factories
 from benchmarks.errors import RunFailed
-from benchmarks.jobs import claims, runs
+from benchmarks.jobs import claimant, runs
 from benchmarks.models import Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.models import Study, StudyState
@@ -210,7 +210,7 @@ def test_a_worker_that_finds_the_host_taken_does_not_wait_for_it(place: Place) -
         run = factories.make_study(names=factories.NAMES[:2], blocks=1).slots.first().run
 
         def other():
-            with claims.host_lock(HOME / "run" / "benchmark.lock"):
+            with claimant.host_lock(HOME / "run" / "benchmark.lock"):
                 say("taken")
                 heard("enough")
 

@@ -22,7 +22,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchmarks.errors import NO_SPACE_ERRNOS, BenchmarkError, RunFailed
-from benchmarks.jobs.claims import claimant, measuring_alone
+from benchmarks.jobs.claimant import claimant, measuring_alone
 from benchmarks.jobs.heartbeat import (
     CANCELLED,
     TAKEN_AWAY,

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from benchmarks.datasets.golden import sweep_loads
 from benchmarks.emulation.sweep import sweep_cgroups
-from benchmarks.jobs.claims import is_dead
+from benchmarks.jobs.claimant import is_dead
 from benchmarks.models import Device, Run, RunState
 from benchmarks.probe.workspace import sweep_probes
 from benchmarks.servers.registry import reap

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from benchmarks.jobs.claims import is_dead, is_of_this_host, measuring_alone
+from benchmarks.jobs.claimant import is_dead, is_of_this_host, measuring_alone
 from benchmarks.jobs.engine import settle, store
 from benchmarks.jobs.heartbeat import WORKER_STOPPING
 from benchmarks.jobs.kinds import JobKind

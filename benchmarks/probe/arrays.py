@@ -48,7 +48,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ArrayLoss:
     """One of `Figures` for an array: what its disks promise and what was measured.
 
     `lost_share` is the part of the promise that did not arrive, 0..1: what the software stack
@@ -86,13 +86,13 @@ def expected_write(level: RaidLevel, disks: int, one: float) -> float:
 
 
 def lost_share(expected: float, measured: float) -> float:
-    """The part of the expected performance that did not arrive; see `Comparison`."""
+    """The part of the expected performance that did not arrive; see `ArrayLoss`."""
     return 1.0 - measured / expected
 
 
 def compare(
     level: RaidLevel, disks: int, members: Sequence[Figures], array: Figures
-) -> list[Comparison]:
+) -> list[ArrayLoss]:
     """Expected against measured, for each figure that is known of the array and its members.
 
     `members` are one or more single disks; where they differ the slowest sets the pace, for a
@@ -109,7 +109,7 @@ def compare(
         formula = expected_read if "read" in name else expected_write
         expected = formula(level, disks, min(singles))
         if expected > 0:
-            found.append(Comparison(name, expected, measured, lost_share(expected, measured)))
+            found.append(ArrayLoss(name, expected, measured, lost_share(expected, measured)))
     return found
 
 

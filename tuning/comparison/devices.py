@@ -57,7 +57,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DeviceComparison:
     """Devices, slowest first, and their results by number of connections.
 
     names: short and unique, by id of the device. left_out: number of runs that do not count
@@ -104,7 +104,7 @@ class Comparison:
         return shared[(len(shared) - 1) // 2] if shared else None
 
 
-def compare(run_set: RunSet, token: str = BEST) -> Comparison:
+def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
     """The run_set's devices with their best configs, or with the config that the token names.
 
     "Best" is, for each device and number of connections, the config with the highest median tpmP
@@ -134,7 +134,7 @@ def compare(run_set: RunSet, token: str = BEST) -> Comparison:
     }
     devices = list(Device.objects.filter(pk__in={device for device, _ in cells}))
     connections = sorted({number for _, number in cells})
-    return Comparison(
+    return DeviceComparison(
         run_set=run_set,
         devices=_slowest_first(devices, connections, cells),
         names=device_names(devices),

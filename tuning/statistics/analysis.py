@@ -9,7 +9,7 @@ from math import exp, expm1, inf
 import numpy as np
 
 from tuning.statistics import critical
-from tuning.statistics.compare import ALPHA, Comparison, compare, same_config
+from tuning.statistics.compare import ALPHA, Contrasts, compare, same_config
 from tuning.statistics.data import Metric, Observation, Table, table
 from tuning.statistics.fit import Fit, fit
 
@@ -141,7 +141,7 @@ def analyse_table(data: Table, metric: Metric, alpha: float = ALPHA) -> Analysis
 
 
 def _differences(
-    data: Table, found: Comparison, metric: Metric, confidence: float
+    data: Table, found: Contrasts, metric: Metric, confidence: float
 ) -> dict[tuple[str, str], Difference]:
     """The difference of every ordered pair with figures, in the metric's own direction."""
     known = np.flatnonzero(np.isfinite(found.effects[0]))
@@ -159,7 +159,7 @@ def _differences(
 
 
 def _standings(
-    data: Table, fitted: Fit, found: Comparison, metric: Metric, confidence: float
+    data: Table, fitted: Fit, found: Contrasts, metric: Metric, confidence: float
 ) -> list[Standing]:
     """The candidates with an effect, best first, ranked in groups."""
     known = [i for i in range(len(data.names)) if np.isfinite(fitted.effects[0, i])]

@@ -21,7 +21,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Contrasts:
     """Simultaneous comparisons of every study; NaN where the figures are missing.
 
     effects, half: (studies, T): effect against the baseline and half the width of its interval.
@@ -62,7 +62,7 @@ class Comparison:
             return np.abs(mine - self.effects) <= half
 
 
-def compare(fit: Fit, alpha: float = ALPHA, candidates: int | None = None) -> Comparison:
+def compare(fit: Fit, alpha: float = ALPHA, candidates: int | None = None) -> Contrasts:
     """The comparisons of a fit at the simultaneous error rate `alpha`.
 
     `candidates` (default: those of the fit) is how many the study began with: the correction
@@ -80,7 +80,7 @@ def compare(fit: Fit, alpha: float = ALPHA, candidates: int | None = None) -> Co
     # A difference to the baseline has the same interval in the ranking and in the verdict.
     pair_half[:, :, 0] = half
     pair_half[:, 0, :] = half
-    return Comparison(fit.effects, half, pair_half, noise_floor(fit))
+    return Contrasts(fit.effects, half, pair_half, noise_floor(fit))
 
 
 def noise_floor(fit: Fit) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.outcomes import Outcome
-from tuning.statistics.compare import ALPHA, Comparison, compare
+from tuning.statistics.compare import ALPHA, Contrasts, compare
 from tuning.statistics.data import Metric, Observation, table
 from tuning.statistics.fit import Fit, fit
 from tuning.strategy.blocks import blocks_budget, next_block_of
@@ -114,7 +114,7 @@ def conclusion_alpha(conclusion: int) -> float:
     return ALPHA / conclusion**2
 
 
-def keep(found: Comparison, live: Flags) -> Flags:
+def keep(found: Contrasts, live: Flags) -> Flags:
     """(studies, T): which of the live treatments are not measurably below the best of them."""
     leader = np.where(live, found.effects, -np.inf).argmax(axis=1)
     best = np.take_along_axis(found.effects, leader[:, None], axis=1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from benchmarks.jobs.claims import claimant
+from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.engine import execute
 from benchmarks.models import Run, RunState
 from tuning.errors import TuningError

@@ -23,7 +23,7 @@ from django.utils import timezone
 from benchmarks.errors import BenchmarkError, DeviceUnusable, RunFailed
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import engine, heartbeat, runs
-from benchmarks.jobs.claims import claimant
+from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.spool import notes
 from benchmarks.jobs.sweep import SILENT_SWEEPS
 from benchmarks.measurement.metrics import BytesSource, Metrics

@@ -22,7 +22,7 @@ from advisor.charts.comparison import (
 )
 from benchmarks.datafiles import STRICT, read_data_file
 from benchmarks.models import Sample
-from tuning.comparison.devices import Comparison
+from tuning.comparison.devices import DeviceComparison
 from tuning.comparison.io_capacity import KNOB, io_capacity_sweep
 from tuning.published import loader as published
 
@@ -52,7 +52,7 @@ CHARTS = read_data_file(Path(__file__).with_name("charts.yaml"), tuple[ChartWord
 
 
 def comparison_figures(
-    comparison: Comparison, connections: int | None, with_published: bool
+    comparison: DeviceComparison, connections: int | None, with_published: bool
 ) -> dict[str, go.Figure]:
     """The charts that have data, by key."""
     number = connections_of(comparison, connections)
@@ -71,12 +71,14 @@ def comparison_figures(
     return figures
 
 
-def connections_of(comparison: Comparison, asked: int | None) -> int | None:
+def connections_of(comparison: DeviceComparison, asked: int | None) -> int | None:
     """The number of connections of the charts over time: the requested one, if it was measured."""
     return asked if asked in comparison.connections else comparison.usual_connections
 
 
-def _by_connections(comparison: Comparison, words: ChartWords, with_published: bool) -> BySetting:
+def _by_connections(
+    comparison: DeviceComparison, words: ChartWords, with_published: bool
+) -> BySetting:
     lines = []
     for place, device in enumerate(comparison.devices):
         points = {}
@@ -92,7 +94,7 @@ def _by_connections(comparison: Comparison, words: ChartWords, with_published: b
 
 
 def _by_io_capacity(
-    comparison: Comparison, words: ChartWords, connections: int | None
+    comparison: DeviceComparison, words: ChartWords, connections: int | None
 ) -> BySetting | None:
     sweep = io_capacity_sweep(comparison.measured, connections)
     if sweep is None:
@@ -124,7 +126,7 @@ def _layer(key: str) -> tuple[Mapping[str, Mapping[int, float | None]], str]:
 Samples = Mapping[int, list[Mapping[str, Any]]]
 
 
-def _samples(comparison: Comparison, connections: int | None) -> Samples:
+def _samples(comparison: DeviceComparison, connections: int | None) -> Samples:
     """By run, the measured seconds of each device's median run."""
     runs = [
         cell.middle_run
@@ -147,7 +149,7 @@ def _samples(comparison: Comparison, connections: int | None) -> Samples:
 
 
 def _over_seconds(
-    comparison: Comparison, connections: int | None, samples: Samples, field: str
+    comparison: DeviceComparison, connections: int | None, samples: Samples, field: str
 ) -> list[SecondsLine]:
     lines = []
     for place, device in enumerate(comparison.devices):

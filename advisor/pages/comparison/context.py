@@ -10,7 +10,7 @@ from advisor.pages.comparison.choice import ComparisonChoice
 from advisor.wording.formatting import ABSENT, decimals
 from benchmarks.models import Device
 from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
-from tuning.comparison.devices import BEST, Cell, Comparison, compare
+from tuning.comparison.devices import BEST, Cell, DeviceComparison, compare
 from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio, ladder, ratio, spread
 
@@ -90,7 +90,7 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
     }
 
 
-def _lines(comparison: Comparison) -> list[Line]:
+def _lines(comparison: DeviceComparison) -> list[Line]:
     return [
         Line(
             number,
@@ -101,7 +101,7 @@ def _lines(comparison: Comparison) -> list[Line]:
     ]
 
 
-def _detail(comparison: Comparison) -> list[tuple[str, Device, int, Cell]]:
+def _detail(comparison: DeviceComparison) -> list[tuple[str, Device, int, Cell]]:
     """The figures behind the charts: name, device, connections and cell, device by device."""
     return [
         (comparison.names[device.pk], device, number, cell)

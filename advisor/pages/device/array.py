@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from advisor.pages.device.forms import OneDiskForm
 from benchmarks.models import Device, Probe, ProbeState
-from benchmarks.probe.arrays import Comparison, Figures, RaidLevel, array_of, compare, figures_of
+from benchmarks.probe.arrays import ArrayLoss, Figures, RaidLevel, array_of, compare, figures_of
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
@@ -29,7 +29,7 @@ class ArrayLine:
     name: str
     unit: str
     one_disk: float
-    comparison: Comparison
+    comparison: ArrayLoss
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Claims: which process of this host does a job, named so that its death can be detected."""
+"""The process that does a job, so that its death can be detected, and the lock of its host."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import psutil
 import pytest
 from pytest_django import Settings
 
-from benchmarks.jobs.claims import claimant, is_dead
+from benchmarks.jobs.claimant import claimant, is_dead
 
 
 def test_a_claim_holds_while_its_process_lives(settings: Settings) -> None:
