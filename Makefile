@@ -14,7 +14,7 @@ TOGETHER = --dist loadgroup --no-loadscope-reorder -n
 # Tests start the advisor's commands many times, which must not compile all of it each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run setup test setup-tests test-fast check lint type migrations pytest \
+.PHONY: help run setup test setup-tests test-fast check lint type migrations collect pytest \
     pytest-again bench-statistics bench-search format lock clean
 
 help:
@@ -38,7 +38,7 @@ test-fast:
 	    -m "not server and not browser and not slow and not alone"
 
 check:
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync type lint migrations
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync type collect lint migrations
 
 lint:
 	$(PYTHON_BIN)/ruff check --quiet .
@@ -53,6 +53,10 @@ type:
 
 migrations:
 	$(PYTHON_BIN)/python manage.py makemigrations --check --dry-run
+
+# Every test can be imported; compiled once, all lie ready for the processes that run them.
+collect:
+	@found=$$($(PYTHON_BIN)/pytest -qq --collect-only) || { echo "$$found"; exit 1; }
 
 pytest:
 	$(PYTHON_BIN)/pytest $(TOGETHER) $(WORKERS) --cov || $(MAKE) --no-print-directory pytest-again

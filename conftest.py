@@ -6,10 +6,14 @@ Tests run in several processes (docs/testing.md): what takes long to make is mad
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import gc
 import os
 import shutil
+import sqlite3
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,13 +27,15 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.management import create_permissions
 from django.contrib.contenttypes.management import create_contenttypes
+from django.db import connection
 from django.db.models.signals import post_migrate
 from filelock import FileLock
 
 from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.servers.datadir import create_data_dir
 
-_INSTALLED = Path(__file__).resolve().parent / "var" / "servers"
+_ROOT = Path(__file__).resolve().parent
+_INSTALLED = _ROOT / "var" / "servers"
 # More servers for the tests on `any_server`: paths of programs, separated as in PATH. None here
 # by default: other versions are to be had from their makers and from other distributions.
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
@@ -106,10 +112,43 @@ def _turn(item: pytest.Item) -> int:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """Nobody here is given single permissions, which Django would make anew, with the content
-    types, after every test of transactions: 40 ms each.
+def migrated_database(shared_tmp: Path) -> Path:
+    """A database as `migrate` makes it in an empty home, which takes seconds; to be copied."""
+    home = shared_tmp / "migrated-home"
+    made, ready = home / "private" / "db.sqlite3", shared_tmp / "migrated.sqlite3"
+    with FileLock(f"{ready}.lock"):
+        if not ready.exists():
+            ours = {k: v for k, v in os.environ.items() if k not in ("REDIS_URL", "DATABASE_URL")}
+            subprocess.run(
+                [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+                cwd=_ROOT,
+                env=ours | {"ADVISOR_HOME": str(home)},
+                check=True,
+            )
+            made.rename(ready)
+    return ready
+
+
+@pytest.fixture(scope="session")
+def django_db_use_migrations() -> bool:
+    """No process migrates by itself: `django_db_setup` copies what one has migrated for all."""
+    return False
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_db_setup: None, django_db_blocker: Any, request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """The tables are those of the migrations, unless --no-migrations is given.
+
+    Nobody here is given single permissions, which Django would make anew, with the content types,
+    after every test of transactions: 40 ms each.
     """
+    if not request.config.getoption("nomigrations"):
+        migrated = sqlite3.connect(request.getfixturevalue("migrated_database"))
+        with django_db_blocker.unblock(), contextlib.closing(migrated):
+            connection.ensure_connection()
+            migrated.backup(connection.connection)
     uid = "django.contrib.auth.management.create_permissions"
     assert post_migrate.disconnect(dispatch_uid=uid)
     assert post_migrate.disconnect(create_contenttypes)
@@ -161,6 +200,16 @@ def own_home(server_session_tmp: Path) -> Iterator[None]:
             (home / name.lower()).mkdir(parents=True)
         patch.setattr(settings, "INSTANCE_REGISTRY", home / "run" / "instances")
         yield
+
+
+@pytest.fixture
+def memory_tmp() -> Iterator[Path]:
+    """A directory in memory, where there is a place for that: to sync a file takes no time there,
+    and made-up studies do so for each of their runs.
+    """
+    place = Path("/dev/shm")  # noqa: S108
+    with tempfile.TemporaryDirectory(dir=place if os.access(place, os.W_OK) else None) as path:
+        yield Path(path)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from pytest_django import Settings
 
 from advisor.tests.harness import Home
@@ -35,17 +34,6 @@ def shared_device(shared_tmp: Path) -> Iterator[Path]:
         (path / FOLDER).mkdir()
         (path / FOLDER / "datasets").symlink_to(datasets)
         yield path
-
-
-@pytest.fixture(scope="session")
-def migrated_database(shared_tmp: Path, shared_device: Path, mysql_binary: ServerBinary) -> Path:
-    """A database as `migrate` makes it in an empty home, which takes seconds; to be copied."""
-    place = Home(shared_tmp / "migrated-home", shared_device, mysql_binary)
-    with FileLock(f"{place.path}.lock"):
-        if not place.database.exists():
-            done = place.run("migrate", "--verbosity", "0")
-            assert done.returncode == 0, done.stderr
-    return place.database
 
 
 @pytest.fixture

@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from django.conf import settings
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOKS = ROOT / ".pre-commit-config.yaml"
@@ -60,3 +63,11 @@ def test_make_test_leaves_no_test_out() -> None:
 def test_tests_keep_out_of_the_home_of_the_checkout() -> None:
     places = [settings.HOME, settings.RUN_DIR, settings.LOG_DIR, settings.INSTANCE_REGISTRY]
     assert not any(place.is_relative_to(ROOT) for place in [*places, settings.DEFAULT_DEVICE])
+
+
+@pytest.mark.django_db
+def test_tests_work_on_the_tables_of_the_migrations(request: pytest.FixtureRequest) -> None:
+    applied = {name for app, name in MigrationRecorder(connection).applied_migrations()}
+    written = {path.stem for path in ROOT.glob("*/migrations/0*.py")}
+    assert len(written) > 20
+    assert written <= applied or request.config.getoption("nomigrations")

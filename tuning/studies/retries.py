@@ -27,6 +27,8 @@ def retry_interrupted(study: Study) -> None:
     interrupted = study.slots.filter(run__state__in=bounds)
     if study.concluded_at is not None:  # a search does not screen any more
         interrupted = interrupted.exclude(purpose=SlotPurpose.SEARCH)
+    if not interrupted.exists():  # as at nearly every step; the rows are wide
+        return
     for slot in interrupted.select_related("run", "run__retry_of"):
         state = RunState(slot.run.state)
         bound = bounds[state]

@@ -100,9 +100,11 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, str]]:
 
 
 @pytest.fixture
-def host_of_fakes(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> None:
+def host_of_fakes(
+    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path, memory_tmp: Path
+) -> None:
     """No server and no dataset: what finds and loads them is replaced."""
-    settings.RUN_DIR = tmp_path
+    settings.RUN_DIR = memory_tmp
     settings.DEFAULT_DEVICE = tmp_path / "device"
     monkeypatch.setattr(studies, "find_server", lambda *_: BINARY)
     monkeypatch.setattr(studies, "find_driver", lambda *_: FakeDriver())
