@@ -33,10 +33,12 @@ STOPPED_S = 2.0
 
 
 @pytest.fixture
-def plan(mysql_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) -> Plan:
-    """A short run on the golden dataset that the tests of this session share."""
+def plan(mariadb_binary: ServerBinary, plan_on: Callable[[ServerBinary], Plan]) -> Plan:
+    """A short run on the golden dataset that the tests of this session share, on the server that
+    starts and ends soonest.
+    """
     load = Load(GOLDEN_WAREHOUSES, 4, warmup_s=1, measure_s=4, seed=1)
-    return replace(plan_on(mysql_binary), load=load)
+    return replace(plan_on(mariadb_binary), load=load)
 
 
 @contextmanager
@@ -83,7 +85,7 @@ def test_our_own_load_does_not_void_a_run(plan: Plan) -> None:
     found = measure(plan, report=lambda _: None, should_stop=lambda: False)
     by_cpu = dict(found.conditions["by_cpu"])  # type: ignore[call-overload]
     # the loader's name is that of the installed server, which is started through it
-    assert not [n for n in by_cpu if n.startswith(("mysqld", "sysbench", "ld-linux"))]
+    assert not [n for n in by_cpu if n.startswith(("mysqld", "mariadbd", "sysbench", "ld-linux"))]
     assert found.conditions["stalled_s"] == 0
     assert "steal: switched off" in found.conditions["unwatched"]  # type: ignore[operator]
     assert found.trend_pct is None  # four seconds are too few
