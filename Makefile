@@ -10,12 +10,15 @@ SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/ru
 # Processes that run tests: much of the time about half of them wait for servers.
 WORKERS ?= 4
 TOGETHER = --dist loadgroup --no-loadscope-reorder -n
+# What failed beside other tests is tried once more without them, because real servers are slow
+# on a host that is busy with something else. What fails twice has failed.
+AGAIN = $(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov --cov-append
 
 # Tests start the advisor's commands many times, which must not compile all of it each time.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast check lint type migrations collect pytest \
-    pytest-again bench-statistics bench-search format lock clean
+    bench-statistics bench-search format lock clean
 
 help:
 	@sed -n '1,6s/^# //p' Makefile
@@ -59,12 +62,7 @@ collect:
 	@found=$$($(PYTHON_BIN)/pytest -qq --collect-only) || { echo "$$found"; exit 1; }
 
 pytest:
-	$(PYTHON_BIN)/pytest $(TOGETHER) $(WORKERS) --cov || $(MAKE) --no-print-directory pytest-again
-
-# What failed beside other tests is tried once more without them, because real servers are slow
-# on a host that is busy with something else. What fails twice has failed.
-pytest-again:
-	$(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov --cov-append
+	$(PYTHON_BIN)/pytest $(TOGETHER) $(WORKERS) --cov || $(AGAIN)
 
 # The promises of docs/statistics.md on simulated studies; fails when one is not kept.
 bench-statistics:
