@@ -144,10 +144,10 @@ def test_two_that_decide_at_once_do_not_end_a_study_early(place: Place) -> None:
         Study.objects.update(blocks=2)
         real = scheduler.continue_study
 
-        def slowly(study):
+        def slowly(study, thought):
             say("first-decides")
             heard("second-is-done", 3)
-            return real(study)
+            return real(study, thought)
 
         def first():
             scheduler.continue_study = slowly

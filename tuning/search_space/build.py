@@ -32,10 +32,16 @@ def build_space(request: SpaceRequest, situation: Situation) -> Space:
     """
     pinned = _pinned(request, situation)
     count = _count(request)
+    beside = {
+        **request.base,
+        **pinned,
+        **{name: highest for name, (_, highest) in request.bounds.items()},
+    }
     dimensions = [
         one
         for knob in _chosen(request, situation, pinned)
-        if (one := dimension_of(knob, situation, request.bounds.get(knob.name))) is not None
+        if (one := dimension_of(knob, situation, request.bounds.get(knob.name), beside))
+        is not None
     ]
     if not request.names:
         dimensions = dimensions[:count]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tuning.catalogue.knob import Kind, Knob
+from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.costs import forbidden_costs, free_redo_bytes
 from tuning.configs.effective.durability import loss
 from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB, Expected
@@ -22,7 +23,7 @@ from tuning.configs.effective.variables import (
     SIZE,
 )
 from tuning.configs.situation import Situation
-from tuning.configs.values import BadValue, fixed_default, normalise
+from tuning.configs.values import BadValue, fixed_default, normalise, usable
 from tuning.search_space.space_request import BadSpace
 from tuning.strategy.search.space import MAX_LEVELS, Dimension
 
@@ -37,15 +38,19 @@ _NUMBERS = (Kind.BYTES, Kind.INT, Kind.FLOAT)
 
 
 def dimension_of(
-    knob: Knob, situation: Situation, bounds: tuple[str, str] | None = None
+    knob: Knob,
+    situation: Situation,
+    bounds: tuple[str, str] | None = None,
+    beside: Mapping[str, str] | None = None,
 ) -> Dimension | None:
     """The dimension of a knob that the target has; None where not two values are left.
 
-    `bounds` are the user's and go before the catalogue's. Raises BadSpace where they are none, or
-    where the study allows fewer than two values between them.
+    `beside` is what candidates set besides, each knob at its highest. `bounds` are the user's and
+    go before the catalogue's. Raises BadSpace where they are none, or where the study allows fewer
+    than two values between them.
     """
     if bounds is not None:
-        return _requested(knob, situation, bounds)
+        return _requested(knob, situation, bounds, beside or {})
     words = [word for part in knob.worth_testing for word in part.values]
     source = "; ".join(part.source for part in knob.worth_testing)
     if words:
@@ -54,7 +59,7 @@ def dimension_of(
     numbers = [number for pair in ends if pair is not None for number in pair]
     if not numbers or knob.kind not in _NUMBERS:
         return None
-    return _number(knob, situation, min(numbers), max(numbers), source)
+    return _number(knob, situation, min(numbers), max(numbers), source, beside or {})
 
 
 def default_of(knob: Knob, situation: Situation) -> str:
@@ -63,14 +68,16 @@ def default_of(knob: Knob, situation: Situation) -> str:
     return "" if fixed is None else fixed
 
 
-def _requested(knob: Knob, situation: Situation, bounds: tuple[str, str]) -> Dimension:
+def _requested(
+    knob: Knob, situation: Situation, bounds: tuple[str, str], beside: Mapping[str, str]
+) -> Dimension:
     low, high = _read(knob, situation, bounds)
-    found = _number(knob, situation, low, high, "as requested", is_requested=True)
+    found = _number(knob, situation, low, high, "as requested", beside, is_requested=True)
     if found is None:
         why = why_not(knob, situation) or "the server and this host leave fewer than two values"
         message = f"{knob.name}: {bounds[0]} to {bounds[1]} leaves nothing to try: {why}"
         raise BadSpace("bad_bounds", message, field=f"search.bounds.{knob.name}")
-    if found.high + max(found.step, 1.0) <= high:
+    if found.high + (found.step or 1.0) <= high:
         return replace(found, source="as requested, as far as the server and this host allow")
     return found
 
@@ -118,6 +125,7 @@ def _number(
     low: float,
     high: float,
     source: str,
+    beside: Mapping[str, str],
     *,
     is_requested: bool = False,
 ) -> Dimension | None:
@@ -129,9 +137,11 @@ def _number(
     if knob.name == POOL:
         low, high, step, values = _pool(situation, low, high, is_requested)
     elif knob.name in (CAPACITY, SIZE):
-        high, step = min(high, _redo_limit(knob, situation)), 4.0 * MIB
+        high, step = min(high, _redo_limit(knob, situation, beside)), 4.0 * MIB
     elif knob.kind is Kind.BYTES and high >= 4 * MIB:
         step = 1.0 * MIB
+    elif knob.kind is Kind.FLOAT:
+        step = _decimal_step(high - low)
     for cost in knob.costs:
         if cost.above is not None and cost.kind not in situation.allowed:
             high = min(high, cost.above)
@@ -142,8 +152,9 @@ def _number(
     if low == 0:
         # 0 is "no limit" or "off" with all knobs of the catalogue whose range begins there.
         special = ("0",)
-        low = max(step, min(_KIB, high)) if knob.kind is Kind.BYTES else 1.0
-    low, high = math.ceil(low), math.floor(high)
+        low = max(step, min(_KIB, high)) if knob.kind is Kind.BYTES else min(step or 1.0, 1.0)
+    if knob.kind is not Kind.FLOAT:
+        low, high = math.ceil(low), math.floor(high)
     if high < low or (high == low and not special):
         return None
     found = Dimension(
@@ -209,19 +220,23 @@ def _thinned(sizes: list[int]) -> list[int]:
     return sorted({min(sizes, key=lambda size: abs(size - one)) for one in wanted})
 
 
-def _redo_limit(knob: Knob, situation: Situation) -> float:
+def _decimal_step(width: float) -> float:
+    """The power of ten that leaves a range at least ten values, and at most 1."""
+    return min(10.0 ** math.floor(math.log10(width / 10)), 1.0) if width > 0 else 0.0
+
+
+def _redo_limit(knob: Knob, situation: Situation, beside: Mapping[str, str]) -> float:
     """The redo log of both names is all its files together; it has to fit beside the data."""
-    files = 1
-    if knob.name == SIZE and not situation.target.mariadb:
-        files = Expected({}, situation.target).whole(FILES) or 2
-    limit = (
-        float("inf")
-        if situation.device.free_bytes is None
-        else max(situation.device.free_bytes, 0)
-    )
+    limit = math.inf
+    if situation.device.free_bytes is not None:
+        limit = max(situation.device.free_bytes, 0)
     if any(cost.kind not in situation.allowed for cost in knob.costs):
         limit = min(limit, free_redo_bytes())
-    return limit / files
+    sized, many = {knob.name: str(MIB)}, load_catalogue().knobs[FILES]
+    if knob.name == SIZE and many.exists_in(situation.target):
+        files = usable(many, beside.get(FILES, ""), situation.target)
+        sized |= {} if files is None else {FILES: files}
+    return limit * MIB / (Expected(sized, situation.target).redo() or MIB)
 
 
 def _read(knob: Knob, situation: Situation, bounds: tuple[str, str]) -> tuple[float, float]:

@@ -9,10 +9,12 @@ either nothing of it, and the same is proposed again, or all that is needed to c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.db.models import Max
 
+from benchmarks.models import RunState
 from tuning.catalogue.knob import Durability
 from tuning.configs.proposed import plan_proposed
 from tuning.errors import TuningError
@@ -21,6 +23,7 @@ from tuning.results.evidence import traits_of
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import (
     Done,
+    History,
     NewCandidate,
     PlannedRun,
     Proposal,
@@ -43,28 +46,59 @@ def strategy_of(study: Study) -> Strategy:
     return strategy_for(races=study.races, confirms=study.confirms, search=search)
 
 
-def continue_study(study: Study) -> tuple[Done, ...]:
+@dataclass(frozen=True)
+class Thought:
+    """What a strategy proposed to a history, before anybody held the study's row."""
+
+    history: History
+    answer: Proposal | Done
+
+
+def think_ahead(study: Study) -> Thought | None:
+    """What a search proposes next; None where it is not its turn.
+
+    After hundreds of runs its model takes seconds. Whoever holds the study's row for so long keeps
+    heartbeats and pages waiting, on SQLite all who write.
+    """
+    if study.search is None or study.state != StudyState.RUNNING or study.runs_to_queue:
+        return None
+    if study.is_paused or study.stop_request:
+        return None
+    unfinished = RunState.QUEUED, RunState.RUNNING
+    if study.slots.filter(run__state__in=unfinished).exists():
+        return None
+    place = places(study)[0]  # a search has one
+    history = history_of(study, place)
+    return Thought(history, strategy_of(study).propose(history))
+
+
+def continue_study(study: Study, thought: Thought | None = None) -> tuple[Done, ...]:
     """Queue what is to be measured next; at the study's end how it ended at each place, else ().
 
     To be called by whoever holds the study's row, when nothing of it is queued or running. Where
     there are new candidates the study's state is `preparing` afterwards: the server tries them
-    first. Raises TuningError, only_refused, for a strategy of whose candidates none gets through.
+    first. A `thought` counts as long as the history is still the one that it is about. Raises
+    TuningError, only_refused, for a strategy of whose candidates none gets through.
     """
     if study.runs_to_queue and _queue_tried(study):
         return ()
     strategy = strategy_of(study)
     ends: list[Done] = []
     for place in places(study):
-        end = _continue(study, place, strategy)
+        end = _continue(study, place, strategy, thought)
         if end is None:
             return ()
         ends.append(end)
     return tuple(ends)
 
 
-def _continue(study: Study, place: Place, strategy: Strategy) -> Done | None:
+def _continue(
+    study: Study, place: Place, strategy: Strategy, thought: Thought | None
+) -> Done | None:
     for _ in range(MAX_FRUITLESS):
-        answer = strategy.propose(history_of(study, place))
+        history = history_of(study, place)
+        is_thought = thought is not None and thought.history == history
+        answer = thought.answer if thought and is_thought else strategy.propose(history)
         _store_dropped(study, place, answer.dropped)
         if isinstance(answer, Done):
             return answer

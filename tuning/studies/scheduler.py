@@ -27,7 +27,7 @@ from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
 from tuning.strategy.protocol import Done
-from tuning.studies.continuation import continue_study
+from tuning.studies.continuation import Thought, continue_study, think_ahead
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
 
@@ -109,12 +109,13 @@ def _take_turn(study: Study) -> _Turn:
     """Take one step while no other process can: two at once would act on outdated rows.
 
     PostgreSQL locks the study's row; on SQLite the transaction begins as the only writer
-    (`transaction_mode` in the settings).
+    (`transaction_mode` in the settings). What takes long is thought over before.
     """
     try:
+        thought = think_ahead(study)
         with transaction.atomic():
             locked = Study.objects.select_for_update().get(pk=study.pk)
-            return _decide(locked)
+            return _decide(locked, thought)
     except AWAY:
         raise
     except TuningError as error:
@@ -126,7 +127,7 @@ def _take_turn(study: Study) -> _Turn:
         return _Turn(end_study(study, StudyState.FAILED, "internal_error", text))
 
 
-def _decide(study: Study) -> _Turn:
+def _decide(study: Study, thought: Thought | None) -> _Turn:
     if study.is_finished:
         return _Turn(ended=True)
     if is_under_way(study):
@@ -146,7 +147,7 @@ def _decide(study: Study) -> _Turn:
     slot = _next_slot(study)
     ends: tuple[Done, ...] = ()
     if slot is None:
-        ends = continue_study(study)
+        ends = continue_study(study, thought)
         if study.state == StudyState.PREPARING:  # there are new candidates to be tried
             return _Turn(task=PREPARE, row_id=study.pk)
         slot = _next_slot(study)

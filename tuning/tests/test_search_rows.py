@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
+from django.db import connection
 
 from benchmarks.errors import DeviceUnusable, RunFailed
 from benchmarks.measurement.plan import Plan
@@ -28,6 +29,7 @@ from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Done, History, NewCandidate, Proposal, StopReason
 from tuning.strategy.tests.test_contract import RandomSearch
 from tuning.studies import continuation, early_stop, trials
+from tuning.studies.continuation import Thought, continue_study
 from tuning.studies.forecast import TRIAL_S, Forecast, places
 from tuning.studies.history import history_of
 from tuning.studies.lifecycle import cancel_study, extend_study
@@ -252,6 +254,54 @@ def test_what_is_wrong_before_anything_was_measured_ends_the_study(
     step(study)
     study.refresh_from_db()
     assert (study.state, study.reason_code) == (StudyState.FAILED, "disk_full")
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A strategy; `held` says of each time it is asked whether the study's row was held then."""
+
+    strategy: Any
+    held: list[bool]
+    cuts_short: ClassVar[bool] = False
+
+    def propose(self, history: History) -> Proposal | Done:
+        self.held.append(connection.in_atomic_block)
+        answer: Proposal | Done = self.strategy.propose(history)
+        return answer
+
+
+def test_a_search_is_thought_over_while_nobody_holds_the_studys_row(
+    search: Callable[..., Study],
+) -> None:
+    """After hundreds of runs a proposal takes seconds, in which nobody else could write."""
+    expected = names(to_the_end(search(RandomSearch(), seed=3, blocks=3), noisy({"5000": 1.3})))
+    watched = Watched(RandomSearch(), [])
+    study = to_the_end(search(watched, seed=3, blocks=3), noisy({"5000": 1.3}))
+    assert study.state == StudyState.FINISHED
+    assert watched.held
+    assert not any(watched.held)
+    assert names(study) == expected
+
+
+def test_a_thought_about_another_history_is_not_written(search: Callable[..., Study]) -> None:
+    watched = Watched(RandomSearch(), [])
+    study = search(watched, seed=3, blocks=3)
+    while study.state != StudyState.RUNNING or study.runs_to_queue or names(study) == []:
+        step(study)
+        study.refresh_from_db()
+    Run.objects.filter(slot__study=study).update(state=RunState.DRIVER_FAILED)
+    place = places(study)[0]
+    now, before = history_of(study, place), names(study)
+    old = Thought(replace(now, last_block=now.last_block + 7), Done((StopReason.BUDGET,)))
+    assert continue_study(study, old) == ()
+    assert (study.runs_to_queue, names(study)) != ([], before)
+    asked = len(watched.held)
+    watched.held.clear()
+    assert asked
+    end = Thought(history_of(study, place), Done((StopReason.BUDGET,)))
+    study.runs_to_queue = []
+    assert continue_study(study, end) == (end.answer,)
+    assert not watched.held
 
 
 @pytest.mark.parametrize("when", ["a first trial", "all trials", "half the rows"])

@@ -321,6 +321,38 @@ def test_the_redo_log_fits_beside_the_data(server: str, free: int) -> None:
     assert int(dimension(unlimited, name)[-1]) > 4 * GIB // 2
 
 
+@pytest.mark.parametrize("server", ["mysql 5.7", "percona 5.7", "mysql 8.0.28"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        SpaceRequest(pinned={"innodb_log_files_in_group": "8"}),
+        SpaceRequest(base={"innodb_log_files_in_group": "8"}),
+        SpaceRequest(bounds={"innodb_log_files_in_group": ("2", "8")}),
+    ],
+    ids=["pinned", "of the baseline", "searched"],
+)
+def test_more_redo_files_are_smaller_ones(server: str, asked: SpaceRequest) -> None:
+    here = replace(situation(server), device=DeviceFacts(free_bytes=2 * GIB))
+    space = build_space(asked, here)
+    for size in dimension(space, "innodb_log_file_size"):
+        knobs = {"innodb_log_file_size": size, "innodb_log_files_in_group": "8"}
+        assert (Expected(knobs, here.target).redo() or 0) <= 2 * GIB
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_decimal_numbers_are_searched_as_such(server: str) -> None:
+    here = situation(server)
+    asked = SpaceRequest(bounds={"innodb_max_dirty_pages_pct": ("89.5", "90.3")})
+    found = dimension(build_space(asked, here), "innodb_max_dirty_pages_pct")
+    tried = [float(value) for value in found if float(value) <= 90.3]
+    assert min(tried) == 89.5
+    assert max(tried) == 90.3
+    assert "90" in found
+    assert 8 < len(found) <= MAX_LEVELS
+    for value in found:
+        check_knobs({"innodb_max_dirty_pages_pct": value}, here.target, source="test")
+
+
 def test_a_pinned_redo_log_that_does_not_fit_is_refused() -> None:
     here = replace(
         situation(),

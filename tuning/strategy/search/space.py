@@ -19,6 +19,8 @@ Kind = Literal["number", "choice"]
 MAX_LEVELS = 25
 # How far outside its range a value may be seen, as a share of it: a server's default may be far.
 _MAX_OUTSIDE = 1.0
+# 0.3 / 0.1 is a little less than 3.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,10 @@ class Dimension:
     """One knob of the space.
 
     low, high: of a number, as the server takes it (bytes as bytes). step: values are multiples of
-    it; 0 is "any". values: those on the scale that are tried, where an even spread over it will
-    not do. special: values of a number that are not part of its scale, such as "0" for "no limit".
-    choices: the words of a choice. default: what the server has where the knob is not set; ""
-    where that is not known. source: why this range.
+    it; 0 is "any", below 1 it is a power of ten. values: those on the scale that are tried, where
+    an even spread over it will not do. special: values of a number that are not part of its
+    scale, such as "0" for "no limit". choices: the words of a choice. default: what the server
+    has where the knob is not set; "" where that is not known. source: why this range.
     """
 
     name: str
@@ -91,9 +93,13 @@ class Dimension:
 
     def _written(self, number: float) -> str:
         if self.step:
-            last = math.floor(self.high / self.step)
-            first = min(math.ceil(self.low / self.step), last)
+            last = math.floor(self.high / self.step + _ROUNDING)
+            first = min(math.ceil(self.low / self.step - _ROUNDING), last)
             number = min(max(round(number / self.step), first), last) * self.step
+        if 0 < self.step < 1:
+            # The step is a power of ten: as many digits as it has.
+            digits = round(-math.log10(self.step))
+            return f"{number:.{digits}f}".rstrip("0").rstrip(".")
         return str(round(number))
 
 
