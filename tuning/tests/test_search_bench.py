@@ -10,7 +10,7 @@ from tuning.tests.search_bench.__main__ import BEGIN
 from tuning.tests.search_bench.fast_models import fast
 from tuning.tests.search_bench.methods import Ours, RandomSearch, Simple
 from tuning.tests.search_bench.play import Played, play, summary
-from tuning.tests.search_bench.recorded import native
+from tuning.tests.search_bench.recorded import NATIVE, recorded
 from tuning.tests.search_bench.replay import Replay
 from tuning.tests.search_bench.table import METHODS, WARM, line
 from tuning.tests.search_bench.truth import KINDS, Truth, truth
@@ -38,9 +38,9 @@ def test_the_baseline_of_a_truth_is_worth_nothing_and_the_best_is_not_beaten(
     "make", list(dict.fromkeys(make for kind in KINDS.values() for make in kind))
 )
 def test_the_fast_form_of_a_model_says_the_same(make: object) -> None:
-    recorded = native()
-    x = Grid(recorded.space).features_of(recorded.configs)
-    model = make().fit(x, recorded.gains)  # type: ignore[operator]
+    known = recorded(NATIVE)
+    x = Grid(known.space).features_of(known.configs)
+    model = make().fit(x, known.gains)  # type: ignore[operator]
     assert fast(model)(x[:40]) == pytest.approx(model.predict(x[:40]))
 
 

@@ -8,11 +8,24 @@ from pathlib import Path
 from time import monotonic
 
 from tuning.tests.search_bench.play import Played, summary
-from tuning.tests.search_bench.table import CASES, HEAD, METHODS, Case, line, played, same_after
+from tuning.tests.search_bench.recorded import SURFACES
+from tuning.tests.search_bench.table import (
+    CASES,
+    HEAD,
+    METHODS,
+    SHORT_RUNS,
+    Case,
+    bounds,
+    line,
+    played,
+    same_after,
+    worse_than_baseline,
+)
 from tuning.tests.search_bench.truth import KINDS, error_of
 from tuning.tests.tables import begin, markdown, with_tables
 
 SEEDS = 50
+CHOICES = 1000
 BEGIN = begin("tuning.tests.search_bench")
 
 
@@ -20,19 +33,26 @@ def main() -> int:
     """Print a table per case; 1 when ours is not the best or a choice is worse than nothing."""
     parser = argparse.ArgumentParser(prog="python -m tuning.tests.search_bench")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="searches per method and table")
+    parser.add_argument("--choices", type=int, default=CHOICES, help="short searches of ours")
     parser.add_argument("--case", type=int, choices=range(len(CASES)), help="only this table")
     parser.add_argument("--write", type=Path, help="put the tables into this document as well")
     arguments = parser.parse_args()
     began = monotonic()
-    shown, missed = [errors()], []
-    print(shown[0], flush=True)
+    shown, missed = [errors(), limits(arguments.seeds)], []
+    print("\n".join(shown), flush=True)
     for place, case in enumerate(CASES):
         if arguments.case in (None, place):
             text, faults = table(case, arguments.seeds)
             shown.append(text)
             missed += faults
             print(text, flush=True)
-    print(f"{arguments.seeds} searches per line, {monotonic() - began:.0f} s.")
+    if arguments.case is None:
+        text, faults = choices(arguments.choices)
+        shown.append(text)
+        missed += faults
+        print(text, flush=True)
+    shown.append(f"{arguments.seeds} searches per line, medians.\n")
+    print(f"{shown[-1]}{monotonic() - began:.0f} s.")
     if arguments.write:
         arguments.write.write_text(with_tables(arguments.write.read_text(), BEGIN, shown))
     for miss in missed:
@@ -43,10 +63,28 @@ def main() -> int:
 def errors() -> str:
     """How well each truth says what it has not seen."""
     lines = []
-    for name in KINDS:
-        error = error_of(name)
-        lines.append((name, f"{error.rmse:.3f}", f"{error.r2:.2f}"))
-    return markdown("**Truths, cross-validated**", ("truth", "rmse of the log ratio", "R²"), lines)
+    for surface in SURFACES:
+        for name in KINDS:
+            error = error_of(name, surface)
+            lines.append((surface.title, name, f"{error.rmse:.3f}", f"{error.r2:.2f}"))
+    head = "surface", "truth", "rmse of the log ratio", "R²"
+    return markdown("**Truths, cross-validated**", head, lines)
+
+
+def limits(seeds: int) -> str:
+    """What cannot be had on these truths, whatever the noise."""
+    head = "surface", "truth", "all main effects known", f"ours after {SHORT_RUNS}, no noise"
+    lines = [bounds(surface, kind, seeds) for surface in SURFACES for kind in KINDS]
+    return markdown("**Regret without any noise**", head, lines)
+
+
+def choices(searches: int) -> tuple[str, list[str]]:
+    """How often a short search chooses worse than nothing; a promise that it never does."""
+    row = worse_than_baseline(searches)
+    head = "searches", "choice worse than baseline", "median regret", "highest regret"
+    title = f"**Many searches of {SHORT_RUNS} runs, given nothing, seeds of their own**"
+    missed = [] if row[1] == "0" else [f"{row[1]} of {row[0]} choices are worse than the baseline"]
+    return markdown(title, head, [row]), missed
 
 
 def table(case: Case, seeds: int) -> tuple[str, list[str]]:

@@ -31,9 +31,17 @@ class Played:
         return next(there, len(self.regret) + 1)
 
 
-def play(make: Make, truth: Truth, start: Sequence[Config], seed: int, runs: int = RUNS) -> Played:
+def play(
+    make: Make,
+    truth: Truth,
+    start: Sequence[Config],
+    seed: int,
+    runs: int = RUNS,
+    *,
+    is_noisy: bool = True,
+) -> Played:
     """One search of so many runs."""
-    replay = Replay(truth, seed)
+    replay = Replay(truth, seed, is_noisy)
     method = make(truth.grid.space, start, seed)
     regret = []
     for _ in range(runs):

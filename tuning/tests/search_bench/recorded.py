@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,12 +23,30 @@ MIB = 1024**2
 
 
 @dataclass(frozen=True)
+class Surface:
+    """A file of `surfaces/`: its name without the ending, and what it was measured on.
+
+    is_held_back: nothing was chosen by it; it only shows how what was chosen does elsewhere.
+    """
+
+    name: str
+    title: str
+    is_held_back: bool = False
+
+
+@dataclass(frozen=True)
 class Recorded:
-    """configs: knobs of each run; gains: log ratios to the baselines of its block."""
+    """configs: knobs of each run; gains: log ratios to the baselines of its block.
+
+    run_noise, block_noise: standard deviations of log figures, of two runs of one config within a
+    block and of blocks among each other.
+    """
 
     space: Space
     configs: tuple[dict[str, str], ...]
     gains: Floats
+    run_noise: float
+    block_noise: float
 
 
 def _number(name: str, low: float, high: float, default: float, **more: object) -> Dimension:
@@ -75,13 +96,43 @@ SPACE = Space(
 )
 
 
-@lru_cache(maxsize=1)
-def native() -> Recorded:
-    """The surface of a virtio disk with all data in the page cache."""
-    with (HERE / "native-mysql97-w10c8.csv").open(newline="") as file:
+#: One more surface is one more file and one more line here.
+NATIVE = Surface("native-mysql97-w10c8", "MySQL 9.7 on a virtio disk, all data in the page cache")
+SURFACES = (NATIVE,)
+
+
+@lru_cache
+def recorded(surface: Surface) -> Recorded:
+    """What the file says; runs without a figure are left out."""
+    with (HERE / f"{surface.name}.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["outcome"] == "ok"]
     return Recorded(
-        SPACE,
+        SPACE if surface == NATIVE else _around(rows),
         tuple({name: row[name] for name in SPACE.names if row[name]} for row in rows),
         np.log([float(row["ratio_to_baseline"]) for row in rows]),
+        *_noise(rows),
     )
+
+
+def _around(rows: Sequence[Mapping[str, str]]) -> Space:
+    """The space of the same knobs from the lowest to the highest value that was recorded."""
+    found = []
+    for one in SPACE.dimensions:
+        seen = {row[one.name] for row in rows} - {"", *one.special}
+        if one.is_number and seen:
+            low, high = min(map(float, seen)), max(map(float, seen))
+            is_log = one.is_log and low > 0
+            found.append(replace(one, low=low, high=high, is_log=is_log))
+        else:
+            found.append(one)
+    return replace(SPACE, dimensions=tuple(found))
+
+
+def _noise(rows: Sequence[Mapping[str, str]]) -> tuple[float, float]:
+    """Of runs and of blocks, from the baselines."""
+    blocks: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        if row["config"] == BASELINE:
+            blocks[row["block"]].append(math.log(float(row["tpmP"])))
+    runs = float(np.sqrt(np.mean([np.var(logs, ddof=1) for logs in blocks.values() if logs[1:]])))
+    return runs, float(np.std([np.mean(logs) for logs in blocks.values()], ddof=1))

@@ -11,9 +11,6 @@ import numpy as np
 from benchmarks.outcomes import Outcome
 from tuning.tests.search_bench.truth import Truth
 
-# As recorded: of two runs of one config within a block, and of blocks among each other.
-RUN_NOISE = 0.028
-BLOCK_NOISE = 0.031
 # Runs between two shifts of the host; a recorded block had 26.
 BLOCK_RUNS = 26
 # Not recorded, but met on shared hosts: runs without a figure, and runs that are far off.
@@ -26,11 +23,15 @@ LEVEL = 7500.0
 class Replay:
     """Measures configs of a `truth`; a failed or disturbed run has no figure.
 
+    Runs scatter as they did when the surface was recorded; `is_noisy` False is a thought
+    experiment, without disturbed runs as well.
+
     `crashes` is a made-up corner of the space (about 4 % of it) in which no server stays up.
     """
 
     truth: Truth
     seed: int
+    is_noisy: bool = True
     runs: int = 0
     _shift: float = 0.0
     _random: np.random.Generator = field(init=False)
@@ -40,17 +41,19 @@ class Replay:
 
     def measure(self, config: Mapping[str, str]) -> tuple[float | None, Outcome]:
         """tpmP of one more run, and how it ended."""
+        scatter = self.truth.recorded
         if self.runs % BLOCK_RUNS == 0:
-            self._shift = float(self._random.normal(0, BLOCK_NOISE))
+            self._shift = float(self._random.normal(0, scatter.block_noise))
         self.runs += 1
-        noise = float(self._random.normal(0, RUN_NOISE))
+        noise = self._shift + float(self._random.normal(0, scatter.run_noise))
         if self._random.random() < FAR_OFF:
             noise -= float(self._random.exponential(0.2))
-        if self._random.random() < DISTURBED:
+        if self._random.random() < DISTURBED and self.is_noisy:
             return None, Outcome.DISTURBED
         if crashes(config):
             return None, Outcome.CRASHED
-        return LEVEL * math.exp(self.truth.gain(config) + self._shift + noise), Outcome.OK
+        level = self.truth.gain(config) + (noise if self.is_noisy else 0.0)
+        return LEVEL * math.exp(level), Outcome.OK
 
 
 def crashes(config: Mapping[str, str]) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from tuning.tests.search_bench.methods import (
     Config,
     Make,
@@ -17,7 +19,8 @@ from tuning.tests.search_bench.methods import (
     tpe,
 )
 from tuning.tests.search_bench.play import LOOKS, RUNS, Played, Summary, play
-from tuning.tests.search_bench.truth import truth
+from tuning.tests.search_bench.recorded import NATIVE, SURFACES, Surface
+from tuning.tests.search_bench.truth import KINDS, main_effects_only, truth
 
 METHODS: Mapping[str, Make] = {
     "random": RandomSearch,
@@ -44,16 +47,18 @@ SECOND = 1000
 
 @dataclass(frozen=True)
 class Case:
-    """One table: a truth, what every method is given at first, and the first seed."""
+    """One table: a truth of a surface, what every method is given at first, and the first seed."""
 
     truth: str
     start: str
     first_seed: int = 0
+    surface: Surface = NATIVE
 
     @property
     def title(self) -> str:
         which = "second seeds, not used for choosing" if self.first_seed else "first seeds"
-        return f"Truth: {self.truth}; {self.start}; {which}"
+        held = "held back: " if self.surface.is_held_back else ""
+        return f"{held}{self.surface.title}; truth: {self.truth}; {self.start}; {which}"
 
 
 WARM_START, COLD_START = "given three proposals", "given nothing"
@@ -62,13 +67,14 @@ CASES = (
     Case("all kinds", COLD_START),
     Case("all kinds", WARM_START, SECOND),
     Case("trees", WARM_START, SECOND),
+    *(Case("all kinds", WARM_START, SECOND, one) for one in SURFACES if one != NATIVE),
 )
 
 
 def played(case: Case, method: str, seeds: int, runs: int = RUNS) -> list[Played]:
     """So many searches of one method."""
     start = WARM if case.start == WARM_START else ()
-    surface = truth(case.truth)
+    surface = truth(case.truth, case.surface)
     return [
         play(METHODS[method], surface, start, case.first_seed + seed, runs)
         for seed in range(seeds)
@@ -104,3 +110,36 @@ def same_after(ours: Sequence[Played], other: Summary) -> int | None:
         if regrets[len(regrets) // 2] <= goal:
             return runs
     return None
+
+
+# Seeds from here on are those of the many short searches.
+THIRD = 2000
+SHORT_RUNS = 40
+
+
+def worse_than_baseline(searches: int) -> tuple[str, ...]:
+    """A row: of so many searches of ours, how many would choose what is worse than the baseline.
+
+    They take turns on all truths of all surfaces, and end after `SHORT_RUNS`.
+    """
+    truths = [truth(kind, surface) for surface in SURFACES for kind in KINDS]
+    found = [
+        play(METHODS["ours"], truths[turn % len(truths)], (), THIRD + turn, SHORT_RUNS)
+        for turn in range(searches)
+    ]
+    regret = float(np.median([one.regret[-1] for one in found]))
+    worst = max(one.regret[-1] for one in found)
+    worse = sum(one.worse for one in found)
+    return f"{searches}", f"{worse}", f"{100 * regret:.1f} %", f"{100 * worst:.1f} %"
+
+
+def bounds(surface: Surface, kind: str, seeds: int) -> tuple[str, ...]:
+    """A row: what even a method without noise, or one that knows all main effects, gives away."""
+    one = truth(kind, surface)
+    quiet = [
+        play(METHODS["ours"], one, (), THIRD + seed, SHORT_RUNS, is_noisy=False)
+        for seed in range(seeds)
+    ]
+    regret = float(np.median([played.regret[-1] for played in quiet]))
+    effects = main_effects_only(one)
+    return surface.title, kind, f"{100 * effects:.1f} %", f"{100 * regret:.1f} %"

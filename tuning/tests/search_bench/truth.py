@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from tuning.strategy.search.grid import Grid, Points
 from tuning.tests.search_bench.fast_models import Predicts, fast
-from tuning.tests.search_bench.recorded import Recorded, native
+from tuning.tests.search_bench.recorded import NATIVE, Recorded, Surface, recorded
 
 Floats = NDArray[np.float64]
 _SEED = 20261122
@@ -71,6 +71,7 @@ class Truth:
     """A fitted surface: log ratios to the baseline, as they truly are in the replay."""
 
     name: str
+    recorded: Recorded
     grid: Grid
     models: list[Predicts]
     best: float = 0.0
@@ -98,13 +99,13 @@ class Truth:
 
 
 @lru_cache
-def truth(name: str) -> Truth:
+def truth(name: str, surface: Surface = NATIVE) -> Truth:
     """The truth of that kind."""
-    recorded = native()
-    grid = Grid(recorded.space)
-    x = grid.features_of(recorded.configs)
-    fitted = [make().fit(x, recorded.gains) for make in KINDS[name]]
-    found = Truth(name, grid, [fast(model) for model in fitted])
+    known = recorded(surface)
+    grid = Grid(known.space)
+    x = grid.features_of(known.configs)
+    fitted = [make().fit(x, known.gains) for make in KINDS[name]]
+    found = Truth(name, known, grid, [fast(model) for model in fitted])
     found._offset = float(found._predicted(grid.features_of([{}]))[0])
     found.best = _highest(found)
     return found
@@ -140,15 +141,27 @@ class Error:
     r2: float
 
 
-def error_of(name: str) -> Error:
+def error_of(name: str, surface: Surface = NATIVE) -> Error:
     """How well a truth says what it has not seen."""
-    recorded: Recorded = native()
-    x = Grid(recorded.space).features_of(recorded.configs)
+    known = recorded(surface)
+    x = Grid(known.space).features_of(known.configs)
     folds = KFold(_FOLDS, shuffle=True, random_state=_SEED)
     said = np.mean(
-        [cross_val_predict(make(), x, recorded.gains, cv=folds) for make in KINDS[name]], axis=0
+        [cross_val_predict(make(), x, known.gains, cv=folds) for make in KINDS[name]], axis=0
     )
-    gap = said - recorded.gains
-    return Error(
-        float(np.sqrt((gap**2).mean())), float(1 - (gap**2).mean() / recorded.gains.var())
-    )
+    gap = said - known.gains
+    return Error(float(np.sqrt((gap**2).mean())), float(1 - (gap**2).mean() / known.gains.var()))
+
+
+def main_effects_only(found: Truth) -> float:
+    """Regret of the config of each knob's best value on average over the space.
+
+    What a method finds that knows every knob's own effect exactly and nothing else.
+    """
+    points = found.grid.spread(60_000, np.random.default_rng(_SEED))
+    gains = np.concatenate([found.gains(part) for part in np.array_split(points, 12)])
+    best = [
+        int(np.argmax([gains[points[:, place] == level].mean() for level in range(size)]))
+        for place, size in enumerate(found.grid.sizes)
+    ]
+    return found.regret(found.grid.knobs(found.grid.kept(np.array([best]))[0]))
