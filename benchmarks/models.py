@@ -82,7 +82,10 @@ class Device(models.Model):
         if profile := self.profile:
             memory = profile.memory_bytes
             limit = f" with {memory / 1e6:.0f} MB of memory" if memory is not None else ""
-            return f"emulated {profile.name}{limit}"
+            model = profile.scale_text
+            if model and not profile.throttles:
+                return f"{model}{limit}"
+            return f"emulated {profile.name}{limit}{f', {model}' if model else ''}"
         # The kind of a virtual disk is "other"; its model name says more.
         return self.model if self.kind == "other" and self.model else self.kind
 

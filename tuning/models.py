@@ -95,6 +95,14 @@ class Study(JobRow):
     search = models.JSONField(
         null=True, blank=True, help_text="objective and space of a search; else null"
     )
+    scale_model = models.JSONField(
+        null=True, blank=True, help_text="tuning.scale_model.model.ScaleModel; else null"
+    )
+    memory_bytes = models.BigIntegerField(
+        null=True,
+        blank=True,
+        help_text="memory that its host had for a server when the study was created",
+    )
     runs_to_queue = models.JSONField(
         default=list,
         blank=True,

@@ -83,6 +83,11 @@ class MyCnfView(APIView):
                 enum=CLASSES,
                 description="The least safe durability class that you accept.",
             ),
+            OpenApiParameter(
+                "as_measured",
+                bool,
+                description="Values of a scale model are not sized back to the real server.",
+            ),
         ],
         responses={
             (200, "text/plain"): OpenApiTypes.STR,
@@ -95,7 +100,10 @@ class MyCnfView(APIView):
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         acknowledged = _class_of(request.query_params.get("acknowledge"), "acknowledge")
-        wanted = ExportRequest(acknowledged=acknowledged or Durability.D0)
+        wanted = ExportRequest(
+            acknowledged=acknowledged or Durability.D0,
+            as_measured=request.query_params.get("as_measured") in ("1", "true"),
+        )
         return _file(request, *_found(request, pk), wanted)
 
 

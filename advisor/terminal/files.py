@@ -31,6 +31,7 @@ def write_files(
     acknowledged: Durability = Durability.D0,
     output: Path | None = None,
     exports: Sequence[tuple[str, Path]] = (),
+    as_measured: bool = False,
 ) -> None:
     """Write every recommendation whose durability class was acknowledged.
 
@@ -45,7 +46,9 @@ def write_files(
     suffixes = _suffixes(rows)
     for found in rows:
         try:
-            my_cnf = result.export(found, ExportRequest(acknowledged=acknowledged))
+            my_cnf = result.export(
+                found, ExportRequest(acknowledged=acknowledged, as_measured=as_measured)
+            )
             ready.append((found, my_cnf.text))
         except TuningError as error:
             if error.code != "durability_not_acknowledged":
@@ -66,7 +69,7 @@ def write_files(
     for name, file in exports:
         for found in wanted:
             path = _with(file, suffixes[found.pk])
-            wanted_file = ExportRequest(name, None, acknowledged)
+            wanted_file = ExportRequest(name, None, acknowledged, as_measured=as_measured)
             _write(path, result.export(found, wanted_file).text)
             console.print(f"Recommendation as {name}: {path}", markup=False, soft_wrap=True)
     for found, reason in withheld:

@@ -17,9 +17,10 @@ from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.configs.notes import Action
-from tuning.export.lines import lines_of
+from tuning.export.lines import Line, lines_of
 from tuning.models import DurabilityClass
 from tuning.results.boards import Board, Row
+from tuning.results.proportion import proportion_text
 from tuning.results.searched import SearchResult, search_result
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debt_sentence, debtors_of
@@ -49,6 +50,8 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         if limits := board.device.emulation_label:
             console.print(limits, markup=False, style="italic")
         console.print(str(board.workload), markup=False, style="italic")
+        if proportion := proportion_text(study, board.device, board.workload):
+            console.print(proportion, markup=False, style="italic")
         if shows_class:
             cost = MAY_COST[board.durability]
             console.print(f"Durability {board.durability}: {cost}", markup=False, style="italic")
@@ -74,8 +77,16 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         head = f"{', '.join(words)}: " if words else ""
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
         for recommended in lines_of(result.evidence(recommendation)):
+            if recommended.in_model:
+                console.print(_sized(recommended), markup=False)
             for price in recommended.costs:
                 console.print(f"{price.text}.", markup=False)
+
+
+def _sized(line: Line) -> str:
+    """ "innodb_buffer_pool_size: 168M in the scale model, 31G on your server"."""
+    there, here = knob_text(line.name, line.in_model), knob_text(line.name, line.value)
+    return f"{line.name}: {there} in the scale model, {here} on your server."
 
 
 def _print_reasons(result: StudyResult, console: Console) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StrictInt
 from pydantic.dataclasses import dataclass
 
-from benchmarks.datafiles import STRICT, Count
+from benchmarks.datafiles import STRICT, Count, Number
 
 #: Smaller than any mysqld: such a limit is a slip of the keyboard (MB typed where bytes go).
 MIN_MEMORY_BYTES = 64 * 1024 * 1024
@@ -33,8 +33,9 @@ class EmulationProfile:
 
     `kind` is the kind of device it stands for ("hdd"). IOPS count requests as they reach the
     block device, a flush being one of the writes; 1 MB is 10**6 bytes. `memory_bytes` limits all
-    memory of the server, the page cache of the files it reads and writes included. `note` says
-    where the limits come from; profiles that differ in it alone are equal.
+    memory of the server, the page cache of the files it reads and writes included. `scale`: of a
+    scale model, how many times larger the real server is. `note` says where the limits come from;
+    profiles that differ in it alone are equal.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
@@ -44,11 +45,14 @@ class EmulationProfile:
     read_mb_s: Count | None = None
     write_mb_s: Count | None = None
     memory_bytes: Annotated[StrictInt, AfterValidator(_enough)] | None = None
+    scale: Annotated[Number, Field(gt=0)] | None = None
     note: str = ""
 
     def __post_init__(self) -> None:
         if not self.throttles and self.memory_bytes is None:
             raise ValueError(f"{self.name} limits nothing")
+        if self.scale is not None and self.memory_bytes is None:
+            raise ValueError("a scale model needs a memory limit")
 
     @property
     def throttles(self) -> bool:
@@ -56,12 +60,24 @@ class EmulationProfile:
         return any(getattr(self, name) is not None for name in UNITS)
 
     def label(self, on: str = "") -> str:
-        """ "emulated hdd (200 IOPS read, 200 IOPS write, 420 MB memory) on vda"."""
+        """ "emulated hdd (200 IOPS read, 200 IOPS write, 420 MB memory) on vda".
+
+        Of a scale model "scale model 1:200 (790 MB memory)", or "scale model 1:200 on emulated hdd
+        (...)".
+        """
         limits = {unit: getattr(self, name) for name, unit in UNITS.items()}
         parts = [f"{limit} {unit}" for unit, limit in limits.items() if limit is not None]
         if self.memory_bytes is not None:
             parts.append(f"{self.memory_bytes / 1e6:.0f} MB memory")
-        return f"emulated {self.name} ({', '.join(parts)})" + (f" on {on}" if on else "")
+        what = f"emulated {self.name}"
+        if self.scale is not None:
+            what = f"{self.scale_text} on {what}" if self.throttles else self.scale_text
+        return f"{what} ({', '.join(parts)})" + (f" on {on}" if on else "")
+
+    @property
+    def scale_text(self) -> str:
+        """ "scale model 1:200"; "" for another device."""
+        return "" if self.scale is None else f"scale model 1:{self.scale:.4g}"
 
     def facts(self) -> dict[str, str]:
         """What goes into a run's fingerprint: runs under different limits never compare."""

@@ -50,13 +50,18 @@ class ShippedProfile(EmulationProfile):
     scaled: StrictBool
     source: Text
     note: Literal[""] = ""
+    scale: Literal[None] = None
 
     def __post_init__(self) -> None:
         if not self.throttles:
             raise ValueError("limits no requests")
 
     def on(
-        self, real: RealFigures | None = None, *, memory_bytes: int | None = None
+        self,
+        real: RealFigures | None = None,
+        *,
+        memory_bytes: int | None = None,
+        scale: float | None = None,
     ) -> EmulationProfile:
         """The limits to set on a device of these figures, and in `note` how they came about.
 
@@ -88,7 +93,7 @@ class ShippedProfile(EmulationProfile):
         if real is None:
             notes.append("the real device was not probed and may be slower than these limits")
         limits["memory_bytes"] = self.memory_bytes if memory_bytes is None else memory_bytes
-        return EmulationProfile(self.name, self.kind, **limits, note="; ".join(notes))
+        return EmulationProfile(self.name, self.kind, **limits, scale=scale, note="; ".join(notes))
 
 
 @dataclass(frozen=True, config=STRICT)

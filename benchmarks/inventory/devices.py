@@ -37,7 +37,8 @@ class DeviceRequest:
 
     path: a directory on it, None for the host's usual one. log_dir: one for the redo logs on
     another device. emulate: a shipped profile's name; "" and "native" for the device as it is.
-    memory_bytes: limits all memory of the server, its page cache included. kind: the user's
+    memory_bytes: limits all memory of the server, its page cache included. scale: marks that as
+    the memory of a scale model of a server that many times larger. kind: the user's
     correction; None leaves the one that was made before. limits: those of a device that is kept,
     in place of what `emulate` and `memory_bytes` would come to by now.
     """
@@ -48,6 +49,7 @@ class DeviceRequest:
     memory_bytes: int | None = None
     kind: DeviceKind | None = None
     limits: EmulationProfile | None = None
+    scale: float | None = None
 
 
 @dataclass(frozen=True)
@@ -207,10 +209,13 @@ def _profile(
                 )
             asked = request.memory_bytes
             memory_bytes = otherwise if asked is None else asked
-            return shipped.on(_real_figures(data), memory_bytes=memory_bytes)
+            figures = _real_figures(data)
+            return shipped.on(figures, memory_bytes=memory_bytes, scale=request.scale)
         if request.memory_bytes is None:
             return None
-        return EmulationProfile(NATIVE, data.kind.value, memory_bytes=request.memory_bytes)
+        return EmulationProfile(
+            NATIVE, data.kind.value, memory_bytes=request.memory_bytes, scale=request.scale
+        )
     except ValidationError as error:  # of limits that no server can have
         raise EmulationUnavailable(faults(error)) from error
 

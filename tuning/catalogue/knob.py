@@ -24,7 +24,7 @@ from tuning.catalogue.facts import (
     Values,
     Words,
 )
-from tuning.catalogue.resources import HostResources, Of
+from tuning.catalogue.resources import HostResources, Of, Scales
 from tuning.catalogue.target import ServerTraits
 
 
@@ -168,6 +168,7 @@ class Knob:
     group: Annotated[str, Field(min_length=2)]
     kind: Annotated[Kind, Field(validation_alias="type")]
     unit: Annotated[str, Field(min_length=2)] = ""
+    scales: Scales | None = None
     set_by: SetBy | None = None
     pattern: Text = ""
     new_data_dir: StrictBool = False
@@ -204,6 +205,10 @@ class Knob:
             raise ValueError("`durability` and `durability_evidence` must be given together")
         if self.kind is Kind.PATH and self.set_by is not SetBy.ADVISOR:
             raise ValueError("a path must have `set_by: advisor`")
+        if (self.scales is None) != (self.set_by is not None):
+            raise ValueError("`scales` must be given for every knob, and for knobs only")
+        if self.scales in (Scales.MEMORY, Scales.DATA) and self.kind not in (Kind.INT, Kind.BYTES):
+            raise ValueError(f"type {self.kind} does not scale with {self.scales}")
         if self.kind not in _NUMBERS and any(cost.above is not None for cost in self.costs):
             raise ValueError("a cost with `above` requires a number")
         for flavour, facts in self.flavours.items():

@@ -14,6 +14,20 @@ class Of(StrEnum):
     DATA = "data"
 
 
+class Scales(StrEnum):
+    """What a knob's value is proportional to, from one server to another with the same load.
+
+    Values of `none` depend on the device or on nothing. Those of `write-rate` and `cores` change
+    with the load and the CPUs, which are the same in a scale model.
+    """
+
+    MEMORY = "memory"
+    DATA = "data"
+    WRITE_RATE = "write-rate"
+    CORES = "cores"
+    NONE = "none"
+
+
 @dataclass(frozen=True)
 class HostResources:
     """Bytes of memory, CPUs that may be used, bytes of tables and indexes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -50,6 +50,14 @@ class PlannedCandidate:
     logs_with_data: bool = False
 
 
+@dataclass(frozen=True)
+class FileFit:
+    """Files that were written for another machine: its facts, and their knobs for this one."""
+
+    written_for: HostFacts
+    resize: Callable[[Mapping[str, str]], tuple[dict[str, str], tuple[Note, ...]]]
+
+
 def plan_candidates(
     template: StudyTemplate,
     files: Sequence[tuple[str, bytes]],
@@ -60,14 +68,15 @@ def plan_candidates(
     host: HostFacts = UNKNOWN,
     translate_from: Origin | None = None,
     proposals: Mapping[str, PlannedCandidate] = MappingProxyType({}),
+    fit: FileFit | None = None,
 ) -> list[PlannedCandidate]:
     """The baseline first, then the template's other candidates, then the files (name, content).
 
     Presets and variants are sized for `resources` and may have the template's durability class,
     files only `durability`; `proposals` are the template's, by name and ready to use.
-    `translate_from` is for files, see `plan_file`. Presets and variants that are not possible here
-    are in the list with their `left_out`. Raises InvalidConfig with the problems of all files
-    together, or if the baseline is not possible.
+    `translate_from` and `fit` are for files, see `plan_file`. Presets and variants that are not
+    possible here are in the list with their `left_out`. Raises InvalidConfig with the problems of
+    all files together, or if the baseline is not possible.
     """
     widest = max(durability, template.durability)
     planned = [
@@ -101,6 +110,7 @@ def plan_candidates(
                     durability=durability,
                     host=host,
                     translate_from=translate_from,
+                    fit=fit,
                 )
             )
         except InvalidConfig as refused:
@@ -186,7 +196,7 @@ def _fitted(
     """The preset after translation, sizing and the gate; raises InvalidConfig."""
     origin = preset.written_for or ANY_VERSION
     translation = translate_knobs(preset.knobs, origin, target, durability=durability)
-    scaled = scale(translation.knobs, preset, target, resources)
+    scaled = scale(translation.knobs, preset, target, resources, host.pool_chunk_bytes)
     knobs, held = _without_direct_io(scaled.knobs, target, durability, host)
     report = check_knobs(
         knobs,
@@ -229,10 +239,12 @@ def plan_file(
     durability: Durability = Durability.D0,
     host: HostFacts = UNKNOWN,
     translate_from: Origin | None = None,
+    fit: FileFit | None = None,
 ) -> PlannedCandidate:
     """The user's my.cnf; raises InvalidConfig.
 
-    It is used unchanged, or translated from the server that it was written for.
+    It is used unchanged, or translated from the server that it was written for. With `fit` it is
+    checked for the machine that it was written for, then resized and checked for `host`.
     """
     if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
         reason = f"a config needs a name of 1 to {MAX_NAME} printable characters"
@@ -243,13 +255,18 @@ def plan_file(
         target,
         translate_from=translate_from,
         durability=durability,
-        host=host,
+        host=host if fit is None else fit.written_for,
     ).accepted()
+    knobs, notes = report.knobs, report.notes
+    if fit is not None:
+        resized, changes = fit.resize(knobs)
+        fitted = check_knobs(resized, target, source=name, durability=durability, host=host)
+        knobs, notes = fitted.knobs, (*notes, *changes, *fitted.notes)
     return PlannedCandidate(
         name=name,
-        knobs=report.knobs,
+        knobs=knobs,
         source="given by the user",
-        notes=report.notes,
+        notes=notes,
         lines=report.lines,
         checks=static_stages(report),
     )

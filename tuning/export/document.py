@@ -18,6 +18,7 @@ from tuning.export.facts import Effect, ExportFacts
 from tuning.export.lines import Line, changed_names, lines_of
 from tuning.export.safety import durability_of_export, require_acknowledged, warnings
 from tuning.export.words import not_tested
+from tuning.scale_model.model import ScaleModel
 
 FORMAT = "mysql-oltp-tuning-advisor/export"
 VERSION = 1
@@ -44,6 +45,8 @@ def export_document(
         "durability": f"{durability_of_export(facts)}",
         "warnings": list(warnings(facts)),
         "data_bytes": facts.data_bytes,
+        "proportion": facts.proportion,
+        "scale_model": None if facts.model is None else _model(facts, facts.model),
         "workloads": [_workload(effect) for effect in facts.effects],
         "lines": [_line(line, facts, changed) for line in lines_of(facts)],
         "not_tested": list(not_tested(facts)),
@@ -55,6 +58,19 @@ def render_document(facts: ExportFacts, *, acknowledged: Durability = Durability
     """The document as JSON text in ASCII."""
     document = export_document(facts, acknowledged=acknowledged)
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _model(facts: ExportFacts, model: ScaleModel) -> dict[str, Any]:
+    return {
+        "text": model.sentence,
+        "scale": model.scale,
+        "data_bytes": model.data_bytes,
+        "memory_bytes": model.memory_bytes,
+        "model_data_bytes": model.model_data_bytes,
+        "model_memory_bytes": model.model_memory_bytes,
+        "limits_memory": model.limits_memory,
+        "as_measured": facts.as_measured,
+    }
 
 
 def _server(server: ServerTraits) -> dict[str, str]:
@@ -97,6 +113,7 @@ def _line(line: Line, facts: ExportFacts, changed: set[str]) -> dict[str, Any]:
     return {
         "name": line.name,
         "value": line.value,
+        "in_model": line.in_model or None,
         "requested": line.requested,
         "effective": line.effective,
         "default": line.default,

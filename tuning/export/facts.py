@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Note
+from tuning.scale_model.model import ScaleModel
 from tuning.statistics.ranking import Interval
 
 
@@ -41,7 +42,9 @@ class ExportFacts:
     nothing shows the server's defaults. `date` is that of the study's end. `not_tested` adds to
     the usual list. `translated_from` are the facts as measured, if `server` is another one
     (`tuning.export.retarget`); `pinned` are then the knobs that only keep the defaults of the
-    measured server.
+    measured server. `proportion` is the memory and the data of the study in words. Of a scale
+    model `model` the knobs are those measured; `as_measured` leaves them so, otherwise the lines
+    are sized back to the real server.
     """
 
     study: str
@@ -63,6 +66,9 @@ class ExportFacts:
     baseline_knobs: Mapping[str, str] = field(default_factory=dict)
     translated_from: ExportFacts | None = None
     pinned: frozenset[str] = frozenset()
+    proportion: str = ""
+    model: ScaleModel | None = None
+    as_measured: bool = False
 
     @property
     def measured_on(self) -> ServerTraits:

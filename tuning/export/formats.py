@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
@@ -23,13 +23,15 @@ class ExportRequest:
 
     `format` is a name of FORMATS, `target` a server other than the measured one, `acknowledged`
     the least safe durability class that the user accepted, `current` the bytes of the user's
-    my.cnf (required by the diff, used by the rollback).
+    my.cnf (required by the diff, used by the rollback). `as_measured`: values of a scale model are
+    not sized back to the real server.
     """
 
     format: str = "cnf"
     target: ServerTraits | None = None
     acknowledged: Durability = Durability.D0
     current: bytes | None = None
+    as_measured: bool = False
 
 
 Renderer = Callable[[ExportFacts, ExportRequest], str]
@@ -112,6 +114,7 @@ def export(facts: ExportFacts, request: ExportRequest) -> Exported:
             f"unknown format {request.format!r}; known are: {known}",
             field="format",
         )
+    facts = replace(facts, as_measured=request.as_measured)
     if request.target is not None:
         facts = retarget(facts, request.target)
     return Exported(wanted.file_name, wanted.content_type, wanted.render(facts, request))

@@ -36,6 +36,10 @@ def header(
         )
         yield from comment(_translated(facts), mark=mark)
         yield mark
+    if facts.model is not None and facts.as_measured:
+        text = f"As measured in the {facts.model.title}: too small for the real server."
+        yield from comment(f"WARNING: {text}", mark=mark)
+        yield mark
     yield from labelled("Study", facts.study, mark=mark)
     if facts.study_url:
         yield from labelled("Link", facts.study_url, mark=mark)
@@ -47,6 +51,8 @@ def header(
         yield from labelled("Origin", facts.source, mark=mark)
     for effect in facts.effects:
         yield from labelled("Workload", effect.workload, mark=mark)
+        if facts.proportion:
+            yield from labelled("Proportion", facts.proportion, mark=mark)
         yield from labelled("Measured", measured(effect, facts), mark=mark)
     if facts.verdict:
         yield from labelled("Verdict", facts.verdict, mark=mark)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tuning.catalogue.facts import Computed, Dynamic
 from tuning.catalogue.knob import Durability, Knob
@@ -13,9 +13,11 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
 from tuning.configs.effective.durability import losses
 from tuning.configs.effective.readback import effective_values
-from tuning.configs.effective.variables import CAPACITY
+from tuning.configs.effective.variables import CAPACITY, DEDICATED, POOL
 from tuning.configs.values import fixed_default, same, usable
 from tuning.export.facts import ExportFacts
+from tuning.scale_model.conversion import is_scaled, on_real_server
+from tuning.scale_model.model import ScaleModel
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class Line:
     `value` is the one to write: the effective one if the server showed one that can be written,
     else the requested one. `default` is the server's own value, None if unknown. `changed`:
     whether the measured candidate differed from the baseline in this knob; `written`: whether it
-    must be in a my.cnf.
+    must be in a my.cnf. `in_model`: of a value that was sized back to the real server, the one
+    that was measured in the scale model.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Line:
     knob: Knob | None
     dynamic: Dynamic | None
     costs: tuple[KnobCost, ...] = ()
+    in_model: str = ""
 
     @property
     def scope(self) -> str:
@@ -48,7 +52,55 @@ class Line:
 
 
 def lines_of(facts: ExportFacts) -> list[Line]:
-    """Every knob of the recommendation, in order."""
+    """Every knob of the recommendation, in order; those of a scale model are sized back."""
+    found = _measured_lines(facts)
+    if facts.model is None or facts.as_measured or facts.translated_from is not None:
+        return found
+    return list(_sized_back(found, facts, facts.model))
+
+
+def _sized_back(lines: Sequence[Line], facts: ExportFacts, model: ScaleModel) -> Iterator[Line]:
+    """The lines for the real server; what only the model needed is left out.
+
+    The server's default of a knob that scales with memory stands for more than that on the real
+    server: such a line is written out.
+    """
+    only_here = model.only_here(facts.server)
+    kept = [line for line in lines if only_here.get(line.name) != line.value]
+    knobs = {line.name: line.value for line in kept}
+    pool = effective_values([POOL], facts.candidate_variables, facts.server).get(POOL)
+    pool = pool or default_of(POOL, facts)
+    if POOL not in knobs and knobs.get(DEDICATED) != "ON" and pool is not None:
+        kept.append(_unset_line(POOL, pool, facts))
+    for line in kept:
+        if not is_scaled(line.name):
+            yield line
+            continue
+        others = {name: value for name, value in knobs.items() if name != line.name}
+        value = on_real_server(line.name, line.value, model, facts.server, others)
+        written = line.written or line.default is None or not same(line.default, value)
+        yield replace(line, value=value, requested=value, written=written, in_model=line.value)
+
+
+def _unset_line(name: str, value: str, facts: ExportFacts) -> Line:
+    """A knob that candidate and server left at its default."""
+    knob = load_catalogue().knobs[name]
+    return Line(
+        name=name,
+        requested=value,
+        value=value,
+        effective=value,
+        default=default_of(name, facts),
+        written=False,
+        changed=name in _changed_here(facts),
+        durability=Durability.D0,
+        loses="",
+        knob=knob,
+        dynamic=knob.dynamic(facts.server),
+    )
+
+
+def _measured_lines(facts: ExportFacts) -> list[Line]:
     effective = effective_values(facts.knobs, facts.candidate_variables, facts.server)
     values = {
         name: _writable(name, effective.get(name), facts.server) or asked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from tuning.catalogue.knob import Durability, Knob
@@ -15,8 +15,9 @@ from tuning.configs.notes import Action, Note
 from tuning.configs.translation.translate import translate_knobs
 from tuning.configs.values import fixed_default, usable
 from tuning.export.facts import ExportFacts
-from tuning.export.lines import default_of, lines_of
+from tuning.export.lines import Line, default_of, lines_of
 from tuning.export.safety import durability_of_export
+from tuning.export.words import sized_back
 
 
 def retarget(facts: ExportFacts, target: ServerTraits) -> ExportFacts:
@@ -28,7 +29,8 @@ def retarget(facts: ExportFacts, target: ServerTraits) -> ExportFacts:
     measured = facts.translated_from or facts
     if target == measured.server:
         return measured
-    values = {line.name: line.value for line in lines_of(measured)}
+    lines = lines_of(measured)
+    values = {line.name: line.value for line in lines}
     allowed = durability_of_export(measured)
     translation = translate_knobs(values, measured.server, target, durability=allowed)
     pinned = dict(_pinned(translation.knobs, measured, target))
@@ -39,6 +41,7 @@ def retarget(facts: ExportFacts, target: ServerTraits) -> ExportFacts:
         durability=allowed,
     )
     notes = [
+        *_sized(lines, measured),
         *translation.notes,
         *(Note(name, Action.ADJUSTED, why) for name, (_, why) in pinned.items()),
         *checked.notes,
@@ -57,6 +60,14 @@ def retarget(facts: ExportFacts, target: ServerTraits) -> ExportFacts:
         translated_from=measured,
         pinned=frozenset(pinned),
     )
+
+
+def _sized(lines: Iterable[Line], measured: ExportFacts) -> Iterator[Note]:
+    """What was sized back before it was translated."""
+    for line in lines:
+        if line.in_model and measured.model is not None:
+            text = sized_back(line, measured.model).removesuffix(".")
+            yield Note(line.name, Action.ADJUSTED, text[:1].lower() + text[1:])
 
 
 def _pinned(

@@ -59,7 +59,10 @@ def require_acknowledged(facts: ExportFacts, acknowledged: Durability) -> None:
 
     Before that InvalidConfig, for knobs that the server would refuse or change.
     """
-    if broken := broken_rules(Expected(facts.knobs, facts.server)):
+    knobs = facts.knobs
+    if facts.model is not None and not facts.as_measured:
+        knobs = {line.name: line.value for line in lines_of(facts)}
+    if broken := broken_rules(Expected(knobs, facts.server)):
         raise InvalidConfig([Problem(facts.candidate, None, *found) for found in broken])
     given = durability_of_export(facts)
     if given > acknowledged:

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
 from tuning.configs.effective.variables import POOL
+from tuning.configs.values import readable_value, same
 from tuning.export.facts import Effect, ExportFacts
 from tuning.export.lines import Line, changed_names
 from tuning.export.safety import cost_of
+from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.sizes import size_text
 
 _CHANGE = {
     Dynamic.RESTART: "requires a restart",
@@ -54,6 +57,8 @@ def not_tested(facts: ExportFacts) -> Iterator[str]:
     if facts.translated_from is not None:
         yield f"{facts.server}: every figure is from {facts.measured_on}"
     yield "devices, server versions, hosts and workloads other than those above"
+    if facts.model is not None:
+        yield f"the real server: every figure is from the {facts.model.title} (docs/scale.md)"
     size = f" ({facts.data_bytes / 1024**3:.1f} GiB)" if facts.data_bytes else ""
     yield f"more data than this{size}, other connection counts, think times, longer runs"
     if len(changed_names(facts)) > 1:
@@ -71,13 +76,27 @@ def about(line: Line, facts: ExportFacts) -> str:
             f"Requested: {line.requested}; the server used {line.value}, which was measured."
         )
     remarks += [sentence(note.detail) for note in facts.notes if note.name == line.name]
-    if line.name not in facts.knobs:
+    if line.in_model and facts.model is not None:
+        remarks.append(sized_back(line, facts.model))
+    elif line.name not in facts.knobs:
         remarks.append(
             "Not requested: it keeps the measured value, because the default is less safe."
         )
-    if line.name == POOL:
+    if line.name == POOL and (facts.model is None or facts.as_measured):
         remarks.append("Sized for the tested data: size it for your own data and memory.")
     return " ".join(remarks)
+
+
+def sized_back(line: Line, model: ScaleModel) -> str:
+    """ "Measured as 168M in the scale model 1:200, which is 33G here (70 % of the memory)."."""
+    here, there = (readable_value(line.knob, value) for value in (line.value, line.in_model))
+    share = ""
+    if line.name == POOL:
+        share = f" ({int(line.value) / model.memory_bytes:.0%} of {size_text(model.memory_bytes)})"
+    asked = (
+        "" if line.default is None or not same(line.default, line.in_model) else ", its default,"
+    )
+    return f"Measured as {there}{asked} in the {model.title}, which is {here} here{share}."
 
 
 def traits(line: Line) -> str:

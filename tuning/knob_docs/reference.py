@@ -8,6 +8,7 @@ from tuning.catalogue.costs import MEANING, Cost
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import DurabilityRule, Knob, SetBy
 from tuning.catalogue.loader import Catalogue, load_catalogue
+from tuning.catalogue.resources import Scales
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
 from tuning.knob_docs.wording import (
     DOCUMENTED,
@@ -31,6 +32,13 @@ _SET_BY = {
     SetBy.ADVISOR: "Not a knob: the advisor sets the location of files.",
     SetBy.STUDY: "Not a knob: binary logging is set for a study as a whole.",
 }
+_SCALES = {
+    Scales.MEMORY: "Scales with the memory.",
+    Scales.DATA: "Scales with the data.",
+    Scales.WRITE_RATE: "Scales with what the load writes, not with the size of the server.",
+    Scales.CORES: "Scales with the CPUs.",
+    Scales.NONE: "Does not scale.",
+}
 _HEAD = """# The knobs
 
 Every server variable that the advisor knows: its purpose for OLTP, its default on each server,
@@ -46,6 +54,8 @@ commits, D2 may corrupt data. The letter after a default is its source: {evidenc
 
 Costs: what a value gives up for speed, other than durability. The advisor proposes such a value
 only if its kind is allowed (`--allow`): {costs}.
+
+Scales: how a value differs between a [scale model](scale.md) and the real server.
 """
 
 
@@ -80,6 +90,8 @@ def _points(knob: Knob, catalogue: Catalogue) -> Iterator[str]:
         if ranges != [""]:
             yield f"Takes {'; '.join(ranges)}."
         yield f"Changes {'; '.join(by_server(said, lambda target: _change(knob, target)))}."
+    if knob.scales is not None:
+        yield _SCALES[knob.scales]
     if knob.new_data_dir:
         yield "Fixed when the data directory is created."
     yield from (_lifecycle(knob, catalogue))

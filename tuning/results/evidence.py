@@ -15,6 +15,8 @@ from tuning.configs.notes import Action, Note
 from tuning.export.facts import Effect, ExportFacts
 from tuning.models import Candidate, Recommendation, Study
 from tuning.results.boards import Board
+from tuning.results.proportion import proportion_text
+from tuning.scale_model.model import ScaleModel
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.ranking import Interval
 
@@ -38,6 +40,8 @@ def export_facts(
     """
     study, device, winner = recommendation.study, recommendation.device, recommendation.candidate
     baseline = board.baseline
+    model = ScaleModel.from_json(study.scale_model)
+    only_here = model.only_here(traits_of(study.server)) if model else {}
     return ExportFacts(
         study=f"{study.pk}, {study.name} (template {study.template})",
         date=_date(study),
@@ -52,9 +56,19 @@ def export_facts(
         data_bytes=estimated_bytes(board.workload.warehouses),
         notes=[Note(n["name"], Action(n["action"]), n["detail"]) for n in winner.notes],
         candidate_variables=variables.get(winner.pk, {}),
-        baseline_variables=variables.get(baseline.pk, {}),
-        baseline_knobs=baseline.config.knobs,
+        baseline_variables={
+            name: value
+            for name, value in variables.get(baseline.pk, {}).items()
+            if name not in only_here
+        },
+        baseline_knobs={
+            name: value
+            for name, value in baseline.config.knobs.items()
+            if only_here.get(name) != value
+        },
         not_tested=_not_tested(device, winner),
+        proportion=proportion_text(study, device, board.workload),
+        model=model,
     )
 
 

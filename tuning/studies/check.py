@@ -7,7 +7,7 @@ of a study's preparation (`tuning.studies.trials`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.conf import settings
@@ -74,12 +74,14 @@ def check_text(
     translate_from: str = "",
     durability: Durability = Durability.D0,
     connections: int | None = None,
+    memory: int | None = None,
 ) -> CheckedText:
     """Check a my.cnf for `target`, by default for the server on this host.
 
     `server` is the program of that server; `devices` default to the usual one. Emulated devices
     have the memory limit that a study with that many `warehouses` gives them. Rules that depend on
-    the host are applied only for the server on this host. Raises BadRequest for a `translate_from`
+    the host are applied only for the server on this host. `memory` are the bytes of the real
+    server that this host is to measure a scale model of. Raises BadRequest for a `translate_from`
     that names no server, NoServerFound or NotAServer.
     """
     origin = origin_of(translate_from)
@@ -90,6 +92,8 @@ def check_text(
         limits = [_memory_limit(one, warehouses, target) for one in named]
         least = min((limit for limit in limits if limit is not None), default=None)
         host = host_facts_here(paths, connections, least)
+        if memory is not None:
+            host = replace(host, memory_budget_bytes=memory, host_memory_bytes=memory)
     else:
         host = HostFacts(connections=connections) if connections else UNKNOWN
 

@@ -20,6 +20,7 @@ from tuning.configs.proposed import plan_proposed
 from tuning.errors import TuningError
 from tuning.models import Candidate, Elimination, SlotPurpose, Study, StudyState
 from tuning.results.evidence import traits_of
+from tuning.scale_model.model import ScaleModel
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import (
     Done,
@@ -162,11 +163,18 @@ def _write_new(study: Study, place: Place, new: NewCandidate) -> Candidate:
     """The row of a new candidate, with what values and rules say of it."""
     device = place.device
     limit = device.profile.memory_bytes if device.profile else None
-    facts = host_facts_here({Path(device.data_dir)}, place.workload.connections, limit)
+    target = traits_of(study.server)
+    facts = host_facts_here(
+        {Path(device.data_dir)},
+        place.workload.connections,
+        limit,
+        ScaleModel.from_json(study.scale_model),
+        target,
+    )
     planned = plan_proposed(
         new.name,
         new.knobs,
-        traits_of(study.server),
+        target,
         source=new.source,
         durability=Durability(study.durability),
         host=facts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.conf import settings
 
@@ -15,6 +16,8 @@ from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
 from tuning.models import Study
+from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.sizes import size_text
 from tuning.studies.request import BadRequest
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 
@@ -29,17 +32,22 @@ _OWN_BYTES_OF_MYSQL = 550 * MB
 
 
 def find_devices(
-    requests: Sequence[DeviceRequest], warehouses: int, flavour: Flavour
+    requests: Sequence[DeviceRequest],
+    warehouses: int,
+    flavour: Flavour,
+    model: ScaleModel | None = None,
 ) -> list[FoundDevice]:
     """Inspect every device for a study of that size; by default the host's usual one.
 
-    Raises BadRequest for a device that is named twice, DeviceUnusable, EmulationUnavailable.
+    With `model` each has the memory of that scale model. Raises BadRequest for a device that is
+    named twice or whose memory contradicts the model, DeviceUnusable, EmulationUnavailable.
     """
     limit = usual_memory(warehouses, flavour)
     found = []
     for place, request in enumerate(requests or [DeviceRequest()]):
+        modelled = _in_model(request, place, model)
         with about(f"devices[{place}]"):
-            one = find_device(request, default=settings.DEFAULT_DEVICE, memory_bytes=limit)
+            one = find_device(modelled, default=settings.DEFAULT_DEVICE, memory_bytes=limit)
         found.append(one)
     places = [
         (one.data.path, one.log and one.log.path, one.emulation and one.emulation.label())
@@ -48,6 +56,32 @@ def find_devices(
     if len(set(places)) < len(places):
         raise BadRequest("devices names the same device twice", field="devices")
     return found
+
+
+def _in_model(request: DeviceRequest, place: int, model: ScaleModel | None) -> DeviceRequest:
+    """The device with the memory of the scale model; raises BadRequest if it has another."""
+    kept = request.limits
+    field = f"devices[{place}]" if kept else f"devices[{place}].memory_mb"
+    if model is None:
+        if kept is not None and kept.scale is not None:
+            raise BadRequest(
+                f"the device is a {kept.scale_text}: state the data size and the memory of the "
+                "real server again, or choose the device without limits",
+                field=field,
+            )
+        return request
+    is_same = kept is not None and kept.scale == model.scale
+    if is_same and request.memory_bytes == model.limit_bytes:
+        return request
+    if request.memory_bytes is not None:
+        raise BadRequest(
+            f"a memory limit of {size_text(request.memory_bytes)} contradicts the {model.title} "
+            f"of the stated server, which has {size_text(model.limit_bytes)}: leave out one",
+            field=field,
+        )
+    if not model.limits_memory:
+        return request
+    return replace(request, memory_bytes=model.limit_bytes, scale=model.scale)
 
 
 def register_device(request: DeviceRequest) -> Device:
@@ -70,7 +104,7 @@ def usual_memory(warehouses: int, flavour: Flavour) -> int:
     The server's own needs and half of the data: with less no server starts, with more the page
     cache holds all data and no read reaches the device.
     """
-    half = _own_bytes(flavour) + estimated_bytes(warehouses) // 2
+    half = own_bytes(flavour) + estimated_bytes(warehouses) // 2
     return -(-half // (10 * MB)) * 10 * MB
 
 
@@ -84,10 +118,11 @@ def room_for_pool(limit: int | None, flavour: Flavour) -> int | None:
     """The part of a device's memory limit that presets may use; None without a limit."""
     if limit is None:
         return None
-    return max(limit - _own_bytes(flavour), limit // 4)
+    return max(limit - own_bytes(flavour), limit // 4)
 
 
-def _own_bytes(flavour: Flavour) -> int:
+def own_bytes(flavour: Flavour) -> int:
+    """What an idle server of that flavour needs beside its buffer pool."""
     return _OWN_BYTES.get(flavour, _OWN_BYTES_OF_MYSQL)
 
 

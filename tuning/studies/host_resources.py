@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 from benchmarks.datasets.rules import estimated_bytes
@@ -11,23 +13,51 @@ from benchmarks.memory import host_memory, memory_budget
 from benchmarks.servers.privileges import open_files
 from benchmarks.storage.direct_io import supports_direct_io
 from tuning.catalogue.resources import HostResources
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.expected import Expected
 from tuning.configs.effective.host import HostFacts
+from tuning.configs.effective.memory import MAX_SHARE, memory_need
+from tuning.scale_model.model import ScaleModel
 
 
 def host_facts_here(
-    devices: Collection[Path], connections: int | None, memory_limit: int | None = None
+    devices: Collection[Path],
+    connections: int | None,
+    memory_limit: int | None = None,
+    model: ScaleModel | None = None,
+    target: ServerTraits | None = None,
 ) -> HostFacts:
     """The facts of this host, for a directory on each device and that many connections.
 
-    `memory_limit` is the lowest memory limit among the devices.
+    `memory_limit` is the lowest memory limit among the devices. In the scale model `model`, of the
+    server `target`, the budget is the model's memory and what its connections need beside it.
     """
-    return HostFacts(
+    facts = HostFacts(
         memory_budget_bytes=_at_most(memory_limit),
         connections=connections,
         direct_io=_takes_direct_io(devices),
         logical_cpus=logical_cpus(),
         host_memory_bytes=host_memory(),
         open_files=open_files(),
+    )
+    if model is None or target is None:
+        return facts
+    need = memory_need(Expected({}, target, facts))
+    beside = 0 if need is None else need.total(connections or 0) - need.pool
+    return replace(
+        facts,
+        memory_budget_bytes=model.model_memory_bytes + ceil(beside / MAX_SHARE),
+        pool_chunk_bytes=model.chunk_bytes(target),
+    )
+
+
+def real_host_facts(here: HostFacts, model: ScaleModel) -> HostFacts:
+    """The facts of the real server, as far as they are stated; its device is like ours."""
+    return replace(
+        here,
+        memory_budget_bytes=model.memory_bytes,
+        host_memory_bytes=model.memory_bytes,
+        pool_chunk_bytes=None,
     )
 
 

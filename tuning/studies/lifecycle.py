@@ -17,6 +17,7 @@ from benchmarks.drivers.select import find_driver
 from benchmarks.errors import about
 from benchmarks.inventory.devices import FoundDevice, device_row, shares_disk
 from benchmarks.jobs import heartbeat
+from benchmarks.memory import memory_budget
 from benchmarks.models import Host, Run, RunState
 from benchmarks.servers.discovery import find_server
 from tuning.catalogue.target import ServerTraits
@@ -30,6 +31,7 @@ from tuning.strategy.budget import plan
 from tuning.studies.devices import check_none_retired, find_devices
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.host_resources import logical_cpus
+from tuning.studies.modelling import check_direct_io, file_fit, fitted, model_of
 from tuning.studies.request import (
     MAX_SIZES,
     BadRequest,
@@ -63,18 +65,20 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         driver = find_driver(request.driver)
     with about("server"):
         binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
-    devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
+    model = model_of(request, sizes, binary.flavour)
+    devices = find_devices(request.devices, sizes.warehouses, binary.flavour, model)
     _check_log_device(template, devices)
     room = check_room(binary, devices, sizes.warehouses)
     origin = origin_of(request.translate_from)
-    here = situation_here(request, template, sizes, binary, devices, room)
+    here = situation_here(request, template, sizes, binary, devices, room, model)
+    check_direct_io(model, here)
     target = here.target
     measured_before = replace(
         here,
         device=facts_of(devices, free_bytes=room),
         redo_bytes_per_hour=redo_bytes_per_hour(devices, target.flavour, sizes.warehouses),
     )
-    planned = plan_candidates(
+    found = plan_candidates(
         template,
         request.configs,
         target,
@@ -83,9 +87,11 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         host=here.host,
         translate_from=origin,
         proposals=plan_proposals(template.proposals, measured_before),
+        fit=file_fit(model, here),
     )
+    planned = [fitted(one, model, here) for one in found]
     measured = [plan for plan in planned if not plan.left_out]
-    search = plan_search(request, template, sizes, measured, here)
+    search = plan_search(request, template, sizes, measured, here, model)
     if search is None:
         _check_candidates(template.name, measured, planned)
         places = len(devices) * len(sizes.connections)
@@ -105,6 +111,8 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             budget_minutes=search.minutes if search else request.budget_minutes,
             search=search.document if search else None,
             allowed_costs=sorted(request.allow),
+            scale_model=model.as_json() if model else None,
+            memory_bytes=memory_budget(),
             created_by=user,
         )
         study.devices.add(*(device_row(host, device) for device in devices))

@@ -81,7 +81,8 @@ class StudyRequest:
     proposals may have. `races` drops candidates that are measurably behind, `confirms` measures
     the winner again in fresh pairs, `budget_minutes` limits the blocks by time instead of number.
     `search` continues from the template's candidates with the advisor's own proposals; None leaves
-    that to the template.
+    that to the template. `data_size` and `memory` are the bytes of the real server that the study
+    is to be a scale model of, both or none.
     """
 
     template: str = USUAL_TEMPLATE
@@ -104,6 +105,8 @@ class StudyRequest:
     budget_minutes: int | None = None
     allow: frozenset[CostKind] = frozenset()
     search: SearchRequest | None = None
+    data_size: int | None = None
+    memory: int | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from benchmarks.servers.discovery import find_server
 from benchmarks.telemetry.cpu import cpu_frequency_hz
 from tuning.configs.candidates import PlannedCandidate, plan_preset
 from tuning.configs.situation import Situation
+from tuning.scale_model.model import ScaleModel
 from tuning.search_space.build import build_space
 from tuning.search_space.space_request import SpaceRequest
 from tuning.statistics.aim import Aim
@@ -25,6 +26,13 @@ from tuning.strategy.search.space import Space
 from tuning.studies.devices import find_devices
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S
 from tuning.studies.host_resources import logical_cpus
+from tuning.studies.modelling import (
+    bounds_in_model,
+    check_direct_io,
+    fitted,
+    model_of,
+    pinned_in_model,
+)
 from tuning.studies.request import BadRequest, SearchRequest, Sizes, StudyRequest, sizes_of
 from tuning.studies.room import check_room
 from tuning.studies.situation import situation_here
@@ -51,6 +59,7 @@ def plan_search(
     sizes: Sizes,
     measured: Sequence[PlannedCandidate],
     situation: Situation,
+    model: ScaleModel | None = None,
 ) -> PlannedSearch | None:
     """The search of a study that begins with the candidates `measured`, the baseline first.
 
@@ -63,7 +72,7 @@ def plan_search(
     _check_aim(search.aim)
     minutes = request.budget_minutes or template.budget_minutes or _USUAL_MINUTES
     _check_minutes(minutes, sizes, len(measured))
-    space = _space_for(search, situation, measured[0])
+    space = _space_for(search, situation, measured[0], model)
     asked = asdict(search)
     del asked["aim"]
     document = {**search.aim.as_json(), "asked": asked, "space": space.as_json()}
@@ -82,9 +91,11 @@ def space_here(request: StudyRequest) -> Space:
     _check_aim(search.aim)
     with about("server"):
         binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
-    devices = find_devices(request.devices, sizes.warehouses, binary.flavour)
+    model = model_of(request, sizes, binary.flavour)
+    devices = find_devices(request.devices, sizes.warehouses, binary.flavour, model)
     room = check_room(binary, devices, sizes.warehouses)
-    situation = situation_here(request, template, sizes, binary, devices, room)
+    situation = situation_here(request, template, sizes, binary, devices, room, model)
+    check_direct_io(model, situation)
     baseline = plan_preset(
         template.baseline,
         situation.target,
@@ -92,7 +103,7 @@ def space_here(request: StudyRequest) -> Space:
         durability=situation.durability,
         host=situation.host,
     )
-    return _space_for(search, situation, baseline)
+    return _space_for(search, situation, fitted(baseline, model, situation), model)
 
 
 def plan_of(stored: Mapping[str, Any]) -> SearchPlan:
@@ -154,14 +165,22 @@ def _check_minutes(minutes: int, sizes: Sizes, candidates: int) -> None:
         )
 
 
-def _space_for(search: SearchRequest, situation: Situation, baseline: PlannedCandidate) -> Space:
-    """The space of a search that begins at the baseline; raises BadSpace."""
+def _space_for(
+    search: SearchRequest,
+    situation: Situation,
+    baseline: PlannedCandidate,
+    model: ScaleModel | None,
+) -> Space:
+    """The space of a search that begins at the baseline; raises BadSpace.
+
+    Values of the user's are for the real server; in a scale model they are sized down.
+    """
     knobs = search.knobs
     request = SpaceRequest(
         count=knobs if isinstance(knobs, int) else None,
         names=knobs if isinstance(knobs, tuple) else (),
-        pinned=search.pinned,
-        bounds=search.bounds,
+        pinned=pinned_in_model(search.pinned, model, situation),
+        bounds=bounds_in_model(search.bounds, model, situation),
         base=baseline.knobs,
     )
     return build_space(request, situation)

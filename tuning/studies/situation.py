@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Max
@@ -13,6 +14,7 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.situation import DeviceFacts, Situation
+from tuning.scale_model.model import ScaleModel
 from tuning.studies.devices import least_memory, room_for_pool
 from tuning.studies.host_resources import host_facts_here, resources_here
 from tuning.studies.request import Sizes, StudyRequest
@@ -28,16 +30,19 @@ def situation_here(
     binary: ServerBinary,
     devices: Sequence[FoundDevice],
     room: int,
+    model: ScaleModel | None = None,
 ) -> Situation:
     """What the values of a study's candidates depend on, with the least memory of its devices.
 
-    `room`: bytes left beside all data, of `check_room`.
+    `room`: bytes left beside all data, of `check_room`. Of a scale model the memory is its own.
     """
-    limit = least_memory(devices)
+    limit, target = least_memory(devices), ServerTraits.of(binary)
+    places, connections = {one.data.path for one in devices}, max(sizes.connections)
+    for_pool = model.model_memory_bytes if model else room_for_pool(limit, binary.flavour)
     return Situation(
-        ServerTraits.of(binary),
-        resources_here(sizes.warehouses, room_for_pool(limit, binary.flavour)),
-        host_facts_here({one.data.path for one in devices}, max(sizes.connections), limit),
+        target,
+        resources_here(sizes.warehouses, for_pool),
+        host_facts_here(places, connections, limit, model, target),
         DeviceFacts(free_bytes=room),
         allowed=request.allow,
         durability=max(request.durability, template.durability),
@@ -87,7 +92,12 @@ def _kind(device: FoundDevice) -> DeviceKind:
 
 def _rates(device: FoundDevice) -> DeviceFacts:
     """By its newest probe that ended well, else by the limits of an emulated device."""
-    probe = Probe.objects.filter(**_kept(device), state=ProbeState.OK).order_by("-pk").first()
+    kept = _kept(device)
+    if device.emulation is not None and not device.emulation.throttles:
+        # A limit on memory changes nothing of what the device can do.
+        label = kept.pop("device__emulation_label")
+        kept["device__emulation_label__in"] = [label, ""]
+    probe = Probe.objects.filter(**kept, state=ProbeState.OK).order_by("-pk").first()
     if probe is not None:
         return DeviceFacts(
             write_iops=probe.random_write_iops,
@@ -100,7 +110,7 @@ def _rates(device: FoundDevice) -> DeviceFacts:
     return DeviceFacts()
 
 
-def _kept(device: FoundDevice) -> dict[str, str | None]:
+def _kept(device: FoundDevice) -> dict[str, Any]:
     """The lookup of what is stored for the device's row, if it has one already."""
     return {
         "device__host__name": settings.HOST_NAME,

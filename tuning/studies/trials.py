@@ -94,7 +94,9 @@ def _only_memory(profile: EmulationProfile | None) -> EmulationProfile | None:
     """The limit that decides whether a server starts at all, without those that only slow it."""
     if profile is None or profile.memory_bytes is None:
         return None
-    return EmulationProfile(profile.name, profile.kind, memory_bytes=profile.memory_bytes)
+    return EmulationProfile(
+        profile.name, profile.kind, memory_bytes=profile.memory_bytes, scale=profile.scale
+    )
 
 
 class _Gate:

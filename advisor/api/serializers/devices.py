@@ -77,6 +77,10 @@ class EmulationSerializer(serializers.Serializer[Any]):
     memory_bytes = serializers.IntegerField(
         allow_null=True, help_text="Memory limit of mysqld, including its page cache."
     )
+    scale = serializers.FloatField(
+        allow_null=True,
+        help_text="Of a scale model, how many times larger the real server is; else null.",
+    )
     note = serializers.CharField(help_text="Where the limits come from.")
 
 

@@ -30,6 +30,12 @@ class LossSerializer(serializers.Serializer[Any]):
     loses = serializers.CharField(help_text="What may be lost in a crash.")
 
 
+class SizedSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    in_model = serializers.CharField(help_text="As measured.")
+    value = serializers.CharField(help_text="On the real server, as in the files.")
+
+
 class AdviceSerializer(serializers.Serializer[Any]):
     config = serializers.CharField(source="candidate.name", help_text="The candidate's name.")
     device = serializers.CharField(
@@ -47,6 +53,12 @@ class AdviceSerializer(serializers.Serializer[Any]):
     )
     losses = LossSerializer(many=True)
     costs = CostSerializer(many=True, help_text=COSTS_HELP)
+    proportion = serializers.CharField(
+        help_text="How much memory and data were measured, in words; empty: unknown."
+    )
+    sized = SizedSerializer(
+        many=True, help_text="Values of a scale model that are others on the real server."
+    )
     formats = computed(serializers.ListField, lambda _: FORMAT_NAMES)(
         child=serializers.ChoiceField(choices=FORMAT_NAMES), help_text="Formats for an export."
     )
@@ -67,7 +79,15 @@ class AdviceSerializer(serializers.Serializer[Any]):
     )
 
 
-OF_ITS_EVIDENCE = ("my_cnf", "acknowledge", "losses", "costs", "formats")
+OF_ITS_EVIDENCE = (
+    "my_cnf",
+    "acknowledge",
+    "losses",
+    "costs",
+    "formats",
+    "proportion",
+    "sized",
+)
 
 
 class RecommendationSerializer(AdviceSerializer, NamedDeviceSerializer):
@@ -84,6 +104,7 @@ def recommendation_of(result: StudyResult, recommendation: Recommendation) -> di
     evidence = result.evidence(recommendation)
     losses = losing_lines(evidence)
     needed = max((line.durability for line in losses), default=Durability.D0)
+    lines = lines_of(evidence)
     parts = {
         "recommendation": recommendation,
         "my_cnf": result.export(recommendation, ExportRequest()).text
@@ -91,6 +112,8 @@ def recommendation_of(result: StudyResult, recommendation: Recommendation) -> di
         else None,
         "acknowledge": needed,
         "losses": losses,
-        "costs": [cost for line in lines_of(evidence) for cost in line.costs],
+        "costs": [cost for line in lines for cost in line.costs],
+        "proportion": evidence.proportion,
+        "sized": [line for line in lines if line.in_model],
     }
     return dict(RecommendationSerializer(parts).data)

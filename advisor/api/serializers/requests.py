@@ -27,6 +27,7 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import MAX_NAME
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.export.formats import ExportRequest
+from tuning.scale_model.sizes import read_size
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
 from tuning.studies.pause_columns import MAX_PAUSE_REASON
@@ -133,6 +134,16 @@ def search_request(values: dict[str, Any]) -> SearchRequest:
     )
 
 
+class SizeField(serializers.CharField):
+    """Bytes, written with a unit."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            return read_size(super().to_internal_value(data))
+        except ValueError as error:
+            raise serializers.ValidationError(f"This {error}.") from None
+
+
 class StudyRequestSerializer(StrictSerializer):
     """A request for a study. Omitted fields use the template's or the host's value."""
 
@@ -203,6 +214,13 @@ class StudyRequestSerializer(StrictSerializer):
         required=False,
         help_text="Kinds of cost, other than durability, that proposals may have. Default: none.",
     )
+
+    data_size = SizeField(
+        **OPTIONAL,
+        help_text="Data of the real server, such as 200G (10^9 bytes) or 200GiB: with `memory` "
+        "the study is a scale model of that server, and `configs` are for the real server.",
+    )
+    memory = SizeField(**OPTIONAL, help_text="Memory of the real server, such as 48G.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("device") and attrs.get("devices"):
@@ -294,6 +312,10 @@ class ExportRequestSerializer(StrictSerializer):
     durability = serializers.ChoiceField(
         choices=CLASSES, **OPTIONAL, help_text="Class of the board that it won."
     )
+    as_measured = serializers.BooleanField(
+        default=False,
+        help_text="Values of a scale model are not sized back to the real server.",
+    )
 
     def export_request(self) -> ExportRequest:
         values = self.validated_data
@@ -304,4 +326,5 @@ class ExportRequestSerializer(StrictSerializer):
             target=target,
             acknowledged=Durability(values["acknowledge"]),
             current=None if current is None else current.encode(),
+            as_measured=values["as_measured"],
         )

@@ -11,6 +11,7 @@ from advisor.api.serializers.configs import CandidateSerializer
 from advisor.api.serializers.devices import DeviceReferenceSerializer
 from advisor.api.serializers.searches import SearchedSerializer, SearchSerializer
 from tuning.models import Study, StudyState
+from tuning.scale_model.model import ScaleModel
 from tuning.studies.progress import StudyProgress, study_progress
 
 
@@ -35,6 +36,24 @@ class PauseSerializer(serializers.Serializer[Any]):
 
     def get_attribute(self, instance: Study) -> Study | None:
         return instance if instance.is_paused else None
+
+
+class ScaleModelSerializer(serializers.Serializer[Any]):
+    """What a study is a scale model of."""
+
+    text = serializers.CharField(source="sentence")
+    scale = serializers.FloatField(help_text="How many times larger the real server is.")
+    data_bytes = serializers.IntegerField(help_text="Data of the real server.")
+    memory_bytes = serializers.IntegerField(help_text="Memory of the real server.")
+    model_data_bytes = serializers.IntegerField()
+    model_memory_bytes = serializers.IntegerField(help_text="Without `own_bytes`.")
+    own_bytes = serializers.IntegerField(help_text="What a server needs whatever its size.")
+    limits_memory = serializers.BooleanField(
+        help_text="False: only the buffer pool is scaled, and all configs use O_DIRECT."
+    )
+
+    def get_attribute(self, instance: Study) -> ScaleModel | None:
+        return ScaleModel.from_json(instance.scale_model)
 
 
 class StudySerializer(serializers.Serializer[Any]):
@@ -62,6 +81,12 @@ class StudySerializer(serializers.Serializer[Any]):
         source="allowed_costs",
         child=serializers.ChoiceField(choices=COSTS),
         help_text="Kinds of cost, other than durability, that its proposals may have.",
+    )
+    scale_model = ScaleModelSerializer(
+        allow_null=True, help_text="Null: it is no scale model of another server."
+    )
+    memory_bytes = serializers.IntegerField(
+        allow_null=True, help_text="Memory of the host for a server when it was created."
     )
     search = SearchSerializer(allow_null=True, help_text="Null: it makes no configs of its own.")
     keeps_duplicates = serializers.BooleanField()

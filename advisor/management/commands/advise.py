@@ -34,6 +34,7 @@ from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export.formats import FORMATS
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
+from tuning.scale_model.sizes import read_size
 from tuning.search_space.space_request import BadSpace
 from tuning.statistics.aim import Aim
 from tuning.studies.devices import MB
@@ -112,6 +113,24 @@ class Command(BaseCommand):
             type=int,
             metavar="MB",
             help="memory limit of the server including its page cache (MB of 10^6 bytes)",
+        )
+        parser.add_argument(
+            "--data-size",
+            type=_size,
+            metavar="SIZE",
+            help="data of your real server, such as 200G: with --memory the study is a scale "
+            "model of it (docs/scale.md); your files are then those of the real server",
+        )
+        parser.add_argument(
+            "--memory",
+            type=_size,
+            metavar="SIZE",
+            help="memory of your real server, such as 48G (GB of 10^9 bytes; GiB is accepted)",
+        )
+        parser.add_argument(
+            "--as-measured",
+            action="store_true",
+            help="do not size the files of a scale model back to the real server",
         )
         parser.add_argument(
             "--server",
@@ -290,6 +309,7 @@ class Command(BaseCommand):
                 acknowledged=options["acknowledge"],
                 output=options["output"],
                 exports=options["export"],
+                as_measured=options["as_measured"],
             )
         except (AdvisorError, TuningError) as error:
             self._fail(f"{error.code}: {_one_line(error)}")
@@ -316,6 +336,8 @@ def _request(options: dict[str, Any]) -> StudyRequest:
         confirms=False if options["no_confirm"] else None,
         budget_minutes=options["budget"],
         allow=options["allow"],
+        data_size=options["data_size"],
+        memory=options["memory"],
     )
 
 
@@ -338,6 +360,8 @@ def _search(options: dict[str, Any]) -> SearchRequest | None:
 
 def _run(options: dict[str, Any], console: Console) -> Study:
     request = _request(options)
+    if options["as_measured"] and request.data_size is None and request.memory is None:
+        raise BadRequest("--as-measured can be used with --data-size and --memory only")
     study = create_study(request, wake=False)
     try:
         with Supervisor() as processes:
@@ -402,6 +426,13 @@ def _durability(text: str) -> Durability:
         return Durability(text.upper())
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not one of {', '.join(Durability)}") from None
+
+
+def _size(text: str) -> int:
+    try:
+        return read_size(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} {error}") from None
 
 
 def _costs(text: str) -> frozenset[CostKind]:

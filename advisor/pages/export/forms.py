@@ -22,6 +22,9 @@ class ExportForm(PlainForm):
 
     format = forms.ChoiceField(choices=[(name, one.title) for name, one in FORMATS.items()])
     target = forms.ChoiceField(label="Target server", required=False)
+    as_measured = forms.BooleanField(
+        label="As measured in the scale model, not sized back to the real server", required=False
+    )
     current = forms.CharField(
         label="Your current my.cnf",
         required=False,
@@ -62,6 +65,7 @@ class ExportForm(PlainForm):
             target=parse_traits(data["target"]) if data["target"] else None,
             acknowledged=self.needed if data["acknowledge"] else Durability.D0,
             current=current if current.strip() else None,
+            as_measured=data["as_measured"],
         )
 
     def add_refusal(self, error: TuningError) -> None:

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from advisor.pages.export.forms import ExportForm
+from advisor.wording.spaces import knob_text
 from tuning.catalogue.knob import Durability
 from tuning.configs.effective.costs import KnobCost
 from tuning.export.formats import ExportRequest, export
@@ -15,13 +16,25 @@ from tuning.export.lines import Line, lines_of
 from tuning.export.safety import losing_lines
 from tuning.models import Recommendation
 from tuning.results.study_result import StudyResult
+from tuning.scale_model.model import ScaleModel
+
+
+@dataclass(frozen=True)
+class SizedLine:
+    """A value in the scale model and on the real server, for people."""
+
+    name: str
+    in_model: str
+    value: str
 
 
 @dataclass(frozen=True)
 class RecommendationCard:
     """`needed` is the class to acknowledge before any file is shown, because of its `losses`.
 
-    `costs` are those other than durability; `my_cnf` is None unless that class is D0.
+    `costs` are those other than durability; `my_cnf` is None unless that class is D0. `proportion`
+    says how much memory and data were measured; of a scale model, `sized` are the lines whose
+    values are others on the real server.
     """
 
     recommendation: Recommendation
@@ -30,6 +43,9 @@ class RecommendationCard:
     costs: list[KnobCost]
     my_cnf: str | None
     form: ExportForm
+    proportion: str
+    model: ScaleModel | None
+    sized: list[SizedLine]
 
     @property
     def is_safe(self) -> bool:
@@ -54,16 +70,26 @@ def recommendation_card(
     facts = replace(result.evidence(recommendation), study_url=url)
     losses = losing_lines(facts)
     needed = max((line.durability for line in losses), default=Durability.D0)
+    lines = lines_of(facts)
     answers = (request.POST, request.FILES) if with_answers else ()
     return RecommendationCard(
         recommendation=recommendation,
         needed=needed,
         losses=losses,
-        costs=[cost for line in lines_of(facts) for cost in line.costs],
+        costs=[cost for line in lines for cost in line.costs],
         my_cnf=export(facts, ExportRequest()).text if needed is Durability.D0 else None,
         form=ExportForm(
             *answers, needed=needed, measured_on=str(facts.server), pk=recommendation.pk
         ),
+        proportion=facts.proportion,
+        model=facts.model,
+        sized=[
+            SizedLine(
+                line.name, knob_text(line.name, line.in_model), knob_text(line.name, line.value)
+            )
+            for line in lines
+            if line.in_model
+        ],
     )
 
 

@@ -44,7 +44,10 @@ def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
     view = recommendation_card(result, found, request)
     acknowledged = request.GET.get("acknowledge", "")
     try:
-        wanted = ExportRequest(acknowledged=Durability(acknowledged or Durability.D0))
+        wanted = ExportRequest(
+            acknowledged=Durability(acknowledged or Durability.D0),
+            as_measured=request.GET.get("as_measured") == "1",
+        )
         exported = result.export(found, wanted, study_url=study_url(found, request))
     except (TuningError, ValueError):
         return _page(request, view, status=409)

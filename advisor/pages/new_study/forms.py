@@ -16,6 +16,7 @@ from advisor.pages.new_study.templates import template_view
 from benchmarks.errors import BenchmarkError
 from tuning.catalogue.costs import MEANING, CostKind
 from tuning.errors import TuningError
+from tuning.scale_model.sizes import read_size
 from tuning.studies.host_resources import logical_cpus
 from tuning.studies.request import MAX_MINUTES, MAX_WORKLOADS, StudyRequest
 from tuning.study_templates.loader import StudyTemplate
@@ -30,6 +31,20 @@ _YES_NO: dict[str, Any] = {
     "coerce": lambda text: text == "yes",
     "empty_value": None,
 }
+
+
+class SizeField(forms.CharField):
+    """Bytes, written with a unit; None if empty."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, max_length=40, **options)
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        try:
+            return read_size(text) if text else None
+        except ValueError as error:
+            raise forms.ValidationError(f"This {error}.") from None
 
 
 class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
@@ -69,6 +84,15 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         min_value=1,
         max_value=MAX_MINUTES,
         help_text="Limits the blocks by time instead of by number. Optional.",
+    )
+    data_size = SizeField(
+        label="Data of the real server",
+        help_text="Such as 200G, of 10^9 bytes (GiB is accepted). With the memory, the study "
+        "is a scale model of that server, and the recommendation is sized back to it.",
+    )
+    memory = SizeField(
+        label="Memory of the real server",
+        help_text="Such as 48G. Your own files are then those of the real server.",
     )
     races = forms.TypedChoiceField(
         **_YES_NO,
@@ -155,6 +179,8 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
             confirms=data["confirms"],
             budget_minutes=data["budget_minutes"],
             allow=frozenset(data["allow"]),
+            data_size=data["data_size"],
+            memory=data["memory"],
             search=self.search_request() if data["template"] in self._searching else None,
         )
 

@@ -133,6 +133,7 @@ def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None
                     translate_from=data["translate_from"],
                     durability=data["durability"],
                     connections=form.most_connections(template),
+                    memory=data["memory"],
                 )
             )
             for config in answer.configs

@@ -22,6 +22,7 @@ from benchmarks.models import RunState
 from tuning.models import Slot, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.results.history import read_log_tails
+from tuning.results.proportion import proportion_text
 from tuning.results.study_result import StudyResult
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.pausing import pause_text
@@ -91,6 +92,14 @@ def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> 
         "quality": result.data_quality,
         "recommendations": recommendation_cards(result, request),
         "matrices": device_matrices(result),
+        "proportions": list(
+            dict.fromkeys(
+                text
+                for device in result.devices.values()
+                for workload in result.workloads.values()
+                if (text := proportion_text(study, device, workload))
+            )
+        ),
         "candidates": shown,
         "shows_device": bool(devices_to_name(result.devices.values())),
         "found_count": sum(view.candidate.found_by_search for view in shown),

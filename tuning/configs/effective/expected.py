@@ -52,6 +52,8 @@ class Expected:
         """The requested value, else the default if that is a plain value."""
         if name in self.knobs:
             return self.knobs[name]
+        if name == CHUNK and self.host.pool_chunk_bytes is not None:
+            return f"{self.host.pool_chunk_bytes}"
         knob = load_catalogue().get(name)
         return fixed_default(knob, self.target) if knob else None
 

@@ -12,7 +12,8 @@ class HostFacts:
     `memory_budget_bytes` is the memory that the server may use (limits of control groups count),
     `host_memory_bytes` what it sees, `connections` the most that a workload opens, `direct_io`
     whether the file system supports O_DIRECT, `open_files` the server's limit on open files,
-    `binary_log` whether the study enables it.
+    `binary_log` whether the study enables it. `pool_chunk_bytes` is the chunk of the buffer pool
+    that every config of a scale model has instead of the server's default.
     """
 
     memory_budget_bytes: int | None = None
@@ -22,6 +23,7 @@ class HostFacts:
     host_memory_bytes: int | None = None
     open_files: int | None = None
     binary_log: bool | None = None
+    pool_chunk_bytes: int | None = None
 
 
 UNKNOWN = HostFacts()

@@ -29,15 +29,20 @@ class Scaled:
 
 
 def scale(
-    knobs: Mapping[str, str], preset: Preset, target: ServerTraits, resources: HostResources
+    knobs: Mapping[str, str],
+    preset: Preset,
+    target: ServerTraits,
+    resources: HostResources,
+    pool_chunk_bytes: int | None = None,
 ) -> Scaled:
     """Scale each knob as the preset declares: with data, memory or CPUs, or not at all.
 
     `knobs` are the translated ones of `preset`, which is the one for the target
-    (`Preset.for_server`). The server does not need to round the resulting sizes.
+    (`Preset.for_server`). The server does not need to round the resulting sizes; its pool grows in
+    chunks of `pool_chunk_bytes`, None for its default.
     """
     found = dict(knobs)
-    host = HostFacts(logical_cpus=resources.logical_cpus)
+    host = HostFacts(logical_cpus=resources.logical_cpus, pool_chunk_bytes=pool_chunk_bytes)
     notes: list[Note] = list(preset.adaptations)
     for name, rule in preset.scaling.items():
         if rule.of is None:

@@ -1,0 +1,243 @@
+"""A scale model as it is asked for: its devices, candidates, spaces, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from advisor.management.commands import advise
+from advisor.tests.test_pages_new_study import beside, post
+from benchmarks.inventory.devices import DeviceRequest
+from tuning.models import Study
+from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.sizes import GB, MB
+from tuning.studies import devices, lifecycle, modelling, searching
+from tuning.studies.lifecycle import create_study
+from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
+from tuning.studies.searching import space_here
+from tuning.tests.test_study_lifecycle import BINARY, host_of_fakes, sent
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+POOL, CHUNK, METHOD = (
+    "innodb_buffer_pool_size",
+    "innodb_buffer_pool_chunk_size",
+    "innodb_flush_method",
+)
+MIB = 1024**2
+
+
+@pytest.fixture
+def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host of 24 GB on which memory can be limited."""
+    monkeypatch.setattr(searching, "find_server", lambda *_: BINARY)
+    monkeypatch.setattr(modelling, "memory_budget", lambda: 24 * GB)
+    monkeypatch.setattr(lifecycle, "memory_budget", lambda: 24 * GB)
+    monkeypatch.setattr(modelling, "why_unavailable", lambda *_: "")
+    monkeypatch.setattr("benchmarks.inventory.devices.why_unavailable", lambda *_: "")
+
+
+def asked(**values: Any) -> StudyRequest:
+    return StudyRequest(**{"data_size": 200 * GB, "memory": 48 * GB, **values})
+
+
+@pytest.mark.usefixtures("host")
+def test_the_device_has_the_memory_of_the_model_and_its_label() -> None:
+    study = Study.objects.get(pk=create_study(asked(connections=[8])).pk)
+    model = ScaleModel.from_json(study.scale_model)
+    assert model is not None
+    assert (model.scale, model.model_memory_bytes) == (200, 240 * MB)
+    [device] = study.devices.all()
+    assert device.emulation_label == "scale model 1:200 (798 MB memory)"
+    assert device.profile is not None
+    assert (device.profile.memory_bytes, device.profile.throttles) == (model.limit_bytes, False)
+    assert str(device).startswith("scale model 1:200 with 798 MB of memory at ")
+    assert study.memory_bytes == 24 * GB
+
+
+@pytest.mark.usefixtures("host")
+def test_candidates_are_sized_within_the_model() -> None:
+    study = create_study(asked(memory=80 * GB))
+    pools = {
+        one.name: int(one.config.knobs[POOL])
+        for one in study.candidates.all()
+        if POOL in one.config.knobs
+    }
+    assert {"advisor", "mysqltuner", "whitepaper-a"} <= pools.keys()
+    assert all(pool <= 400 * MB * 0.85 for pool in pools.values()), pools
+    # Its steps are not the 128 MiB of a large server: 24 % of the data.
+    assert pools["whitepaper-a"] == pytest.approx(244 * MB, rel=0.02)
+    for one in study.candidates.filter(refusal=""):
+        assert one.config.knobs[CHUNK] == f"{2 * MIB}"
+
+
+@pytest.mark.usefixtures("host")
+def test_files_are_those_of_the_real_server() -> None:
+    mine = ("mine", b"[mysqld]\ninnodb_buffer_pool_size = 32G\ninnodb_redo_log_capacity = 1G\n")
+    study = create_study(asked(template="compare", configs=[mine]))
+    knobs = study.candidates.get(name="mine").config.knobs
+    assert int(knobs[POOL]) == pytest.approx(32 * 1024 * MIB / 200, rel=0.01)
+    assert knobs["innodb_redo_log_capacity"] == f"{1024 * MIB}"
+    notes = study.candidates.get(name="mine").notes
+    assert any("on the real server become" in note["detail"] for note in notes)
+
+
+@pytest.mark.usefixtures("host")
+def test_a_file_with_more_than_the_real_memory_is_refused() -> None:
+    mine = ("mine", b"[mysqld]\ninnodb_buffer_pool_size = 60G\n")
+    with pytest.raises(Exception, match=r"more than 85% of the 44\.7 GiB"):
+        create_study(asked(template="compare", configs=[mine]))
+
+
+@pytest.mark.usefixtures("host")
+def test_a_search_stays_within_the_model_and_takes_bounds_for_the_real_server() -> None:
+    usual = space_here(asked(template="search"))
+    [pool] = [one for one in usual.dimensions if one.name == POOL]
+    assert pool.high <= 240 * MB * 0.85
+    assert pool.high > 180 * MIB
+    assert usual.pinned[CHUNK] == f"{MIB}"
+    wish = SearchRequest(bounds={POOL: ("16G", "32G")}, pinned={CHUNK: "128M"})
+    bounded = space_here(asked(template="search", search=wish))
+    [pool] = [one for one in bounded.dimensions if one.name == POOL]
+    assert (pool.low / MIB, pool.high / MIB) == pytest.approx((82, 164), abs=2)
+
+
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize(
+    ("values", "field", "reason"),
+    [
+        ({"memory": None}, "memory", "without the memory"),
+        ({"data_size": None}, "data_size", "without the size of the data"),
+        ({"warehouses": 4}, "warehouses", "use at least 7 warehouses"),
+        ({"warehouses": 1000}, "warehouses", "24 GB.* at most 9"),
+        ({"data_size": GB // 2, "memory": GB}, "warehouses", "more than the stated data: .* 5"),
+        ({"data_size": 50 * MB}, "data_size", "too small for a scale model"),
+        ({"data_size": 100_000 * GB, "memory": GB // 10}, "memory", "cannot be modelled"),
+        ({"memory": 0}, "memory", "must be between 1"),
+        (
+            {"devices": [DeviceRequest(memory_bytes=900 * MB)]},
+            "devices[0].memory_mb",
+            "900 MB contradicts the scale model 1:200 .* 7.. MB",
+        ),
+        (
+            {"devices": [DeviceRequest(), DeviceRequest(emulate="hdd", memory_bytes=900 * MB)]},
+            "devices[1].memory_mb",
+            "contradicts",
+        ),
+    ],
+)
+def test_what_cannot_be_modelled_is_refused_beside_its_field(
+    values: dict[str, Any], field: str, reason: str
+) -> None:
+    with pytest.raises(BadRequest, match=reason) as refused:
+        create_study(asked(**values))
+    assert refused.value.field == field
+    assert not Study.objects.exists()
+
+
+@pytest.mark.usefixtures("host")
+def test_the_number_of_warehouses_that_is_named_would_do() -> None:
+    for memory in (48, 12):
+        with pytest.raises(BadRequest, match=r"use at least (\d+)") as refused:
+            create_study(asked(memory=memory * GB, warehouses=1))
+        least = int(str(refused.value).split("at least ")[1].split()[0])
+        create_study(asked(memory=memory * GB, warehouses=least))
+
+
+@pytest.mark.usefixtures("host")
+def test_an_emulated_device_keeps_its_limits_and_gets_the_memory_of_the_model() -> None:
+    study = create_study(asked(devices=[DeviceRequest(emulate="hdd")]))
+    [device] = study.devices.all()
+    assert device.emulation_label.startswith("scale model 1:200 on emulated hdd (200 IOPS read")
+    assert str(device).startswith("emulated hdd with ")
+    again = create_study(asked(devices=[devices.request_for(device)]))
+    assert list(again.devices.all()) == [device]
+    with pytest.raises(BadRequest, match="state the data size") as refused:
+        create_study(StudyRequest(devices=[devices.request_for(device)]))
+    assert refused.value.field == "devices[0]"
+
+
+@pytest.mark.usefixtures("host")
+def test_without_control_groups_the_pool_alone_is_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modelling, "why_unavailable", lambda *_: "no cgroups here")
+    study = create_study(asked())
+    model = ScaleModel.from_json(study.scale_model)
+    assert model is not None
+    assert not model.limits_memory
+    assert "every config bypasses the page cache" in model.sentence
+    [device] = study.devices.all()
+    assert device.emulation is None
+    for one in study.candidates.filter(refusal=""):
+        # O_DIRECT is this server's default; what sets another method is changed.
+        assert one.config.knobs.get(METHOD, "O_DIRECT").startswith("O_DIRECT")
+    mine = ("mine", b"[mysqld]\ninnodb_flush_method = fsync\n")
+    buffered = create_study(asked(template="compare", configs=[mine])).candidates.get(name="mine")
+    assert buffered.config.knobs[METHOD] == "O_DIRECT"
+    assert METHOD not in space_here(asked(template="search")).names
+
+
+@pytest.mark.usefixtures("host")
+def test_a_host_with_neither_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modelling, "why_unavailable", lambda *_: "no cgroups here")
+    monkeypatch.setattr("tuning.studies.host_resources.supports_direct_io", lambda _: False)
+    with pytest.raises(BadRequest, match="this host has neither"):
+        create_study(asked())
+
+
+@pytest.mark.usefixtures("host")
+def test_the_terminal_asks_for_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[StudyRequest] = []
+
+    def refuse(request: StudyRequest, **_: Any) -> Study:
+        seen.append(request)
+        raise BadRequest("enough seen", field="data_size")
+
+    monkeypatch.setattr(advise, "create_study", refuse)
+    with pytest.raises(SystemExit):
+        call_command("advise", "--data-size", "200G", "--memory", "48GiB")
+    assert (seen[0].data_size, seen[0].memory) == (200 * GB, 48 * 1024**3)
+    assert "enough seen (--data-size)" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        call_command("advise", "--as-measured")
+    assert "--as-measured can be used with" in capsys.readouterr().err
+
+
+def test_the_form_asks_for_it_and_refuses_beside_the_fields(
+    admin_client: Client, host: None
+) -> None:
+    status, text = post(admin_client, data_size="200G", memory="plenty")
+    assert status == 400
+    assert "must be a number with its unit" in beside(text, "memory")
+    status, text = post(admin_client, data_size="200G")
+    assert "is of no use without the memory" in beside(text, "memory")
+    status, text = post(admin_client, data_size="200G", memory="48G", memory_mb="900")
+    assert "contradicts the scale model 1:200" in beside(text, "memory_mb")
+    status, _ = post(admin_client, data_size="200G", memory="48G")
+    assert status == 302
+    study = Study.objects.get()
+    page = admin_client.get(f"/studies/{study.pk}/").content.decode()
+    assert "48 GB of memory for 200 GB of data (24%)" in page
+
+
+@pytest.mark.usefixtures("host")
+def test_the_api_asks_for_it_and_shows_it(admin_client: Client, tmp_path: Path) -> None:
+    def ask(**body: Any) -> Any:
+        text = json.dumps(body)
+        return admin_client.post("/api/v1/studies/", text, content_type="application/json")
+
+    refused = ask(data_size="200G", memory="48G", warehouses=3)
+    assert refused.status_code == 400
+    assert "warehouses" in refused.json()["error"]["details"]
+    assert ask(data_size="200", memory="48G").status_code == 400
+    found = ask(data_size="200G", memory="48G").json()["scale_model"]
+    assert (found["scale"], found["model_memory_bytes"]) == (200, 240 * MB)
+    assert found["text"].startswith("Scale model 1:200")
+    assert ask(template="first-answer").json()["scale_model"] is None

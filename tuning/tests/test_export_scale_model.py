@@ -1,0 +1,118 @@
+"""The files of a scale model: sized back to the real server, with what was measured beside it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import validate
+
+from tuning.configs.effective.expected import GIB, MIB
+from tuning.export.facts import ExportFacts
+from tuning.export.formats import FORMATS, ExportRequest, export
+from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.sizes import GB, MB
+from tuning.tests.export_cases import MARIADB, MYSQL_8, facts, flat, knobs_in
+from tuning.tests.test_export_formats import SCHEMA
+
+POOL, CHUNK, REDO = (
+    "innodb_buffer_pool_size",
+    "innodb_buffer_pool_chunk_size",
+    "innodb_redo_log_capacity",
+)
+MODEL = ScaleModel(200 * GB, 48 * GB, 10, 550 * MB)
+IN_MODEL = 160 * MIB  # 70 % of its memory
+
+
+def of_model(**changes: object) -> ExportFacts:
+    knobs = {POOL: f"{IN_MODEL}", REDO: f"{2 * GIB}", CHUNK: f"{MIB}"}
+    shown = {POOL: f"{IN_MODEL}", REDO: f"{2 * GIB}", CHUNK: f"{MIB}"}
+    default = {POOL: f"{128 * MIB}", REDO: f"{100 * MIB}"}
+    given = {
+        "knobs": knobs,
+        "candidate_variables": shown,
+        "baseline_variables": default,
+        "model": MODEL,
+        "proportion": MODEL.sentence,
+    }
+    return facts(**{**given, **changes})
+
+
+def text_of(given: ExportFacts, name: str = "cnf", **request: object) -> str:
+    return export(given, ExportRequest(name, **request)).text  # type: ignore[arg-type]
+
+
+def test_a_pool_of_70_percent_of_the_model_is_one_of_70_percent_of_the_server() -> None:
+    text = text_of(of_model())
+    knobs = knobs_in(text)
+    assert knobs == {POOL: f"{31 * GIB}", REDO: f"{2 * GIB}"}
+    assert int(knobs[POOL]) / (48 * GB) == pytest.approx(IN_MODEL / (240 * MB), abs=0.02)
+    said = flat(text)
+    assert "Measured as 160M in the scale model 1:200, which is 31G here (69% of 48 GB)" in said
+    assert "Proportion: Scale model 1:200: 48 GB of memory for 200 GB of data" in said
+    assert "every figure is from the scale model 1:200" in said
+    assert "size it for your own data" not in said
+    assert CHUNK not in text
+
+
+def test_what_was_measured_is_there_on_request_and_says_that_it_is_small() -> None:
+    text = text_of(of_model(), as_measured=True)
+    assert knobs_in(text) == {POOL: f"{IN_MODEL}", REDO: f"{2 * GIB}", CHUNK: f"{MIB}"}
+    assert "WARNING: As measured in the scale model 1:200: too small" in flat(text)
+
+
+def test_the_default_pool_of_the_model_stands_for_more_on_the_server() -> None:
+    for given in (
+        of_model(knobs={CHUNK: f"{MIB}"}, candidate_variables={POOL: f"{128 * MIB}"}),
+        of_model(knobs={}, candidate_variables={}, candidate="server-default"),
+    ):
+        text = text_of(given)
+        assert knobs_in(text) == {POOL: f"{25 * GIB}"}
+        assert "Measured as 128M, its default, in the scale model" in flat(text)
+        assert "Empty on purpose" not in text
+
+
+@pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if name != "diff"])
+def test_every_format_has_the_sized_value(name: str) -> None:
+    text = text_of(of_model(), name)
+    measured = text_of(of_model(), name, as_measured=True)
+    if not name.startswith("rollback"):
+        assert f"{31 * GIB}" in text or "31G" in text
+        assert f"{31 * GIB}" not in measured
+    assert CHUNK not in text
+
+
+def test_a_diff_changes_the_users_file_to_the_sized_value() -> None:
+    current = b"[mysqld]\ninnodb_buffer_pool_size = 20G\n"
+    text = text_of(of_model(), "diff", current=current)
+    assert f"+innodb_buffer_pool_size = {31 * GIB}" in text.replace("31G", f"{31 * GIB}")
+    assert "Measured" in flat(text)
+
+
+def test_the_document_has_both_values_and_the_proportions() -> None:
+    document = json.loads(text_of(of_model(), "json"))
+    validate(document, SCHEMA)
+    [pool] = [line for line in document["lines"] if line["name"] == POOL]
+    assert (pool["value"], pool["in_model"]) == (f"{31 * GIB}", f"{IN_MODEL}")
+    [redo] = [line for line in document["lines"] if line["name"] == REDO]
+    assert (redo["value"], redo["in_model"]) == (f"{2 * GIB}", None)
+    model = document["scale_model"]
+    assert (model["scale"], model["model_memory_bytes"]) == (200, 240 * MB)
+    assert model["as_measured"] is False
+    plain = json.loads(text_of(facts(), "json"))
+    validate(plain, SCHEMA)
+    assert plain["scale_model"] is None
+
+
+@pytest.mark.parametrize("target", [MYSQL_8, MARIADB])
+def test_it_is_sized_back_before_it_is_translated(target: object) -> None:
+    text = text_of(of_model(), target=target)
+    assert knobs_in(text, target)[POOL] == f"{31 * GIB}"  # type: ignore[arg-type]
+    assert "160M in the scale model 1:200, which is 31G here" in flat(text)
+    small = text_of(of_model(), target=target, as_measured=True)
+    assert knobs_in(small, target)[POOL] == f"{IN_MODEL}"  # type: ignore[arg-type]
+
+
+def test_a_line_that_the_baseline_shares_is_not_claimed_for_the_gain() -> None:
+    same = of_model(baseline_variables={POOL: f"{IN_MODEL}", REDO: f"{100 * MIB}"})
+    assert "had the same value, so its effect was not measured" in flat(text_of(same))
