@@ -38,7 +38,7 @@ setup-tests:
 
 test-fast:
 	$(PYTHON_BIN)/pytest $(TOGETHER) 2 --no-migrations \
-	    -m "not server and not browser and not slow and not alone"
+	    -m "not server and not browser and not slow and not alone and not long"
 
 check:
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync type collect lint migrations

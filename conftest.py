@@ -41,8 +41,9 @@ _INSTALLED = _ROOT / "var" / "servers"
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
 
 _SHARED = pytest.StashKey[Path]()
-# These wait for programs and measure time: they run as they do in life, without a tracer.
-_NOT_COVERED = ("browser", "slow", "alone")
+# The first three wait for programs and measure time: they run as they do in life, without a
+# tracer. Long ones would take twice as long with it.
+_NOT_COVERED = ("browser", "slow", "alone", "long")
 # The same examples in every run, however slow the host is at the moment.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
@@ -101,12 +102,13 @@ def pytest_collection_finish() -> None:
 def _turn(item: pytest.Item) -> int:
     fixtures = getattr(item, "fixturenames", ())
     if item.get_closest_marker("alone"):
-        return 5
+        return 9
     turns = (
         "make_home" in fixtures,
         item.get_closest_marker("browser"),
         item.get_closest_marker("slow"),
         item.get_closest_marker("server"),
+        item.get_closest_marker("long"),
     )
     return next((number for number, turn in enumerate(turns) if turn), len(turns))
 

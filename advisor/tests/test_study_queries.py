@@ -19,7 +19,7 @@ from tuning.results.study_result import StudyResult
 from tuning.studies.progress import study_progress
 from tuning.studies.slot_states import slot_states
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.long, pytest.mark.django_db]
 Shown = dict[str, Callable[[Study], object]]
 
 

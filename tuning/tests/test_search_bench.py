@@ -16,6 +16,8 @@ from tuning.tests.search_bench.table import METHODS, WARM, line
 from tuning.tests.search_bench.truth import KINDS, Truth, truth
 from tuning.tests.tables import END, markdown, with_tables
 
+pytestmark = pytest.mark.long
+
 SEEDS = 4
 RUNS = 40
 

@@ -43,6 +43,7 @@ from tuning.tests.work import execute_run, prepare_study
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
 ]

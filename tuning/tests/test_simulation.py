@@ -27,6 +27,8 @@ from tuning.tests.simulation.simulate import (
 )
 from tuning.tests.tables import END, with_tables
 
+pytestmark = pytest.mark.long
+
 STUDIES = 400
 HELD = [scenario for scenario in scenarios() if scenario.held]
 BY_NAME = {scenario.name: scenario for scenario in scenarios()}

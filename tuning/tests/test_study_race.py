@@ -25,6 +25,7 @@ from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, run_to
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
 ]
