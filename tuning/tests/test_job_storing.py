@@ -243,7 +243,7 @@ def test_a_worker_stopped_after_the_last_measured_second_gives_nothing_back(
 
     def end(should_stop: Callable[[], bool], **_: Any) -> None:
         patiently(lambda: request_stop(study.host_id))
-        _until_told(should_stop)
+        _until_asked_to_stop(should_stop)
         raise RunFailed(Outcome.CANCELLED, "stopped")
 
     execute_run(run.pk, measure=_then(end))
@@ -537,7 +537,7 @@ def _two_runs(study: Study) -> tuple[Run, Run]:
     return first, second
 
 
-def _until_told(should_stop: Callable[[], bool]) -> None:
+def _until_asked_to_stop(should_stop: Callable[[], bool]) -> None:
     while not should_stop():
         pass
 
@@ -555,7 +555,7 @@ def test_a_cancel_outweighs_the_end_of_the_worker_and_survives_it(
 
     def load(*_: Any, should_stop: Callable[[], bool], **__: Any) -> None:
         asks[cancel_first]()
-        _until_told(should_stop)
+        _until_asked_to_stop(should_stop)
         asks[not cancel_first]()
         raise RunFailed(Outcome.CANCELLED, "stopped")
 
@@ -574,7 +574,7 @@ def test_a_cancel_is_heard_while_the_worker_ends(settings: Any, tmp_path: Path, 
 
     def look(*_: Any, should_stop: Callable[[], bool], **__: Any) -> Any:
         request_stop(probe.device.host_id)
-        _until_told(should_stop)
+        _until_asked_to_stop(should_stop)
         cancel_probe(probe)
         time.sleep(0.5)
         raise RunFailed(Outcome.CANCELLED, "stopped")
@@ -607,7 +607,7 @@ def test_a_preparation_that_was_given_to_another_stops(
 
     def load(*_: Any, should_stop: Callable[[], bool], **__: Any) -> None:
         Study.objects.filter(pk=study.pk).update(claimed_by="another:1:1")
-        _until_told(should_stop)
+        _until_asked_to_stop(should_stop)
         raise RunFailed(Outcome.CANCELLED, "stopped")
 
     monkeypatch.setattr(preparation, "ensure_dataset", load)
