@@ -19,7 +19,7 @@ from benchmarks.servers.binary import ServerBinary
 ROOT = Path(__file__).resolve().parents[2]
 
 # One warehouse, one connection and seconds instead of minutes: the whole path, quickly.
-SMALL = ["--warehouses", "1", "--connections", "1", "--warmup", "1", "--measure", "2"]
+SMALL = ["--warehouses", "1", "--connections", "1", "--warmup", "0", "--measure", "2"]
 
 # These studies show that they come to their end, also on a host that is busy with other tests.
 UNDISTURBED = {

@@ -79,12 +79,15 @@ def needs_cgroups(server_tmp: Path) -> None:
 
 
 @pytest.fixture
-def data_file(server_tmp: Path) -> Path:
-    path = server_tmp / "file"
-    with path.open("wb") as file:
-        for _ in range(192):
-            file.write(os.urandom(2**20))
-        os.fsync(file.fileno())
+def data_file(needs_cgroups: None, server_session_tmp: Path) -> Path:
+    """A file that all tests read and write over: what is in it does not matter."""
+    path = server_session_tmp / "limited" / "file"
+    if not path.exists():
+        path.parent.mkdir()
+        with path.open("wb") as file:
+            for _ in range(192):
+                file.write(os.urandom(2**20))
+            os.fsync(file.fileno())
     return path
 
 
@@ -217,8 +220,8 @@ def test_a_limit_the_kernel_refuses_leaves_nothing(monkeypatch: pytest.MonkeyPat
     assert groups_of("refused") == []
 
 
-def test_whatever_is_left_inside_ends_with_the_block(data_file: Path) -> None:
-    with emulated_device(HDD, [data_file], run="left") as limits:
+def test_whatever_is_left_inside_ends_with_the_block(server_tmp: Path) -> None:
+    with emulated_device(HDD, [server_tmp], run="left") as limits:
         assert limits is not None
         sleeper = subprocess.Popen([*limits.entry_words, "sleep", "60"])
         wait_until(lambda: limits.holds(sleeper.pid))
@@ -227,14 +230,14 @@ def test_whatever_is_left_inside_ends_with_the_block(data_file: Path) -> None:
     assert groups_of("left") == []
 
 
-def test_emulation_is_unavailable_without_root(data_file: Path, server_tmp: Path) -> None:
+def test_emulation_is_unavailable_without_root(server_tmp: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user to try this")
     script = (
         "from benchmarks.emulation.device import why_unavailable\n"
         "from benchmarks.emulation.profile import EmulationProfile\n"
         "from pathlib import Path\n"
-        f"print(why_unavailable(EmulationProfile('a', read_iops=9), [Path({str(data_file)!r})]))"
+        f"print(why_unavailable(EmulationProfile('a', read_iops=9), [Path({str(server_tmp)!r})]))"
     )
     done = subprocess.run(
         ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", script],
