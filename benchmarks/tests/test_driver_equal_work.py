@@ -22,7 +22,8 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.running import running_server
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+# On a host where the drivers get little done it takes all its rounds.
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.timeout(400)]
 
 TOLERANCE = 0.03
 #: A New-Order has 5 to 15 lines: some 2,000 of them leave a chance of 0.3 % that both drivers'
