@@ -271,7 +271,8 @@ class Recommendation(models.Model):
 
     `candidate` is the winner whose lead was confirmed, else the baseline. Ratios are of tpmP to
     the baseline's, bounds those of the 95 % interval; with a confirmation all three come from its
-    fresh pairs alone, and `selected_ratio` is what the study itself had found.
+    fresh pairs alone, and `selected_ratio` is what the study itself had found. What another
+    `objective` than tpmP gained is beside them, in the same way.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recommendations")
@@ -288,6 +289,14 @@ class Recommendation(models.Model):
     low = models.FloatField(null=True, blank=True)
     high = models.FloatField(null=True, blank=True)
     selected_ratio = models.FloatField(null=True, blank=True)
+    objective = models.CharField(
+        max_length=24, default="tpmP", help_text="what decided: tuning.statistics.data.Metric"
+    )
+    objective_ratio = models.FloatField(
+        null=True, blank=True, help_text="null where the objective is tpmP or the baseline is kept"
+    )
+    objective_low = models.FloatField(null=True, blank=True)
+    objective_high = models.FloatField(null=True, blank=True)
     noise_floor = models.FloatField(null=True, blank=True, help_text="as a share of the baseline")
     confirmation = models.CharField(
         max_length=16,

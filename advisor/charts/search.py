@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import plotly.graph_objects as go
 
 from advisor.charts.drift import run_url
 from advisor.charts.palette import BAND, BLUE, GREY, ORANGE, RED
+from advisor.charts.search_map import front_figure, parallel_figure
 from advisor.charts.text import plain, wrapped
-from advisor.wording.searches import METRIC_NAMES
 from advisor.wording.spaces import knob_text
 from benchmarks.models import RunState
 from tuning.results.searched import Look, SearchResult
+from tuning.statistics.aim import FULL_NAMES
 from tuning.strategy.search.space import Dimension, Space
 
 _HEIGHT = 360
@@ -24,14 +27,20 @@ _LEGEND = {
 }
 
 
-def search_figures(found: SearchResult, space: Space) -> dict[str, go.Figure]:
-    """The charts that have data."""
+def search_figures(
+    found: SearchResult, space: Space, order: Sequence[str]
+) -> dict[str, go.Figure]:
+    """The charts that have data; `order`: the knobs, those that matter most first."""
     if not any(look.ratio is not None for look in found.looks):
         return {}
     figures = {"search-best": _best_figure(found)}
-    slices = _slices(found, space)
+    slices = _slices(found, space, order)
     if slices:
         figures["search-slices"] = _slice_figure(found, slices)
+    if (parallel := parallel_figure(found, space, order)) is not None:
+        figures["search-parallel"] = parallel
+    if (front := front_figure(found)) is not None:
+        figures["search-front"] = front
     return figures
 
 
@@ -90,7 +99,7 @@ def _best_figure(found: SearchResult) -> go.Figure:
         )
     figure.add_hline(y=0, line={"color": GREY, "dash": "dot", "width": 1})
     figure.update_xaxes(title_text="short runs", zeroline=False, rangemode="tozero")
-    figure.update_yaxes(title_text=f"{METRIC_NAMES[found.metric]}, change from the baseline, %")
+    figure.update_yaxes(title_text=f"{FULL_NAMES[found.metric]}, change from the baseline, %")
     figure.update_layout(
         yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
         showlegend=True,
@@ -111,10 +120,12 @@ def _hover(look: Look) -> list[str]:
 _Points = list[tuple[float | str, str, Look]]
 
 
-def _slices(found: SearchResult, space: Space) -> list[tuple[Dimension, _Points]]:
+def _slices(
+    found: SearchResult, space: Space, order: Sequence[str]
+) -> list[tuple[Dimension, _Points]]:
     """By knob: (value, value as text, run) of the runs with a result and a known value."""
     slices = []
-    for one in space.dimensions:
+    for one in sorted(space.dimensions, key=lambda one: order.index(one.name)):
         points: _Points = []
         for look in found.looks:
             text = look.candidate.config.knobs.get(one.name) or one.default
@@ -165,7 +176,7 @@ def _slice_figure(found: SearchResult, slices: list[tuple[Dimension, _Points]]) 
         height=_HEIGHT,
     )
     figure.add_hline(y=0, line={"color": GREY, "dash": "dot", "width": 1})
-    figure.update_yaxes(title_text=f"{METRIC_NAMES[found.metric]}, change from the baseline, %")
+    figure.update_yaxes(title_text=f"{FULL_NAMES[found.metric]}, change from the baseline, %")
     return figure
 
 

@@ -11,6 +11,8 @@ from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.models import DurabilityClass
 from tuning.results.data_quality import NAMES
+from tuning.statistics.aim import FULL_NAMES
+from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval
 
 register = Library()
@@ -76,6 +78,12 @@ def interval_change(interval: Interval | None) -> str:
 def signed(value: float | None) -> str:
     """A figure that is a change, with its sign and without places: 31.2 -> +31."""
     return formatting.ABSENT if value is None else f"{value:+.0f}".replace("-", formatting.MINUS)
+
+
+@register.filter
+def metric_name(value: str) -> str:
+    """A metric's name beside a change of it."""
+    return FULL_NAMES[Metric(value)]
 
 
 @register.filter

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from advisor.wording.searches import METRIC_NAMES
 from tuning.models import Study
+from tuning.statistics.aim import FULL_NAMES
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 
@@ -92,7 +92,7 @@ def searched_text(state: StudyProgress) -> str:
         return ""
     text = f"{found.tried} config{'s' if found.tried > 1 else ''} tried"
     if found.ratio is not None:
-        change = f"{(found.ratio - 1) * 100:+.1f} % {METRIC_NAMES[found.metric]}"
+        change = f"{(found.ratio - 1) * 100:+.1f} % {FULL_NAMES[found.metric]}"
         text += f", best so far {found.best} ({change})"
     return text
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from advisor.wording.findings import source_findings
 from advisor.wording.formatting import names_text
-from advisor.wording.searches import METRIC_NAMES
+from advisor.wording.importance import importance_note, knob_lines
 from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
@@ -20,11 +20,15 @@ from tuning.configs.notes import Action
 from tuning.export.lines import Line, lines_of
 from tuning.models import DurabilityClass
 from tuning.results.boards import Board, Row
+from tuning.results.knob_importance import knob_importance
 from tuning.results.proportion import proportion_text
 from tuning.results.searched import SearchResult, search_result
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debt_sentence, debtors_of
+from tuning.statistics.aim import FULL_NAMES
+from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Ranked
+from tuning.strategy.search.importance import Importance
 
 NOTE = (
     "* baseline. tpmP: New-Orders completed per minute (not tpmC, which is reserved for audited "
@@ -64,6 +68,7 @@ def print_ranking(result: StudyResult, console: Console) -> None:
     _print_reasons(result, console)
     if searched := search_result(result):
         _print_search(searched, console)
+        _print_importance(knob_importance(result), console)
     _print_findings(result, console)
     console.print(NOTE, style="dim")
     devices = {board.device.pk for board in found}
@@ -139,9 +144,23 @@ def _print_search(searched: SearchResult, console: Console) -> None:
     console.print(f"{'; '.join(said)}.", markup=False)
     best = [one for one in searched.tried[:SHOWN_OF_SEARCH] if one.ratio is not None]
     for one in best:
-        change = f"{((one.ratio or 1) - 1) * 100:+.1f} % {METRIC_NAMES[searched.metric]}"
+        change = f"{((one.ratio or 1) - 1) * 100:+.1f} % {FULL_NAMES[searched.metric]}"
         raced = ", raced" if one.is_finalist else ""
         console.print(_indented(f"{one.candidate.name}: {change}{raced}", 2))
+    front = names_text([one.candidate.name for one in searched.front(Metric.P95)])
+    if front:
+        said_of_front = f"No other beats these in both tpmP and p95, in short runs: {front}."
+        console.print(_indented(said_of_front, 0))
+    console.print()
+
+
+def _print_importance(found: Importance | None, console: Console) -> None:
+    """The knobs that matter most; the page has them all."""
+    if found is None:
+        return
+    console.print(_indented(importance_note(found), 0))
+    for line in knob_lines(found)[:SHOWN_OF_SEARCH]:
+        console.print(_indented(f"{line.name}: {line.share}, {line.change}. {line.seen}.", 2))
     console.print()
 
 

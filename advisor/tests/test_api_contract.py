@@ -172,7 +172,7 @@ def test_the_document_of_advise_has_its_parts() -> None:
     found = study_document(StudyResult(study))
     assert json.loads(json.dumps(found)) == found
     assert list(found)[:4] == ["study", "ranking", "recommendation", "candidates"]
-    assert list(found)[4:] == ["recommendations", "boards", "trust", "findings"]
+    assert list(found)[4:] == ["recommendations", "boards", "trust", "findings", "search"]
     assert list(found["ranking"][0])[: len(RANKING_KEYS)] == RANKING_KEYS
     assert "innodb_io_capacity = 4000" in found["recommendation"]["my_cnf"]
     assert found["study"]["state"] == "finished"

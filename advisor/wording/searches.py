@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tuning.models import Slot, SlotPurpose
-from tuning.statistics.data import Metric
 
-METRIC_NAMES = {
-    Metric.TPMP: "tpmP",
-    Metric.P95: "p95 response time",
-    Metric.SERVER_PATH_LENGTH: "server path length",
-}
-BASELINE, GIVEN, EXPLORE, REPEAT, RACE, CONFIRM = (
-    "baseline",
-    "given",
-    "explore",
-    "repeat",
-    "race",
-    "confirm",
+# What a search does with a config, in four words.
+EXPLORE, REPEAT, CONFIRM, TAKE_APART = "explore", "repeat", "confirm", "take apart"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What a run is for: one of the four words, and why in a sentence."""
+
+    word: str
+    why: str
+
+
+BASELINE = Phase(EXPLORE, "The baseline, which is measured in every round for comparison.")
+GIVEN = Phase(
+    EXPLORE,
+    "A given config: the search starts with the template's candidates and your files.",
 )
-WHY = {
-    BASELINE: "The baseline, which is measured in every round for comparison.",
-    GIVEN: "A given config: the search starts with the template's candidates and your files.",
-    EXPLORE: "A new config, measured in one short run.",
-    REPEAT: "A promising config, measured again because one run may be luck.",
-    RACE: "One of the best few, which race against the baseline in randomised blocks.",
-    CONFIRM: "The winner of the race, measured again in fresh pairs with the baseline.",
-}
+NEW = Phase(EXPLORE, "A new config, measured in one short run.")
+AGAIN = Phase(REPEAT, "A promising config, measured again because one run may be luck.")
+RACE = Phase(
+    REPEAT,
+    "The race: the best few are measured again with the baseline, in randomised blocks.",
+)
+PAIR = Phase(
+    CONFIRM,
+    "The winner of the race, measured again in fresh pairs with the baseline.",
+)
 
 
-def phase_of(slot: Slot, was_measured: bool) -> str:
-    """A key of WHY."""
+def phase_of(slot: Slot, was_measured: bool) -> Phase:
+    """What the run of a slot is for; `was_measured`: its config has an earlier run."""
     if slot.purpose == SlotPurpose.CONFIRMATION:
-        return CONFIRM
+        return PAIR
     if slot.purpose == SlotPurpose.BLOCK:
         return RACE
     if slot.candidate.is_baseline:
         return BASELINE
     if was_measured:
-        return REPEAT
-    return EXPLORE if slot.candidate.found_by_search else GIVEN
+        return AGAIN
+    return NEW if slot.candidate.found_by_search else GIVEN

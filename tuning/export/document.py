@@ -14,7 +14,7 @@ from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Note
-from tuning.export.facts import Effect, ExportFacts
+from tuning.export.facts import Effect, ExportFacts, ObjectiveEffect
 from tuning.export.lines import Line, changed_names, lines_of
 from tuning.export.safety import durability_of_export, require_acknowledged, warnings
 from tuning.export.words import not_tested
@@ -92,10 +92,17 @@ def _workload(effect: Effect) -> dict[str, Any]:
         "p95_ms": _finite(effect.p95_ms),
         "baseline_tpmP": _finite(effect.baseline_tpmP),
         "baseline_p95_ms": _finite(effect.baseline_p95_ms),
+        "objective": _objective(effect),
     }
 
 
-def _ratio(effect: Effect) -> dict[str, Any]:
+def _objective(effect: Effect) -> dict[str, Any] | None:
+    """What decided, where that is not tpmP."""
+    one = effect.objective
+    return None if one is None else {"metric": one.metric.value, **_ratio(one)}
+
+
+def _ratio(effect: Effect | ObjectiveEffect) -> dict[str, Any]:
     interval = effect.interval
     return {
         "ratio": _finite(effect.ratio),

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Note
 from tuning.scale_model.model import ScaleModel
+from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval
+
+
+@dataclass(frozen=True)
+class ObjectiveEffect:
+    """The effect on the metric that decided: its value divided by the baseline's."""
+
+    metric: Metric
+    ratio: float
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
@@ -16,7 +26,8 @@ class Effect:
     """The effect measured with one workload; None is "no figure".
 
     `ratio` is tpmP divided by the baseline's, from `fresh_pairs` pairs that confirmed it or, if
-    that is 0, from `blocks` blocks; `workload` is text for people.
+    that is 0, from `blocks` blocks; `objective` is what decided where that was not tpmP, from the
+    same; `workload` is text for people.
     """
 
     workload: str
@@ -30,6 +41,7 @@ class Effect:
     baseline_p95_ms: float | None = None
     interval: Interval | None = None
     fresh_pairs: int = 0
+    objective: ObjectiveEffect | None = None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from tuning.export.lines import Line, changed_names
 from tuning.export.safety import cost_of
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
+from tuning.statistics.aim import FULL_NAMES
+from tuning.statistics.ranking import Interval
 
 _CHANGE = {
     Dynamic.RESTART: "requires a restart",
@@ -34,16 +36,21 @@ def measured(effect: Effect, facts: ExportFacts) -> str:
     if facts.keeps_baseline:
         return f"{now}: median of {figures}; the others were compared with this baseline"
     ratio = "no ratio to" if effect.ratio is None else f"{effect.ratio:.3f} times the tpmP of"
-    if effect.interval is None:
-        spread = "no interval was computed"
-    else:
-        low, high = effect.interval.low, effect.interval.high
-        spread = f"{effect.interval.confidence:.0%} interval {low:.3f} to {high:.3f}"
     before = _figures(effect.baseline_tpmP, effect.baseline_p95_ms)
+    decided = ""
+    if (one := effect.objective) is not None:
+        name = FULL_NAMES[one.metric]
+        decided = f"{one.ratio:.3f} times the {name} ({_times(one.interval)}), which decided; "
     return (
-        f"{ratio} {facts.baseline} ({_seen_in(effect)}; "
-        f"{spread}); {now} against {before}; {figures}"
+        f"{decided}{ratio} {facts.baseline} ({_seen_in(effect)}; "
+        f"{_times(effect.interval)}); {now} against {before}; {figures}"
     )
+
+
+def _times(interval: Interval | None) -> str:
+    if interval is None:
+        return "no interval was computed"
+    return f"{interval.confidence:.0%} interval {interval.low:.3f} to {interval.high:.3f}"
 
 
 def _seen_in(effect: Effect) -> str:
@@ -133,11 +140,18 @@ def gain(effect: Effect, baseline: str) -> str:
     """ "+42.4 % tpmP against server-default (95 % interval +31.0 % to +52.0 %)"."""
     if effect.ratio is None:
         return f"no figure against {baseline}"
-    spread = "no interval was computed"
-    if effect.interval is not None:
-        low, high = _percent(effect.interval.low), _percent(effect.interval.high)
-        spread = f"{effect.interval.confidence * 100:.0f} % interval {low} to {high}"
-    return f"{_percent(effect.ratio)} tpmP against {baseline} ({spread})"
+    throughput = f"{_percent(effect.ratio)} tpmP against {baseline} ({_spread(effect.interval)})"
+    if (one := effect.objective) is None:
+        return throughput
+    change = f"{_percent(one.ratio)} {FULL_NAMES[one.metric]} ({_spread(one.interval)})"
+    return f"{change} and {throughput}"
+
+
+def _spread(interval: Interval | None) -> str:
+    if interval is None:
+        return "no interval was computed"
+    low, high = _percent(interval.low), _percent(interval.high)
+    return f"{interval.confidence * 100:.0f} % interval {low} to {high}"
 
 
 def sentence(text: str) -> str:

@@ -12,12 +12,13 @@ from benchmarks.models import Device, Server
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits, parse_version
 from tuning.configs.notes import Action, Note
-from tuning.export.facts import Effect, ExportFacts
+from tuning.export.facts import Effect, ExportFacts, ObjectiveEffect
 from tuning.models import Candidate, Recommendation, Study
 from tuning.results.boards import Board
 from tuning.results.proportion import proportion_text
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.confirmation import ConfirmationState
+from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval
 
 CONFIDENCE = 0.95
@@ -102,6 +103,15 @@ def _not_tested(device: Device, winner: Candidate) -> list[str]:
     return left
 
 
+def _objective(found: Recommendation) -> ObjectiveEffect | None:
+    """What decided, where that is not tpmP."""
+    if found.objective_ratio is None:
+        return None
+    low, high = found.objective_low, found.objective_high
+    interval = Interval(low, high, CONFIDENCE) if low is not None and high is not None else None
+    return ObjectiveEffect(Metric(found.objective), found.objective_ratio, interval)
+
+
 def _effect(board: Board, recommendation: Recommendation) -> Effect:
     """The effect of the recommended config; for a confirmed one that of the fresh pairs."""
     lines = {line.candidate: line for line in board.judgement.ranked}
@@ -118,6 +128,7 @@ def _effect(board: Board, recommendation: Recommendation) -> Effect:
         baseline_tpmP=default.tpmP,
         baseline_p95_ms=default.p95_ms,
         interval=Interval(low, high, CONFIDENCE) if low is not None and high is not None else None,
+        objective=_objective(recommendation),
         fresh_pairs=len(board.pairs_of(recommendation.candidate))
         if recommendation.confirmation == ConfirmationState.CONFIRMED
         else 0,

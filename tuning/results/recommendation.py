@@ -12,9 +12,11 @@ from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import advice_sentence, debt_sentence, debtors_of
 from tuning.statistics.aim import figure_text, limit_text, metric_name
+from tuning.statistics.analysis import Standing
 from tuning.statistics.confirmation import Confirmation, ConfirmationState
+from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval
-from tuning.statistics.verdict import VerdictKind
+from tuning.statistics.verdict import VerdictKind, interval_text
 
 CONCLUDED = "the study was concluded early on request"
 UNCONFIRMED = "This lead was not confirmed in fresh pairs, so it is probably too high."
@@ -104,6 +106,15 @@ class _Advice:
     interval: Interval | None
     selected_ratio: float | None
     confirmation: Confirmation | None
+    gained: Gain | None = None
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What it gained of the objective, where that is not tpmP."""
+
+    ratio: float
+    interval: Interval | None
 
 
 def _store_judged(study: Study, board: Board, quality: str) -> None:
@@ -114,6 +125,8 @@ def _store_judged(study: Study, board: Board, quality: str) -> None:
         sentences.append(advice.confirmation.sentence)
     elif advice.candidate != board.baseline:
         sentences.append(UNCONFIRMED)
+    if advice.gained is not None:
+        sentences.append(f"Its tpmP changed by {_change(advice.ratio, advice.interval)}.")
     if board.failed:
         names = ", ".join(board.failed)
         sentences.append(f"Not considered because of failed runs: {names}.")
@@ -127,6 +140,11 @@ def _store_judged(study: Study, board: Board, quality: str) -> None:
     _store(study, board, advice, kind, floor, verdict)
 
 
+def _change(ratio: float, interval: Interval | None) -> str:
+    spread = f" ({interval_text(interval)})" if interval else ""
+    return f"{(ratio - 1) * 100:+.1f} %{spread}"
+
+
 def _store(
     study: Study,
     board: Board,
@@ -135,6 +153,7 @@ def _store(
     noise_floor: float | None,
     verdict: str,
 ) -> None:
+    gained = advice.gained
     Recommendation.objects.update_or_create(
         study=study,
         device=board.device,
@@ -147,6 +166,10 @@ def _store(
             "low": advice.interval.low if advice.interval else None,
             "high": advice.interval.high if advice.interval else None,
             "selected_ratio": advice.selected_ratio,
+            "objective": board.aim.objective.value,
+            "objective_ratio": gained.ratio if gained else None,
+            "objective_low": gained.interval.low if gained and gained.interval else None,
+            "objective_high": gained.interval.high if gained and gained.interval else None,
             "noise_floor": noise_floor,
             "confirmation": advice.confirmation.state if advice.confirmation else "",
             "verdict": verdict,
@@ -165,11 +188,19 @@ def _advise(study: Study, board: Board) -> _Advice:
     if standing.ratio is None:
         return _keep(board)
     if not study.confirms:
-        return _Advice(winner, standing.ratio, standing.interval, standing.ratio, None)
+        gained = _gained(board, analysis.standing(winner.name))
+        return _Advice(winner, standing.ratio, standing.interval, standing.ratio, None, gained)
     confirmation, found = board.confirmation_of(winner), board.throughput_of(winner)
     if confirmation.state is ConfirmationState.CONFIRMED and found.ratio is not None:
-        return _Advice(winner, found.ratio, found.interval, standing.ratio, confirmation)
+        gained = _gained(board, confirmation)
+        return _Advice(winner, found.ratio, found.interval, standing.ratio, confirmation, gained)
     return _Advice(board.baseline, 1.0, None, standing.ratio, confirmation)
+
+
+def _gained(board: Board, found: Standing | Confirmation) -> Gain | None:
+    if board.aim.objective is Metric.TPMP or found.ratio is None:
+        return None
+    return Gain(found.ratio, found.interval)
 
 
 def _keep(board: Board) -> _Advice:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import exp, log, sqrt
 from statistics import fmean
@@ -24,7 +24,8 @@ VOID = (RunState.DISTURBED, RunState.LOST, RunState.CANCELLED)
 class Look:
     """One screening run that ended and was not void; `ratio` to the baseline in its round (mean).
 
-    `ratio` is None without a figure on either side. `number` counts the looks from 1.
+    `ratio` is None without a figure on either side; `ratios` has those of every metric that are
+    known. `number` counts the looks from 1.
     """
 
     number: int
@@ -32,6 +33,7 @@ class Look:
     candidate: Candidate
     run: Run
     ratio: float | None
+    ratios: Mapping[Metric, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Tried:
     looks: tuple[Look, ...]
     ratio: float | None
     is_finalist: bool
+    ratios: Mapping[Metric, float] = field(default_factory=dict)
 
     @property
     def last(self) -> Look:
@@ -73,6 +76,22 @@ class SearchResult:
     refused: int
     duplicates: int
 
+    def front(self, cost: Metric) -> tuple[Tried, ...]:
+        """The configs that neither another nor the baseline beats in both throughput and `cost`.
+
+        The one with the most throughput first.
+
+        By single short runs: which of two that are close is on the front is a matter of chance.
+        """
+        both = [one for one in self.tried if {Metric.TPMP, cost} <= one.ratios.keys()]
+        both.sort(key=lambda one: (-one.ratios[Metric.TPMP], one.ratios[cost]))
+        found: list[Tried] = []
+        for one in both:
+            is_worse = one.ratios[Metric.TPMP] <= 1 <= one.ratios[cost]
+            if not is_worse and (not found or one.ratios[cost] < found[-1].ratios[cost]):
+                found.append(one)
+        return tuple(found)
+
     @property
     def leader(self) -> BestSoFar | None:
         """What looks best now."""
@@ -87,7 +106,7 @@ def search_result(result: StudyResult) -> SearchResult | None:
     slots = [slot for slot in result.slots if slot.purpose == SlotPurpose.SEARCH]
     looks = _looks(slots, metric)
     raced = {s.candidate_id for s in result.slots if s.purpose == SlotPurpose.BLOCK}
-    tried = _tried(looks, raced)
+    tried = _tried(looks, raced, metric)
     tried.sort(key=lambda one: _order(one.ratio, metric))
     made = [one for one in result.candidates.values() if one.found_by_search]
     return SearchResult(
@@ -108,27 +127,37 @@ def _figure(run: Run, metric: Metric) -> float | None:
 
 def _looks(slots: Sequence[Slot], metric: Metric) -> list[Look]:
     rounds = {block: number for number, block in enumerate(sorted({s.block for s in slots}), 1)}
-    ratios = round_ratios(
-        [Short(s.block, s.candidate.is_baseline, _figure(s.run, metric)) for s in slots]
-    )
+    ratios = {
+        one: round_ratios(
+            [Short(s.block, s.candidate.is_baseline, _figure(s.run, one)) for s in slots]
+        )
+        for one in Metric
+    }
     found: list[Look] = []
-    for slot, ratio in zip(slots, ratios, strict=True):
+    for place, slot in enumerate(slots):
         is_void = not slot.run.is_finished or slot.run.state in VOID
         if not (slot.candidate.is_baseline or is_void):
             number = len(found) + 1
-            found.append(Look(number, rounds[slot.block], slot.candidate, slot.run, ratio))
+            known = {one: ratio for one in Metric if (ratio := ratios[one][place]) is not None}
+            here = rounds[slot.block]
+            ratio = known.get(metric)
+            found.append(Look(number, here, slot.candidate, slot.run, ratio, known))
     return found
 
 
-def _tried(looks: Sequence[Look], raced: set[int]) -> list[Tried]:
+def _tried(looks: Sequence[Look], raced: set[int], metric: Metric) -> list[Tried]:
     by_candidate: dict[int, list[Look]] = {}
     for look in looks:
         by_candidate.setdefault(look.candidate.pk, []).append(look)
     found = []
     for pk, there in by_candidate.items():
-        ratios = [look.ratio for look in there if look.ratio is not None]
-        mean = mean_ratio(ratios) if ratios else None
-        found.append(Tried(there[0].candidate, tuple(there), mean, pk in raced))
+        means = {
+            one: mean_ratio(known)
+            for one in Metric
+            if (known := [look.ratios[one] for look in there if one in look.ratios])
+        }
+        ratio, is_finalist = means.get(metric), pk in raced
+        found.append(Tried(there[0].candidate, tuple(there), ratio, is_finalist, means))
     return found
 
 

@@ -83,3 +83,10 @@ _SHOWN = {
     Metric.P95: ("p95", " ms", 1.0),
     Metric.SERVER_PATH_LENGTH: ("path length", " Mcycles per New-Order", 1e6),
 }
+
+#: What a metric is called beside a change of it.
+FULL_NAMES = {
+    Metric.TPMP: "tpmP",
+    Metric.P95: "p95 response time",
+    Metric.SERVER_PATH_LENGTH: "server path length",
+}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -19,6 +21,7 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
+from tuning.export.words import gain
 from tuning.models import Candidate, SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
@@ -545,8 +548,28 @@ def test_a_search_for_response_times_races_and_is_confirmed_by_them(
     assert answer.candidate.name == "given"
     assert "95th-percentile New-Order response time" in answer.verdict
     assert "% in 95th-percentile response time against server-default" in answer.verdict
-    # What is stored is of throughput, which was the price.
+    assert "Its tpmP changed by -" in answer.verdict
     assert answer.ratio_to_baseline < 1
+    assert answer.objective == "p95_ms"
+    truth = 0.97 * 40 / 60
+    assert answer.objective_ratio == pytest.approx(truth, rel=0.05)
+    assert answer.objective_low is not None
+    assert answer.objective_high is not None
+    assert answer.objective_low < truth < answer.objective_high < 1
+    result = StudyResult(study)
+    text = " ".join(result.export(answer, ExportRequest()).text.replace("#", "").split())
+    assert "times the p95 response time (95% interval 0." in text
+    assert "which decided; 0.9" in text
+    (effect,) = result.evidence(answer).effects
+    assert re.fullmatch(
+        r"-3[0-9.]+ % p95 response time \(95 % interval -[0-9.]+ % to -[0-9.]+ %\) and "
+        r"-[0-9.]+ % tpmP against server-default \(95 % interval .*\)",
+        gain(effect, "server-default"),
+    )
+    document = json.loads(result.export(answer, ExportRequest("json")).text)
+    decided = document["workloads"][0]["objective"]
+    assert decided["metric"] == "p95_ms"
+    assert decided["ratio"] == answer.objective_ratio
 
 
 def test_progress_counts_a_searchs_rounds_and_its_race_apart(search: Callable[..., Study]) -> None:

@@ -20,6 +20,7 @@ from tuning.export.lines import lines_of
 from tuning.export.safety import losing_lines
 from tuning.models import Recommendation
 from tuning.results.study_result import StudyResult
+from tuning.statistics.data import Metric
 from tuning.statistics.verdict import VerdictKind
 
 
@@ -41,7 +42,7 @@ class AdviceSerializer(serializers.Serializer[Any]):
     device = serializers.CharField(
         source="device.data_dir", help_text="The device's data directory."
     )
-    ratio_to_baseline = serializers.FloatField()
+    ratio_to_baseline = serializers.FloatField(help_text="Of tpmP, whatever the objective.")
     verdict = serializers.CharField()
     my_cnf = serializers.CharField(
         allow_null=True, help_text="Null if `acknowledge` is required first."
@@ -73,6 +74,16 @@ class AdviceSerializer(serializers.Serializer[Any]):
     selected_ratio = serializers.FloatField(
         allow_null=True, help_text="The ratio of the blocks, before the fresh pairs."
     )
+    objective = serializers.CharField(help_text=f"What decided: {', '.join(Metric)}.")
+    objective_ratio = serializers.FloatField(
+        allow_null=True,
+        help_text="Objective divided by the baseline's; null if that is tpmP or the baseline is "
+        "kept.",
+    )
+    objective_interval_low = serializers.FloatField(
+        source="objective_low", allow_null=True, help_text="95 % interval of `objective_ratio`."
+    )
+    objective_interval_high = serializers.FloatField(source="objective_high", allow_null=True)
     noise_floor = serializers.FloatField(allow_null=True)
     confirmation = serializers.CharField(
         help_text="confirmed, withdrawn or unfinished; empty: none."

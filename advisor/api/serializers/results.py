@@ -14,6 +14,7 @@ from advisor.api.serializers.common import (
     below,
     computed,
 )
+from advisor.api.serializers.searches import SearchResultSerializer, search_result_of
 from advisor.api.serializers.templates import ClaimSerializer
 from advisor.api.serializers.write_debt import DebtorSerializer, WriteDebtSerializer
 from benchmarks.models import RunState
@@ -160,6 +161,7 @@ class ResultsSerializer(serializers.Serializer[Any]):
         many=True,
         help_text="One per claim of the template, device and workload; empty without claims.",
     )
+    search = SearchResultSerializer(allow_null=True, help_text="Null: it is no search.")
 
 
 class DisturbanceSerializer(serializers.Serializer[Any]):
@@ -230,5 +232,10 @@ def results_of(result: StudyResult) -> dict[str, Any]:
         {"claim": one.claim, "finding": one, "device": result.devices.get(one.device_id or 0)}
         for one in result.findings
     ]
-    parts = {"boards": result.boards, "trust": result.data_quality, "findings": findings}
+    parts = {
+        "boards": result.boards,
+        "trust": result.data_quality,
+        "findings": findings,
+        "search": search_result_of(result),
+    }
     return dict(ResultsSerializer(parts).data)

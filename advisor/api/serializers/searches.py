@@ -7,6 +7,10 @@ from typing import Any
 from rest_framework import serializers
 
 from advisor.api.serializers.common import computed
+from tuning.results.knob_importance import knob_importance
+from tuning.results.searched import search_result
+from tuning.results.study_result import StudyResult
+from tuning.statistics.data import Metric
 from tuning.studies.search_texts import OBJECTIVES
 
 
@@ -60,3 +64,77 @@ class SearchedSerializer(serializers.Serializer[Any]):
         allow_null=True,
         help_text="Its objective divided by the baseline's; probably overstated.",
     )
+
+
+class KnobEffectSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    runs = serializers.IntegerField(help_text="Runs with another than its most frequent value.")
+    values = serializers.IntegerField(help_text="Different values seen.")
+    share = serializers.FloatField(
+        allow_null=True,
+        help_text="Of the variation that the model explains, by this knob alone; null: too few "
+        "runs to tell, and the fields below say nothing.",
+    )
+    worst = serializers.CharField(help_text="Its worst-looking value.")
+    best = serializers.CharField(help_text="Its best-looking value.")
+    ratio = serializers.FloatField(help_text="Objective at `best` divided by that at `worst`.")
+    interval_low = serializers.FloatField(source="low", help_text="95 % interval of `ratio`.")
+    interval_high = serializers.FloatField(source="high")
+
+
+class ImportanceSerializer(serializers.Serializer[Any]):
+    runs = serializers.IntegerField(help_text="Short runs that the model has learned from.")
+    configs = serializers.IntegerField(help_text="Different configs among them.")
+    together = serializers.FloatField(
+        help_text="Share of the variation that only combinations of knobs make."
+    )
+    knobs = KnobEffectSerializer(
+        many=True, help_text="The most important first; empty: too few configs to tell."
+    )
+
+
+def _ratio(metric: Metric, help_text: str) -> serializers.Field:
+    field = computed(serializers.FloatField, lambda one: one.ratios.get(metric))
+    return field(allow_null=True, help_text=help_text)
+
+
+class TriedSerializer(serializers.Serializer[Any]):
+    config = serializers.CharField(source="candidate.name")
+    runs = computed(serializers.IntegerField, lambda one: len(one.looks))(
+        help_text="Short runs of it."
+    )
+    raced = serializers.BooleanField(source="is_finalist")
+    tpmP_ratio = _ratio(Metric.TPMP, "tpmP divided by the baseline's in the same round.")
+    p95_ratio = _ratio(Metric.P95, "The same of the p95 response time.")
+    path_length_ratio = _ratio(Metric.SERVER_PATH_LENGTH, "The same of the server path length.")
+
+
+class SearchResultSerializer(serializers.Serializer[Any]):
+    """What the short runs of a search say; none of it is confirmed."""
+
+    tried = TriedSerializer(many=True, help_text="Configs measured, the best first.")
+    front_p95 = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Pareto front of throughput and p95 among them, by single short runs.",
+    )
+    front_path_length = serializers.ListField(
+        child=serializers.CharField(), help_text="The same with the server path length."
+    )
+    importance = ImportanceSerializer()
+
+
+def search_result_of(result: StudyResult) -> dict[str, Any] | None:
+    """What `SearchResultSerializer` takes; None for a study that does not search."""
+    found, learned = search_result(result), knob_importance(result)
+    if found is None or learned is None:
+        return None
+
+    def front(cost: Metric) -> list[str]:
+        return [one.candidate.name for one in found.front(cost)]
+
+    return {
+        "tried": found.tried,
+        "front_p95": front(Metric.P95),
+        "front_path_length": front(Metric.SERVER_PATH_LENGTH),
+        "importance": learned,
+    }

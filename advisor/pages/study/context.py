@@ -16,7 +16,6 @@ from advisor.pages.study.device_matrix import device_matrices
 from advisor.pages.study.extend import ExtendForm
 from advisor.pages.study.search import search_view
 from advisor.wording.findings import source_findings
-from advisor.wording.searches import METRIC_NAMES
 from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
 from tuning.models import Slot, SlotPurpose, Study
@@ -24,6 +23,7 @@ from tuning.results.evidence import traits_of
 from tuning.results.history import read_log_tails
 from tuning.results.proportion import proportion_text
 from tuning.results.study_result import StudyResult
+from tuning.statistics.aim import FULL_NAMES
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
@@ -61,7 +61,7 @@ def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
         "concluding_blocks": CONCLUDING_BLOCKS,
         "is_under_way": not study.is_finished and is_under_way(study),
         "announcement": _announcement(study, progress),
-        "searched_metric": METRIC_NAMES[progress.searched.metric] if progress.searched else "",
+        "searched_metric": FULL_NAMES[progress.searched.metric] if progress.searched else "",
     }
 
 
@@ -86,7 +86,7 @@ def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> 
     return {
         "boards": views,
         "search": search,
-        "search_metric": METRIC_NAMES[result.aim.objective],
+        "search_metric": FULL_NAMES[result.aim.objective],
         "findings": source_findings(result),
         "verdicts": verdict_of_study(study, views),
         "quality": result.data_quality,

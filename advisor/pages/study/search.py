@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from advisor.wording.searches import WHY, phase_of
-from advisor.wording.spaces import SpaceLine, knobs_text, space_lines
+from advisor.wording.importance import KnobLine, importance_note, knob_lines
+from advisor.wording.searches import phase_of
+from advisor.wording.spaces import SpaceLine, knob_text, knobs_text, space_lines
 from tuning.models import Slot
+from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import SearchResult, Tried, search_result
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import limit_text
-from tuning.strategy.search.space import Space
+from tuning.statistics.data import Metric
+from tuning.statistics.rounds import mean_ratio
+from tuning.strategy.search.space import Dimension, Space
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,30 @@ class TriedLine:
 
     tried: Tried
     knobs: str
+    is_on_front: bool
+
+    @property
+    def tpmP(self) -> float | None:
+        """Ratio to the baseline, like the others."""
+        return self.tried.ratios.get(Metric.TPMP)
+
+    @property
+    def p95(self) -> float | None:
+        return self.tried.ratios.get(Metric.P95)
+
+    @property
+    def path_length(self) -> float | None:
+        return self.tried.ratios.get(Metric.SERVER_PATH_LENGTH)
+
+
+@dataclass(frozen=True)
+class ValueLine:
+    """The runs of a search with one value of a knob: their number and mean ratio."""
+
+    knob: str
+    value: str
+    runs: int
+    ratio: float
 
 
 @dataclass(frozen=True)
@@ -41,6 +70,14 @@ class SearchView:
     limits: list[str]
     lines: list[TriedLine]
     now: Now | None
+    knobs: list[KnobLine]
+    importance: str
+    values: list[ValueLine]
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether any config can be compared with the baseline."""
+        return any(look.ratio is not None for look in self.found.looks)
 
 
 def search_view(result: StudyResult) -> SearchView | None:
@@ -48,15 +85,48 @@ def search_view(result: StudyResult) -> SearchView | None:
     found, stored = search_result(result), result.study.search
     if found is None or stored is None:
         return None
-    space = Space.from_json(stored["space"])
+    space, learned = Space.from_json(stored["space"]), knob_importance(result)
     return SearchView(
         found=found,
         space=space_lines(space),
         pinned=dict(space.pinned),
         limits=[limit_text(metric, bound) for metric, bound in result.aim.keep.items()],
-        lines=[TriedLine(one, knobs_text(one.candidate.config.knobs)) for one in found.tried],
+        lines=_tried_lines(found),
         now=_now(result),
+        knobs=knob_lines(learned) if learned else [],
+        importance=importance_note(learned) if learned else "",
+        values=list(_value_lines(found, space)),
     )
+
+
+def _tried_lines(found: SearchResult) -> list[TriedLine]:
+    costs = Metric.P95, Metric.SERVER_PATH_LENGTH
+    front = {one.candidate.pk for cost in costs for one in found.front(cost)}
+    return [
+        TriedLine(one, knobs_text(one.candidate.config.knobs), one.candidate.pk in front)
+        for one in found.tried
+    ]
+
+
+def _value_lines(found: SearchResult, space: Space) -> Iterator[ValueLine]:
+    """What the chart of one knob at a time shows, as a table."""
+    for one in space.dimensions:
+        seen: dict[str, list[float]] = {}
+        for look in found.looks:
+            value = look.candidate.config.knobs.get(one.name) or one.default
+            if value and look.ratio is not None:
+                seen.setdefault(value, []).append(look.ratio)
+        for value, ratios in sorted(seen.items(), key=lambda item: _place(one, item[0])):
+            text = knob_text(one.name, value)
+            yield ValueLine(one.name, text, len(ratios), mean_ratio(ratios))
+
+
+def _place(one: Dimension, value: str) -> tuple[float, str]:
+    """Numbers by size, words by the alphabet."""
+    try:
+        return (float(value), "") if one.is_number else (0.0, value)
+    except ValueError:
+        return 0.0, value
 
 
 def _now(result: StudyResult) -> Now | None:
@@ -68,7 +138,7 @@ def _now(result: StudyResult) -> Now | None:
         return None
     phase = phase_of(current, _was_measured(result, current))
     source = current.candidate.source if current.candidate.found_by_search else ""
-    return Now(phase, current.candidate.name, WHY[phase], source)
+    return Now(phase.word, current.candidate.name, phase.why, source)
 
 
 def _was_measured(result: StudyResult, current: Slot) -> bool:

@@ -31,6 +31,7 @@ from advisor.wording.words import names_beside_figures
 from benchmarks.models import ACTIVE_RUN_STATES
 from tuning.errors import TuningError
 from tuning.models import Recommendation, Study
+from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.strategy.search.space import Space
@@ -108,7 +109,10 @@ def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
         for name, figure in charts.items():
             figures[f"{key}-{name}" if name else key] = figure
     if search := search_result(result):
-        figures |= search_figures(search, Space.from_json((result.study.search or {})["space"]))
+        space = Space.from_json((result.study.search or {})["space"])
+        learned = knob_importance(result)
+        order = [one.name for one in learned.knobs] if learned else []
+        figures |= search_figures(search, space, order or space.names)
     if findings := findings_series(result):
         figures["findings"] = findings_figure(findings)
     return JsonResponse(charts_payload(figures))

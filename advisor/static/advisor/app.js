@@ -115,6 +115,11 @@
       document.querySelectorAll("[data-template]").forEach((facts) => {
         facts.hidden = facts.dataset.template !== templateChoice.value;
       });
+      // What does not go with the template is not sent either: it would be refused unseen.
+      document.querySelectorAll("[data-not-template]").forEach((part) => {
+        part.hidden = part.dataset.notTemplate === templateChoice.value;
+        part.querySelectorAll("input, select").forEach((input) => { input.disabled = part.hidden; });
+      });
       for (const [name, size] of Object.entries(values[templateChoice.value])) {
         document.getElementById(`id_${name}`).placeholder = size;
       }

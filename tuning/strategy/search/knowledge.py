@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,7 +65,7 @@ class Knowledge:
 def learn(plan: SearchPlan, history: History) -> Knowledge | None:
     """What is known by now; None as long as the baseline has no figure."""
     grid = Grid(plan.space)
-    objective = _rows(history, plan.aim.objective)
+    objective = figure_rows(history.screened, plan.aim.objective)
     names = list(dict.fromkeys(run.candidate for run, _, _ in objective))
     figured = {run.candidate for run, _, bound in objective if not bound}
     if history.baseline not in figured:
@@ -74,12 +74,12 @@ def learn(plan: SearchPlan, history: History) -> Knowledge | None:
     failed = _failed(history)
     worked = [name for name in names if name in figured and name not in failed]
     beliefs = Beliefs(
-        objective=_fit(objective, x),
+        objective=fit_rows(objective, x),
         runs=_running(grid, history, worked, _newest(history, failed)),
         limits=tuple(
-            Limit(_fit(rows, x), log_value(metric, bound))
+            Limit(fit_rows(rows, x), log_value(metric, bound))
             for metric, bound in plan.aim.keep.items()
-            if (rows := [row for row in _rows(history, metric) if row[0].candidate in x])
+            if (rows := _of(figure_rows(history.screened, metric), x))
         ),
     )
     shown = [history.baseline, *(name for name in worked if name != history.baseline)]
@@ -102,10 +102,10 @@ def learn(plan: SearchPlan, history: History) -> Knowledge | None:
 Row = tuple[Observation, float, bool]
 
 
-def _rows(history: History, metric: Metric) -> list[Row]:
+def figure_rows(screened: Iterable[Observation], metric: Metric) -> list[Row]:
     """Runs with the log of their figure, or of its bound (then True)."""
     found: list[Row] = []
-    for run in history.screened:
+    for run in screened:
         value = log_figure(run, metric)
         if value is not None:
             found.append((run, value, False))
@@ -114,7 +114,12 @@ def _rows(history: History, metric: Metric) -> list[Row]:
     return found
 
 
-def _fit(rows: Sequence[Row], x: dict[str, Floats]) -> Surrogate:
+def _of(rows: Iterable[Row], configs: Container[str]) -> list[Row]:
+    return [row for row in rows if row[0].candidate in configs]
+
+
+def fit_rows(rows: Sequence[Row], x: Mapping[str, Floats]) -> Surrogate:
+    """The model of a figure; `x` are the features of each config of the rows."""
     return fit_robust(
         np.array([x[run.candidate] for run, _, _ in rows]),
         np.array([value for _, value, _ in rows]),

@@ -1,0 +1,162 @@
+"""A search in the real browser: asked for, followed, concluded early, read at its end."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Dialog, expect
+
+from advisor.tests import factories
+from advisor.tests.search_study import queued_slot, searching_study
+from advisor.tests.test_browser import Visitor, browser, in_browser, visitor
+from advisor.tests.test_search_asked import host, host_of_fakes, sent
+from benchmarks.models import Run, RunState
+from tuning.models import SlotPurpose, Study, StudyState
+from tuning.results.recommendation import store_recommendations
+
+__all__ = ["browser", "host", "host_of_fakes", "sent", "visitor"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+CHARTS = ("search-best", "search-front", "search-slices", "search-parallel")
+
+
+def finished(study: Study, *, raced: bool) -> Study:
+    """End the search, after a race of its best where it `raced`."""
+    running = study.slots.filter(run__state=RunState.RUNNING)
+    Run.objects.filter(pk__in=running.values("run")).update(state=RunState.CANCELLED)
+    if raced:
+        best = study.candidates.get(name="search-2")
+        baseline = study.candidates.get(is_baseline=True)
+        for block in range(101, 106):
+            for candidate in (best, baseline):
+                factories.finish(queued_slot(study, candidate, block, SlotPurpose.BLOCK).run)
+    Study.objects.filter(pk=study.pk).update(
+        state=StudyState.FINISHED, finished_at=factories.BEGIN
+    )
+    study.refresh_from_db()
+    store_recommendations(study)
+    return study
+
+
+def address(study: Study) -> str:
+    return reverse("study-detail", args=[study.pk])
+
+
+@pytest.mark.usefixtures("host")
+def test_a_search_is_asked_for_with_its_space_shown_and_a_bad_bound_beside_its_field(
+    visitor: Visitor,
+) -> None:
+    def ask() -> None:
+        page = visitor.page
+        visitor.open(reverse("study-new"))
+        for label in ("Blocks", "Race", "Confirm the winner"):
+            expect(page.get_by_label(label, exact=True)).to_be_hidden()
+        note = page.get_by_text("A search has no number of blocks")
+        expect(note).to_be_visible()
+        page.get_by_label("Template").select_option("compare")
+        expect(note).to_be_hidden()
+        blocks = page.get_by_label("Blocks", exact=True)
+        expect(blocks).to_be_visible()
+        blocks.fill("3")
+        page.get_by_label("Template").select_option("search")
+        expect(blocks).to_be_disabled()
+        page.get_by_role("button", name="Show search space").click()
+        table = page.get_by_role("region", name="Search space")
+        expect(table).to_contain_text("innodb_io_capacity")
+        page.get_by_label("Bounds").fill("innodb_io_capacity=9000..100")
+        page.get_by_role("button", name="Show search space").click()
+        expect(page.locator("#search-space .errorlist")).to_contain_text("Bounds: ")
+        assert visitor.complaints == []
+        page.get_by_role("button", name="Start study").click()
+        error = page.locator("#id_search_bounds_error")
+        expect(error).to_be_visible()
+        assert visitor.overflow() == dict.fromkeys(visitor.overflow(), 0)
+
+    in_browser(ask)
+
+
+def test_a_running_search_is_followed_and_concluded(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+    study = searching_study()
+
+    def begin() -> None:
+        page = visitor.page
+        visitor.open(address(study))
+        expect(page.locator("#search-now")).to_contain_text("Explore")
+        expect(page.locator("#search-now")).to_contain_text("search-25")
+        for name in CHARTS:
+            expect(page.locator(f"[data-chart={name}] .main-svg").first).to_be_visible()
+        page.evaluate("window.isSamePage = true")
+
+    in_browser(begin)
+    running = study.slots.get(run__state=RunState.RUNNING)
+    factories.finish(running.run)
+    Run.objects.filter(pk=running.run_id).update(tpmP=24_000.0)
+    again = queued_slot(study, running.candidate, 99)
+    baseline = study.candidates.get(is_baseline=True)
+    factories.finish(queued_slot(study, baseline, 99).run)
+    factories.begin(study)
+
+    def follow() -> None:
+        page = visitor.page
+        expect(page.locator("#search-now")).to_contain_text("Repeat")
+        expect(page.locator("#study-search")).to_contain_text("Best so far: search-25")
+        assert page.evaluate("window.isSamePage")
+        questions: list[str] = []
+
+        def refuse(dialog: Dialog) -> None:
+            questions.append(dialog.message)
+            dialog.dismiss()
+
+        page.once("dialog", refuse)
+        page.get_by_role("button", name="Conclude now").click()
+        expect(page.get_by_role("button", name="Conclude now")).to_be_visible()
+        assert "the best few race for at most 5 blocks" in questions[0]
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Conclude now").click()
+        expect(page.locator("#study-live .badge").first).to_have_text("Concluding")
+        expect(page.get_by_role("button", name="Conclude now")).to_have_count(0)
+        assert visitor.complaints == []
+
+    in_browser(follow)
+    study.refresh_from_db()
+    assert study.is_concluding
+    again.refresh_from_db()
+    assert again.run.state == RunState.RUNNING
+
+
+@pytest.mark.parametrize("raced", [True, False])
+def test_a_finished_search_fits_into_every_window(visitor: Visitor, raced: bool) -> None:
+    study = finished(searching_study(), raced=raced)
+
+    def look() -> None:
+        page = visitor.page
+        page.set_viewport_size({"width": 1280, "height": 900})
+        visitor.open(address(study))
+        for name in CHARTS:
+            expect(page.locator(f"[data-chart={name}] .main-svg").first).to_be_visible()
+        expect(page.locator("#search-importance")).to_contain_text("innodb_buffer_pool_size")
+        assert visitor.overflow() == dict.fromkeys(visitor.overflow(), 0)
+        page.set_viewport_size({"width": 390, "height": 900})
+        expect(page.get_by_text("This chart needs a wider window")).to_be_visible()
+        expect(page.locator("[data-chart=search-parallel]")).to_be_hidden()
+        assert visitor.complaints == []
+
+    in_browser(look)
+
+
+def test_a_search_that_has_just_begun_says_so(visitor: Visitor) -> None:
+    study = searching_study(0)
+
+    def look() -> None:
+        visitor.open(address(study))
+        page = visitor.page
+        expect(page.get_by_text("No config has been measured yet.")).to_be_visible()
+        expect(page.get_by_text("The chart appears after").first).to_be_visible()
+        expect(page.get_by_role("button", name="Conclude now")).to_have_count(0)
+        assert visitor.overflow() == dict.fromkeys(visitor.overflow(), 0)
+        assert visitor.complaints == []
+
+    in_browser(look)

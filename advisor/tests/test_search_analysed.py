@@ -1,0 +1,171 @@
+"""What a search has learned: knobs that matter, settings and prices, on page, API and terminal."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from rich.console import Console
+
+from advisor.terminal.report import print_ranking
+from advisor.tests.search_study import searching_study
+from benchmarks.models import Run, RunState
+from tuning.models import Study
+from tuning.results import knob_importance as learning
+from tuning.results.searched import search_result
+from tuning.results.study_result import StudyResult
+from tuning.statistics.data import Metric
+from tuning.strategy.search.importance import importance
+
+pytestmark = pytest.mark.django_db
+
+
+def page(client: Client, study: Study) -> str:
+    return " ".join(client.get(f"/studies/{study.pk}/").content.decode().split())
+
+
+def charts(client: Client, study: Study) -> dict[str, Any]:
+    found: dict[str, Any] = client.get(f"/studies/{study.pk}/charts.json").json()["charts"]
+    return found
+
+
+def test_the_page_says_which_knobs_matter_and_how_sure_that_is(admin_client: Client) -> None:
+    html = page(admin_client, searching_study())
+    table = html.partition('id="search-importance"')[2].partition("</table>")[0]
+    rows = table.partition("<tbody>")[2].split("<tr>")[1:]
+    assert "innodb_buffer_pool_size" in rows[0]
+    assert "from 128M to 4G (95 %: +" in rows[0].replace("\u202f", " ")
+    assert "may be nothing" not in rows[0]
+    assert all("may be nothing" in row for row in rows[1:])
+    assert "runs" in rows[0]
+    assert "This is a hint where to look, not evidence." in html
+
+
+def test_with_few_configs_it_says_that_it_cannot_tell(admin_client: Client) -> None:
+    html = page(admin_client, searching_study(5))
+    # The baseline's is one of them.
+    assert "too few runs to tell. 6 configs have a result, and it takes 12." in html
+    assert 'id="search-importance"' not in html
+
+
+def test_the_table_has_every_metric_and_marks_the_front(admin_client: Client) -> None:
+    study = searching_study()
+    html = page(admin_client, study)
+    table = html.partition('id="search-tried"')[2].partition("</table>")[0]
+    assert '<th scope="col" class="num">p95</th>' in table
+    assert '<span class="tag">front</span>' in table
+    found = search_result(StudyResult(study))
+    assert found is not None
+    front = found.front(Metric.P95)
+    assert front[0].ratios[Metric.TPMP] == max(one.ratios[Metric.TPMP] for one in found.tried)
+    costs = [one.ratios[Metric.P95] for one in front]
+    assert costs == sorted(costs, reverse=True)
+    for one in found.tried:
+        if one not in front:
+            assert any(
+                other.ratios[Metric.TPMP] >= one.ratios[Metric.TPMP]
+                and other.ratios[Metric.P95] <= one.ratios[Metric.P95]
+                for other in front
+            ) or (one.ratios[Metric.TPMP] <= 1 <= one.ratios[Metric.P95])
+
+
+def test_what_the_baseline_beats_is_on_no_front() -> None:
+    study = searching_study(5)
+    worse = study.slots.filter(candidate__found_by_search=True, run__state=RunState.OK)
+    Run.objects.filter(pk__in=worse.values("run")).update(tpmP=3000, p95_ms=300)
+    found = search_result(StudyResult(study))
+    assert found is not None
+    assert found.front(Metric.P95) == ()
+
+
+def test_all_configs_are_lines_from_their_settings_to_their_result(admin_client: Client) -> None:
+    chart = charts(admin_client, searching_study())["search-parallel"]
+    axis = chart["layout"]["xaxis"]
+    assert axis["ticktext"][0] == "innodb_buffer_<br>pool_size"
+    assert axis["ticktext"][-1] == "tpmP,<br>change, %"
+    assert [trace["name"] for trace in chart["data"]] == [
+        "worst fifth",
+        "second worst",
+        "middle",
+        "second best",
+        "best fifth",
+    ]
+    points = [one for trace in chart["data"] for one in trace["customdata"] if one]
+    assert len(points) == 24 * 5
+    assert sum(trace["x"].count(None) for trace in chart["data"]) == 24
+    best = chart["data"][-1]
+    assert max(height for height in best["y"] if height is not None) <= 1.0
+
+
+def test_throughput_is_shown_against_response_time_and_against_cpu(admin_client: Client) -> None:
+    study = searching_study()
+    chart = charts(admin_client, study)["search-front"]
+    assert [trace["name"] for trace in chart["data"]] == [
+        "Pareto front",
+        "one config",
+        "Pareto front",
+        "one config",
+        "baseline",
+    ]
+    buttons = chart["layout"]["updatemenus"][0]["buttons"]
+    assert [one["label"] for one in buttons] == [
+        "against p95 response time",
+        "against server path length",
+    ]
+    assert buttons[1]["args"][0]["visible"] == [False, False, True, True, True]
+    Run.objects.filter(slot__study=study).update(server_path_length=None)
+    chart = charts(admin_client, study)["search-front"]
+    assert len(chart["data"]) == 3
+    assert "updatemenus" not in chart["layout"]
+
+
+def test_values_of_one_knob_are_a_table_too(admin_client: Client) -> None:
+    study = searching_study()
+    html = page(admin_client, study)
+    table = html.partition('id="search-values"')[2].partition("</table>")[0]
+    assert table.count("<tr>") > 10
+    assert '<th scope="row" class="mono">innodb_flush_method</th><td>fsync</td>' in table
+
+
+def test_the_api_has_what_was_tried_and_learned(admin_client: Client) -> None:
+    study = searching_study()
+    found = admin_client.get(reverse("api-results", args=[study.pk])).json()["search"]
+    assert len(found["tried"]) == 24
+    first = found["tried"][0]
+    assert first["tpmP_ratio"] > 1 > first["p95_ratio"]
+    assert found["front_p95"][0] == first["config"]
+    knob = found["importance"]["knobs"][0]
+    assert knob["name"] == "innodb_buffer_pool_size"
+    assert knob["interval_high"] > knob["ratio"] > knob["interval_low"] > 1
+
+
+def test_the_terminal_says_the_same_in_short() -> None:
+    stream = io.StringIO()
+    print_ranking(StudyResult(searching_study()), Console(file=stream, width=200))
+    text = stream.getvalue().replace("\u202f", " ")
+    assert "innodb_buffer_pool_size: " in text
+    assert "No other beats these in both tpmP and p95, in short runs: search-" in text
+    assert "This is a hint where to look, not evidence." in text
+
+
+def test_the_model_is_fitted_once_per_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = searching_study()
+    real, fits = importance, []
+
+    def counting(*arguments: Any) -> Any:
+        fits.append(1)
+        return real(*arguments)
+
+    monkeypatch.setattr(learning, "_kept", type(learning._kept)())
+    monkeypatch.setattr(learning, "importance", counting)
+    first = learning.knob_importance(StudyResult(study))
+    assert learning.knob_importance(StudyResult(study)) is first
+    running = study.slots.get(run__state=RunState.RUNNING)
+    Run.objects.filter(pk=running.run_id).update(state=RunState.CRASHED)
+    learning.knob_importance(StudyResult(study))
+    Run.objects.filter(slot__study=study, state=RunState.OK).update(tpmP=7000.0)
+    assert learning.knob_importance(StudyResult(study)) is not first
+    assert 2 <= len(fits) <= 3

@@ -1,0 +1,57 @@
+"""How much knobs matter to a search, in words that pages and terminal share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from advisor.wording.formatting import change_range, percent_change
+from advisor.wording.spaces import knob_text
+from tuning.strategy.search.importance import MIN_CONFIGS, Importance, KnobEffect
+
+TOO_FEW = "too few runs to tell"
+
+
+@dataclass(frozen=True)
+class KnobLine:
+    """One knob: its share as `41 %`, its best value, the change that it brings, and how sure."""
+
+    name: str
+    share: str
+    best: str
+    change: str
+    seen: str
+    is_told: bool
+
+
+def knob_lines(found: Importance) -> list[KnobLine]:
+    """Those that matter most first."""
+    return [_line(one, found.runs) for one in found.knobs]
+
+
+def importance_note(found: Importance) -> str:
+    """What was learned from, or that there is too little of it."""
+    if not found.is_enough:
+        return (
+            f"How much each knob matters: {TOO_FEW}. {found.configs} configs have a result, and "
+            f"it takes {MIN_CONFIGS}."
+        )
+    together = f"{found.together * 100:.0f} %"
+    return (
+        f"From a model of {found.runs} short runs of {found.configs} configs over the whole "
+        f"search space. Combinations of knobs make {together} of the variation. This is a hint "
+        "where to look, not evidence."
+    )
+
+
+def _line(one: KnobEffect, of: int) -> KnobLine:
+    values = f"{one.values} value{'' if one.values == 1 else 's'}"
+    seen = f"{values}; other than the most frequent one in {one.runs} of {of} runs"
+    if one.share is None:
+        return KnobLine(one.name, "–", "–", TOO_FEW, seen, is_told=False)
+    share = f"{one.share * 100:.0f} %" if one.share >= 0.005 else "under 1 %"
+    best, worst = knob_text(one.name, one.best), knob_text(one.name, one.worst)
+    spread = change_range(one.low, one.high)
+    change = f"{percent_change(one.ratio)} from {worst} to {best} (95 %: {spread})"
+    if not one.is_told:
+        change += "; may be nothing"
+    return KnobLine(one.name, share, best if one.is_told else "–", change, seen, one.is_told)
