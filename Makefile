@@ -4,6 +4,7 @@
 # make setup   what both call first; see scripts/setup
 # make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
 # make bench-search   searches replayed on recorded surfaces: how good is ours? (half an hour)
+# make bench-scale    configs measured in models of three sizes: does the ranking agree? (two hours)
 
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/run
@@ -18,10 +19,10 @@ AGAIN = $(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast check lint type migrations collect pytest \
-    bench-statistics bench-search format lock clean
+    bench-statistics bench-search bench-scale format lock clean
 
 help:
-	@sed -n '1,6s/^# //p' Makefile
+	@sed -n '1,7s/^# //p' Makefile
 
 run: setup
 	@$(PYTHON_BIN)/python manage.py serve
@@ -71,6 +72,10 @@ bench-statistics:
 # The tables of docs/search.md; one thread, because small matrices are faster that way.
 bench-search:
 	@OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN)/python -m tuning.tests.search_bench
+
+# The table of docs/scale.md: five blocks of six configs at three sizes take about two hours.
+bench-scale:
+	@$(PYTHON_BIN)/python -m tuning.tests.scale_bench
 
 format:
 	$(PYTHON_BIN)/ruff check --fix .

@@ -21,6 +21,11 @@ UNITS = {
 }
 
 
+def scale_model_text(scale: float) -> str:
+    """ "scale model 1:200", of a server so many times larger."""
+    return f"scale model 1:{scale:.0f}" if scale >= 100 else f"scale model 1:{scale:.3g}"
+
+
 def _enough(memory_bytes: int) -> int:
     if memory_bytes < MIN_MEMORY_BYTES:
         raise ValueError(f"{memory_bytes} bytes of memory are too few for any server")
@@ -77,7 +82,7 @@ class EmulationProfile:
     @property
     def scale_text(self) -> str:
         """ "scale model 1:200"; "" for another device."""
-        return "" if self.scale is None else f"scale model 1:{self.scale:.4g}"
+        return "" if self.scale is None else scale_model_text(self.scale)
 
     def facts(self) -> dict[str, str]:
         """What goes into a run's fingerprint: runs under different limits never compare."""

@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any
 
+from benchmarks.emulation.profile import scale_model_text
 from tuning.catalogue.target import ServerTraits
-from tuning.configs.effective.expected import DEFAULT_CHUNK, MIB
+from tuning.configs.effective.expected import DEFAULT_CHUNK, FIXED_CHUNKS_UNTIL, MIB
 from tuning.configs.effective.memory import MAX_SHARE
 from tuning.configs.effective.variables import CHUNK, FLUSH_METHOD
 from tuning.scale_model.sizes import GB, size_text
@@ -59,7 +60,7 @@ class ScaleModel:
     @property
     def title(self) -> str:
         """ "scale model 1:200"."""
-        return f"scale model 1:{self.scale:.4g}"
+        return scale_model_text(self.scale)
 
     @property
     def least_warehouses(self) -> int:
@@ -105,7 +106,8 @@ class ScaleModel:
 
     def chunk_bytes(self, target: ServerTraits) -> int | None:
         """The unit in which a pool grows here; None where the server's own is fine enough."""
-        if target.mariadb or self.model_memory_bytes >= _LEAST_CHUNKS * DEFAULT_CHUNK:
+        has_chunks = not target.mariadb or target.version < FIXED_CHUNKS_UNTIL
+        if not has_chunks or self.model_memory_bytes >= _LEAST_CHUNKS * DEFAULT_CHUNK:
             return None
         chunk = MIB
         while chunk * 2 * _LEAST_CHUNKS <= self.model_memory_bytes:

@@ -31,7 +31,8 @@ MIB = 1024**2
 GIB = 1024**3
 DEFAULT_CHUNK = 128 * MIB
 _ONE_INSTANCE_BELOW = GIB
-_MARIADB_FIXED_CHUNKS = (10, 8, 0)  # from then on they depend on the pool
+#: MariaDB's chunks are fixed before this version; from then on they depend on the pool.
+FIXED_CHUNKS_UNTIL = (10, 8, 0)
 _MARIADB_WITHOUT_CHUNKS = (10, 11, 12)
 
 
@@ -128,7 +129,7 @@ class Expected:
 
     def _rounded(self, asked: int) -> int:
         if self.target.mariadb:
-            if self.target.version < _MARIADB_FIXED_CHUNKS and asked > 128 * MIB:
+            if self.target.version < FIXED_CHUNKS_UNTIL and asked > 128 * MIB:
                 unit = self.whole(CHUNK) or DEFAULT_CHUNK
                 return -(-asked // unit) * unit
             if self.target.version < _MARIADB_WITHOUT_CHUNKS:

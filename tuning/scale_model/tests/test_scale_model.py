@@ -53,6 +53,8 @@ def test_sizes_are_written_with_three_figures() -> None:
 
 def test_memory_stands_to_the_data_as_on_the_real_server() -> None:
     assert (MODEL.scale, MODEL.title) == (200, "scale model 1:200")
+    titles = [ScaleModel(data, GB, 10, 0).title for data in (12_345_678 * GB, 1500 * MB)]
+    assert titles == ["scale model 1:12345678", "scale model 1:1.5"]
     assert MODEL.model_memory_bytes == 240 * MB
     assert MODEL.limit_bytes == 790 * MB
     assert (
@@ -122,6 +124,7 @@ def test_the_pool_of_a_small_model_grows_in_small_steps() -> None:
     assert chunk == MIB
     assert MODEL.fitted(MYSQL) == {CHUNK: f"{MIB}"}
     assert MODEL.fitted(MARIADB) == {}
+    assert MODEL.fitted(ServerTraits(Flavour.MARIADB, (10, 6, 23))) == {CHUNK: f"{MIB}"}
     large = ScaleModel(200 * GB, 190 * GB, 1000, 550 * MB)
     assert large.chunk_bytes(MYSQL) is None
     expected = Expected({POOL: f"{161 * MIB}"}, MYSQL, HOST)

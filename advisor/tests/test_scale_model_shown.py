@@ -1,0 +1,99 @@
+"""What is shown of proportions: of a scale model both values, of every study what it measured."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from rich.console import Console
+
+from advisor.terminal.report import print_ranking
+from advisor.tests import factories
+from tuning.models import Recommendation
+from tuning.results.study_result import StudyResult
+from tuning.scale_model.model import ScaleModel
+from tuning.scale_model.sizes import GB, MB
+
+pytestmark = pytest.mark.django_db
+MIB, GIB = 1024**2, 1024**3
+MODEL = ScaleModel(200 * GB, 48 * GB, 10, 558 * MB)
+BLANK = {"format": "cnf", "target": "", "current": ""}
+
+
+@pytest.fixture
+def modelled() -> Recommendation:
+    """A recommendation of a scale model whose pool has 70 % of the model's memory."""
+    found: Recommendation = factories.measured_study(blocks=1).recommendations.get()
+    config, study = found.candidate.config, found.study
+    config.knobs = {**config.knobs, "innodb_buffer_pool_size": f"{160 * MIB}"}
+    config.save()
+    for slot in study.slots.select_related("run").filter(candidate=found.candidate):
+        slot.run.variables |= {"innodb_buffer_pool_size": f"{160 * MIB}"}
+        slot.run.save()
+    study.scale_model = MODEL.as_json()
+    study.save()
+    return found
+
+
+def page_of(client: Client, found: Recommendation) -> str:
+    return html.unescape(client.get(f"/studies/{found.study_id}/").content.decode())
+
+
+def test_the_page_shows_both_values_and_offers_the_file_as_measured(
+    admin_client: Client, modelled: Recommendation
+) -> None:
+    text = page_of(admin_client, modelled)
+    row = "<td><code>innodb_buffer_pool_size</code></td><td>160M</td><td>31G</td>"
+    assert row in text
+    assert text.count(MODEL.sentence) >= 2, "in the card and with the study's design"
+    assert f"innodb_buffer_pool_size = {31 * GIB}" in text
+    where = reverse("study-export", args=[modelled.study_id, modelled.pk])
+    small = admin_client.post(where, BLANK | {"as_measured": "on"}).content.decode()
+    assert f"innodb_buffer_pool_size = {160 * MIB}" in small
+    where = reverse("study-my-cnf", args=[modelled.study_id, modelled.pk])
+    assert f"= {31 * GIB}" in admin_client.get(where).content.decode()
+    assert f"= {160 * MIB}" in admin_client.get(f"{where}?as_measured=1").content.decode()
+
+
+def test_the_api_shows_both_values(admin_client: Client, modelled: Recommendation) -> None:
+    where = f"/api/v1/studies/{modelled.study_id}/"
+    found = admin_client.get(f"{where}recommendation/").json()
+    [pool] = found["sized"]
+    assert pool == {
+        "name": "innodb_buffer_pool_size",
+        "in_model": f"{160 * MIB}",
+        "value": f"{31 * GIB}",
+    }
+    assert found["proportion"] == MODEL.sentence
+    assert f"= {31 * GIB}" in found["my_cnf"]
+    body = json.dumps({"as_measured": True})
+    small = admin_client.post(
+        f"{where}recommendation/export/", body, content_type="application/json"
+    )
+    assert f"= {160 * MIB}" in small.content.decode()
+
+
+def test_the_terminal_shows_both_values(modelled: Recommendation) -> None:
+    console = Console(file=io.StringIO(), width=400)
+    print_ranking(StudyResult(modelled.study), console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "innodb_buffer_pool_size: 160M in the scale model, 31G on your server." in text
+    assert MODEL.sentence in text
+
+
+def test_a_study_without_a_statement_says_what_it_measured(admin_client: Client) -> None:
+    found: Recommendation = factories.measured_study(blocks=1).recommendations.get()
+    assert "of memory for" not in page_of(admin_client, found), "an old study did not store it"
+    found.study.memory_bytes = 24 * GB
+    found.study.save()
+    text = page_of(admin_client, found)
+    assert "24 GB of memory for" in text
+    assert "times the data" in text
+    assert "Values sized back" not in text
+    assert "as_measured" not in text
+    where = reverse("study-my-cnf", args=[found.study_id, found.pk])
+    assert "# Proportion: 24 GB of memory for" in admin_client.get(where).content.decode()
