@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from celery import current_app
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Case, Exists, OuterRef, Q, When
 from django.db.models.functions import Coalesce
@@ -19,6 +21,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from benchmarks.jobs import heartbeat
+from benchmarks.jobs.claimant import host_lock
 from benchmarks.jobs.engine import AWAY
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
@@ -109,13 +112,17 @@ def _take_turn(study: Study) -> _Turn:
     """Take one step while no other process can: two at once would act on outdated rows.
 
     PostgreSQL locks the study's row; on SQLite the transaction begins as the only writer
-    (`transaction_mode` in the settings). What takes long is thought over before.
+    (`transaction_mode` in the settings). What takes long is thought over before, by one process:
+    a second one would still be at it when the next run is measured.
     """
     try:
-        thought = think_ahead(study)
-        with transaction.atomic():
-            locked = Study.objects.select_for_update().get(pk=study.pk)
-            return _decide(locked, thought)
+        with _thinking_alone(study) as is_ours:
+            if not is_ours:
+                return _Turn()
+            thought = think_ahead(study)
+            with transaction.atomic():
+                locked = Study.objects.select_for_update().get(pk=study.pk)
+                return _decide(locked, thought)
     except AWAY:
         raise
     except TuningError as error:
@@ -125,6 +132,13 @@ def _take_turn(study: Study) -> _Turn:
         logger.exception("study %s: internal error", study.pk)
         text = f"{type(bug).__name__}: {bug}"
         return _Turn(end_study(study, StudyState.FAILED, "internal_error", text))
+
+
+def _thinking_alone(study: Study) -> AbstractContextManager[bool]:
+    """False while another process of this host takes the turn of a study that searches."""
+    if study.search is None:
+        return nullcontext(True)
+    return host_lock(settings.RUN_DIR / "thinking.lock", patience_s=0)
 
 
 def _decide(study: Study, thought: Thought | None) -> _Turn:

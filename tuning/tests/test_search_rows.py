@@ -262,14 +262,19 @@ def test_what_is_wrong_before_anything_was_measured_ends_the_study(
 
 @dataclass(frozen=True)
 class Watched:
-    """A strategy; `held` says of each time it is asked whether the study's row was held then."""
+    """A strategy; `held` says of each time it is asked whether the study's row was held then.
+
+    meanwhile: what others do while it thinks.
+    """
 
     strategy: Any
     held: list[bool]
+    meanwhile: Callable[[], None] = lambda: None
     cuts_short: ClassVar[bool] = False
 
     def propose(self, history: History) -> Proposal | Done:
         self.held.append(connection.in_atomic_block)
+        self.meanwhile()
         answer: Proposal | Done = self.strategy.propose(history)
         return answer
 
@@ -287,6 +292,33 @@ def test_a_search_is_thought_over_while_nobody_holds_the_studys_row(
     assert names(study) == expected
 
 
+def test_while_one_process_thinks_no_other_begins_to(search: Callable[..., Study]) -> None:
+    """The sweep comes every three seconds; what it began would go on while a run is measured."""
+    expected = to_the_end(search(Watched(RandomSearch(), alone := []), seed=3, blocks=3))
+    watched = Watched(RandomSearch(), [], lambda: advance_host(study.host_id))
+    study = search(watched, seed=3, blocks=3)
+    assert to_the_end(study).state == expected.state == StudyState.FINISHED
+    assert len(watched.held) == len(alone)
+    assert names(study) == names(expected)
+
+
+def test_a_search_that_is_cancelled_while_it_thinks_measures_nothing_more(
+    search: Callable[..., Study],
+) -> None:
+    def cancel() -> None:
+        if len(watched.held) == 3:
+            measured.extend(names(study))
+            study.refresh_from_db()
+            cancel_study(study)
+
+    measured: list[str] = []
+    watched = Watched(RandomSearch(), [], cancel)
+    study = search(watched, seed=3, blocks=3)
+    assert to_the_end(study).state == StudyState.CANCELLED
+    assert measured
+    assert names(study) == measured
+
+
 def test_a_thought_about_another_history_is_not_written(search: Callable[..., Study]) -> None:
     watched = Watched(RandomSearch(), [])
     study = search(watched, seed=3, blocks=3)
@@ -299,9 +331,8 @@ def test_a_thought_about_another_history_is_not_written(search: Callable[..., St
     old = Thought(replace(now, last_block=now.last_block + 7), Done((StopReason.BUDGET,)))
     assert continue_study(study, old) == ()
     assert (study.runs_to_queue, names(study)) != ([], before)
-    asked = len(watched.held)
+    assert watched.held
     watched.held.clear()
-    assert asked
     end = Thought(history_of(study, place), Done((StopReason.BUDGET,)))
     study.runs_to_queue = []
     assert continue_study(study, end) == (end.answer,)
