@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from django.conf import settings
 
 from tuning.strategy.search.grid import Grid
-from tuning.tests.search_bench.__main__ import BEGIN
+from tuning.tests.search_bench.__main__ import BEGIN, PARTS
 from tuning.tests.search_bench.fast_models import fast
 from tuning.tests.search_bench.methods import Ours, RandomSearch, Simple
 from tuning.tests.search_bench.play import Played, play, summary
-from tuning.tests.search_bench.recorded import NATIVE, recorded
-from tuning.tests.search_bench.replay import Replay
-from tuning.tests.search_bench.table import METHODS, WARM, line
+from tuning.tests.search_bench.recorded import HERE, MIB, NATIVE, Surface, recorded
+from tuning.tests.search_bench.replay import LEVEL, Replay
+from tuning.tests.search_bench.table import METHODS, WARM, WARM_START, Case, line
 from tuning.tests.search_bench.truth import KINDS, Truth, truth
 from tuning.tests.tables import END, markdown, with_tables
 
@@ -95,4 +98,37 @@ def test_tables_stand_between_their_marks() -> None:
     found = summary([Played((0.2,) * 80, worse=True), Played((0.03,) * 80, worse=False)])
     text = markdown("T", ("method",), [line("ours", found, 2)])
     assert "1 of 2" in text
-    assert with_tables(f"a {BEGIN} old {END} b", BEGIN, [text]) == f"a {BEGIN}\n\n{text}\n{END} b"
+    mark = BEGIN["tables"]
+    assert with_tables(f"a {mark} old {END} b", mark, [text]) == f"a {mark}\n\n{text}\n{END} b"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_document_has_a_place_for_every_part(part: str) -> None:
+    document = (settings.BASE_DIR / "docs" / "search.md").read_text()
+    assert "new" in with_tables(document, BEGIN[part], ["new"])
+
+
+def test_another_surface_is_searched_as_far_as_it_was_recorded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One more file and one more line: with its own ranges and its own noise."""
+    text = (HERE / f"{NATIVE.name}.csv").read_text()
+    first, *rest = text.splitlines()
+    place = first.split(",").index("innodb_buffer_pool_size")
+    small = [one for one in rest if int(one.split(",")[place] or 0) <= 512 * MIB]
+    failed = rest[0].replace(",ok,", ",crashed,")
+    (tmp_path / "other.csv").write_text("\n".join([first, failed, *small]))
+    monkeypatch.setattr("tuning.tests.search_bench.recorded.HERE", tmp_path)
+    other = recorded(Surface("other", "another disk", is_held_back=True))
+    pool = next(one for one in other.space.dimensions if one.name == "innodb_buffer_pool_size")
+    assert len(other.configs) == len(other.gains) == len(small)
+    assert (pool.low, pool.high) == (128 * MIB, 512 * MIB)
+    assert other.run_noise == pytest.approx(0.0277, abs=1e-4)
+    assert other.block_noise == pytest.approx(0.0312, abs=1e-4)
+    assert Case("trees", WARM_START, surface=Surface("o", "T", True)).title.startswith("held back")
+
+
+def test_without_noise_a_run_is_the_truth(surface: Truth) -> None:
+    quiet = Replay(surface, seed=3, is_noisy=False)
+    figures = {quiet.measure({})[0] for _ in range(100)}
+    assert figures == {LEVEL}

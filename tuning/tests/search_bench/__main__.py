@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 
@@ -26,7 +27,9 @@ from tuning.tests.tables import begin, markdown, with_tables
 
 SEEDS = 50
 CHOICES = 1000
-BEGIN = begin("tuning.tests.search_bench")
+PARTS = ("truths", "tables", "choices")
+#: By part: the line before its tables in a document.
+BEGIN = {part: begin(f"tuning.tests.search_bench --only {part}") for part in PARTS}
 
 
 def main() -> int:
@@ -34,30 +37,43 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tuning.tests.search_bench")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="searches per method and table")
     parser.add_argument("--choices", type=int, default=CHOICES, help="short searches of ours")
-    parser.add_argument("--case", type=int, choices=range(len(CASES)), help="only this table")
+    parser.add_argument(
+        "--only",
+        choices=PARTS,
+        help="what no search can do, the comparison, or "
+        "how often a choice is worse than the baseline",
+    )
     parser.add_argument("--write", type=Path, help="put the tables into this document as well")
     arguments = parser.parse_args()
     began = monotonic()
-    shown, missed = [errors(), limits(arguments.seeds)], []
-    print("\n".join(shown), flush=True)
-    for place, case in enumerate(CASES):
-        if arguments.case in (None, place):
-            text, faults = table(case, arguments.seeds)
+    missed: list[str] = []
+    for part in (arguments.only,) if arguments.only else PARTS:
+        shown = []
+        for text, faults in tables_of(part, arguments.seeds, arguments.choices):
+            print(text, flush=True)
             shown.append(text)
             missed += faults
-            print(text, flush=True)
-    if arguments.case is None:
-        text, faults = choices(arguments.choices)
-        shown.append(text)
-        missed += faults
-        print(text, flush=True)
-    shown.append(f"{arguments.seeds} searches per line, medians.\n")
-    print(f"{shown[-1]}{monotonic() - began:.0f} s.")
-    if arguments.write:
-        arguments.write.write_text(with_tables(arguments.write.read_text(), BEGIN, shown))
+        if arguments.write:
+            arguments.write.write_text(
+                with_tables(arguments.write.read_text(), BEGIN[part], shown)
+            )
+    print(f"{monotonic() - began:.0f} s")
     for miss in missed:
         print(f"MISSED: {miss}", file=sys.stderr)
     return 1 if missed else 0
+
+
+def tables_of(part: str, seeds: int, searches: int) -> Iterator[tuple[str, list[str]]]:
+    """The tables of a part, and what was promised and is not so."""
+    if part == "truths":
+        yield errors(), []
+        yield limits(seeds), []
+    elif part == "tables":
+        for case in CASES:
+            yield table(case, seeds)
+        yield f"{seeds} searches per line; regrets are medians.\n", []
+    else:
+        yield choices(searches)
 
 
 def errors() -> str:
@@ -75,7 +91,8 @@ def limits(seeds: int) -> str:
     """What cannot be had on these truths, whatever the noise."""
     head = "surface", "truth", "all main effects known", f"ours after {SHORT_RUNS}, no noise"
     lines = [bounds(surface, kind, seeds) for surface in SURFACES for kind in KINDS]
-    return markdown("**Regret without any noise**", head, lines)
+    title = f"**Regret without any noise** ({seeds} searches, medians)"
+    return markdown(title, head, lines)
 
 
 def choices(searches: int) -> tuple[str, list[str]]:
