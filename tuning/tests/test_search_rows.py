@@ -294,11 +294,12 @@ def test_a_search_is_thought_over_while_nobody_holds_the_studys_row(
 
 def test_while_one_process_thinks_no_other_begins_to(search: Callable[..., Study]) -> None:
     """The sweep comes every three seconds; what it began would go on while a run is measured."""
-    expected = to_the_end(search(Watched(RandomSearch(), alone := []), seed=3, blocks=3))
+    alone = Watched(RandomSearch(), [])
+    expected = to_the_end(search(alone, seed=3, blocks=3))
     watched = Watched(RandomSearch(), [], lambda: advance_host(study.host_id))
     study = search(watched, seed=3, blocks=3)
     assert to_the_end(study).state == expected.state == StudyState.FINISHED
-    assert len(watched.held) == len(alone)
+    assert len(watched.held) == len(alone.held)
     assert names(study) == names(expected)
 
 
