@@ -248,7 +248,8 @@ def test_times_counts_and_seconds_agree(finished: Finished) -> None:
     assert np.all(result.new_order_ms < 4000)
     assert len(result.new_orders_per_second) == LOAD.measure_s
     assert sum(result.new_orders_per_second) == new_orders
-    assert result.measured_seconds == pytest.approx(LOAD.measure_s, abs=0.3)
+    # As long as it was asked to, or longer where the host kept the driver waiting.
+    assert LOAD.measure_s - 0.3 < result.measured_seconds < LOAD.measure_s + 2
     assert 0 < result.driver_cpu_seconds < LOAD.measure_s * LOAD.connections
 
 
@@ -273,8 +274,10 @@ def test_phases_come_in_order_and_on_time(finished: Finished, stage: Stage) -> N
     assert phases == [Phase.WARMING, Phase.MEASURING, Phase.STOPPING]
     if stage.real:
         warming, measuring, stopping = (at for _, at in finished.attempt.phases)
-        assert measuring - warming == pytest.approx(LOAD.warmup_s, abs=0.2)
-        assert stopping - measuring == pytest.approx(LOAD.measure_s, abs=0.2)
+        # Never sooner; on a busy host each is heard of somewhat later than it happened.
+        assert LOAD.warmup_s - 0.2 < measuring - warming < LOAD.warmup_s + 2
+        assert LOAD.measure_s - 1 < stopping - measuring < LOAD.measure_s + 2
+        assert stopping - warming > LOAD.warmup_s + LOAD.measure_s - 0.2
 
 
 def test_nothing_is_left_after_a_run(finished: Finished) -> None:
@@ -313,7 +316,7 @@ def test_each_way_to_fail_has_its_own_outcome(
             attempt.run(SHORT, tmp_path / "work")
         took = time.monotonic() - began
     assert failed.value.outcome is outcome
-    assert took < 8
+    assert took < 30  # a driver that waits for what does not come is given a minute
     assert len(str(failed.value).splitlines()) == 1
     assert len(failed.value.log_tail) <= 4_000
     for text in (str(failed.value), failed.value.log_tail):

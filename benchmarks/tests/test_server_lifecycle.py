@@ -206,7 +206,7 @@ def test_one_that_never_answers_is_ended_even_when_it_ignores_sigterm(
     ):
         pytest.fail("it does not answer")
     assert caught.value.outcome is outcome
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 25
     if outcome is Outcome.TIMED_OUT:
         assert caught.value.log_tail == "waiting"
 

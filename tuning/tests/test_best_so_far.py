@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import exp, log
 from statistics import fmean
-from time import monotonic
+from time import process_time
 
 import numpy as np
 import pytest
@@ -52,6 +52,6 @@ def test_the_best_is_that_of_the_mean_of_all_looks_so_far(metric: Metric, seed: 
 def test_the_best_of_thousands_of_looks_is_found_at_once() -> None:
     """A page asks for it every few seconds."""
     there = looks(3000, 3000, 1)
-    began = monotonic()
+    began = process_time()  # however busy the host is
     assert len(_best_so_far(there, Metric.TPMP)) >= 2990
-    assert monotonic() - began < 1
+    assert process_time() - began < 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from time import monotonic
+from time import process_time
 
 import numpy as np
 import pytest
@@ -218,12 +218,12 @@ def test_a_proposal_after_a_hundred_runs_takes_less_than_two_seconds() -> None:
     plan = SearchPlan(Space((*SPACE.dimensions, *wide)))
     strategy = Search(plan, strategy_for(races=True, confirms=True))
     history = recorded(100)
-    began = monotonic()
+    began = process_time()  # however busy the host is
     answer = strategy.propose(history)
     assert isinstance(answer, Proposal)
     assert answer.new
-    # Two on a quiet host; others may be at work here.
-    assert monotonic() - began < 6
+    # Two of a quiet processor; this one may be slower, and be traced.
+    assert process_time() - began < 6
 
 
 def test_every_new_candidate_says_why_it_is_tried() -> None:
