@@ -110,6 +110,7 @@ class ServerInstance:
         arguments: dict[str, Any] = {"autocommit": True, "charset": "utf8mb4", **kw}
         return pymysql.connect(
             unix_socket=str(self.socket),
+            ssl_disabled=True,  # to prepare it takes 20 ms of CPU time beside what is measured
             user=account.user,
             password=account.password,
             **arguments,

@@ -215,6 +215,18 @@ def test_the_driver_may_change_data_and_nothing_else(server: ServerInstance) -> 
                 cursor.execute(statement)
 
 
+def test_what_asks_over_the_socket_prepares_no_tls(
+    server: ServerInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prepare(*_: object, **__: object) -> None:
+        raise AssertionError("this takes more processor time than most questions")
+
+    monkeypatch.setattr("ssl.create_default_context", prepare)
+    with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT CURRENT_USER()")
+        assert cursor.fetchall() == ((f"{server.admin.user}@localhost",),)
+
+
 def test_no_other_account_gets_in(server: ServerInstance) -> None:
     for user, password in (("root", ""), ("root", "root"), ("", ""), ("mysql", ""), ("tpcc", "")):
         for how in ({"unix_socket": str(server.socket)}, {"port": server.port}):
