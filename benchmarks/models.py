@@ -326,6 +326,58 @@ class Run(JobRow, UsageColumns):
         return wall - self.workload.warmup_s - self.workload.measure_s
 
 
+class CrashTestState(models.TextChoices):
+    """`queued` and `running`, then how it ended; a failed one has its outcome as `reason_code`."""
+
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    OK = "ok", "OK"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+    LOST = "lost", "Lost"
+
+
+ACTIVE_CRASH_TEST_STATES = (CrashTestState.QUEUED, CrashTestState.RUNNING)
+
+
+class CrashTest(JobRow):
+    """A server killed under load and started again, with one config. The row is the job."""
+
+    host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="crash_tests")
+    device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="crash_tests")
+    server = models.ForeignKey(Server, on_delete=models.PROTECT, related_name="crash_tests")
+    workload = models.ForeignKey(Workload, on_delete=models.PROTECT, related_name="crash_tests")
+    config = models.ForeignKey(Config, on_delete=models.PROTECT, related_name="crash_tests")
+    seed = models.BigIntegerField()
+    logs_with_data = models.BooleanField(default=False)
+    load_s = models.PositiveIntegerField(help_text="seconds of load before each kill")
+
+    state = models.CharField(max_length=16, choices=CrashTestState, default=CrashTestState.QUEUED)
+    step = models.CharField(max_length=64, blank=True)
+    queued_at = models.DateTimeField(auto_now_add=True)
+    reason_code = models.CharField(max_length=64, blank=True)
+    reason = models.TextField(blank=True)
+    log_tail = models.TextField(blank=True)
+    kills = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="one per kill: benchmarks.measurement.crash_test.Recovered",
+    )
+    code_commit = models.CharField(max_length=64, blank=True)
+
+    def __str__(self) -> str:
+        return f"crash test {self.pk} ({self.get_state_display()})"
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in ACTIVE_CRASH_TEST_STATES
+
+    @property
+    def seconds(self) -> list[float]:
+        """Until the server took connections again, one per kill; empty unless it is OK."""
+        return [kill["seconds"] for kill in self.kills] if self.state == "ok" else []
+
+
 class Sample(UsageColumns):
     """One second of a run's telemetry. Seconds before 0 are warm-up."""
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from benchmarks.models import Config, Device, Host, JobRow, Run, Server, Workload
+from benchmarks.models import Config, CrashTest, Device, Host, JobRow, Run, Server, Workload
 
 
 class DurabilityClass(models.TextChoices):
@@ -92,6 +92,10 @@ class Study(JobRow):
         default=False, help_text="measures identical configs separately, as A/A comparisons need"
     )
 
+    crash_tests = models.BooleanField(
+        default=False,
+        help_text="kills the baseline and the winner under load and times their recovery",
+    )
     search = models.JSONField(
         null=True, blank=True, help_text="objective and space of a search; else null"
     )
@@ -264,6 +268,30 @@ class Elimination(models.Model):
 
     def __str__(self) -> str:
         return f"{self.candidate.name} dropped after block {self.after_block}"
+
+
+class CrashSlot(models.Model):
+    """A candidate's crash recovery on one device with one workload; `test` is its newest test."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="crash_slots")
+    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="crash_slots")
+    device = models.ForeignKey(Device, on_delete=models.PROTECT)
+    workload = models.ForeignKey(Workload, on_delete=models.PROTECT)
+    test = models.OneToOneField(CrashTest, on_delete=models.PROTECT, related_name="slot")
+    losses = models.PositiveSmallIntegerField(
+        default=0, help_text="tests before this one whose worker died"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["candidate", "device", "workload"], name="one_crash_slot_per_place"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"crash recovery of {self.candidate.name}"
 
 
 class Recommendation(models.Model):

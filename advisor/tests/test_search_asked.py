@@ -206,10 +206,26 @@ def test_texts_become_values() -> None:
     assert read_knobs("") is None
     assert read_pinned(["innodb-flush-method = O_DIRECT"]) == {METHOD: "O_DIRECT"}
     assert read_bounds([f"{POOL}=1G .. 4G"]) == {POOL: ("1G", "4G")}
-    assert read_keep(["p95 <= 50", "path-length<=2.5"]) == {
-        Metric.P95: 50.0,
-        Metric.SERVER_PATH_LENGTH: 2.5e6,
-    }
+    keep = {Metric.P95: 50.0, Metric.SERVER_PATH_LENGTH: 2.5e6}
+    assert read_keep(["p95 <= 50", "path-length<=2.5"]) == (keep, None)
+    assert read_keep(["recovery<=60"]) == ({}, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        (["recovery>=60"], "written with <="),
+        (["recovery<=60", "recovery<=50"], "two limits"),
+        (["recovery<=0"], "above zero"),
+        (["recovery<=601"], "waited for 600 s at most"),
+    ],
+)
+def test_limits_of_crash_recovery_that_cannot_be_meant_are_refused(
+    texts: list[str], why: str
+) -> None:
+    with pytest.raises(BadRequest, match=why) as refused:
+        read_keep(texts)
+    assert refused.value.field == "search.keep"
 
 
 def advised(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> StudyRequest:

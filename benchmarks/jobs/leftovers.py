@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import shutil
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from benchmarks.datasets.golden import sweep_loads
 from benchmarks.emulation.sweep import sweep_cgroups
 from benchmarks.jobs.claimant import is_dead
-from benchmarks.models import Device, Run, RunState
+from benchmarks.models import CrashTest, Device, Run
 from benchmarks.probe.workspace import sweep_probes
 from benchmarks.servers.registry import reap
 from benchmarks.servers.trial import sweep_trials
@@ -19,7 +21,7 @@ from benchmarks.storage.layout import DeviceLayout
 
 logger = logging.getLogger(__name__)
 
-RUN_PREFIX = "run-"
+RUN_PREFIX, CRASH_TEST_PREFIX = "run-", "crash-test-"
 
 
 def clear_leftovers(host_id: int) -> list[str]:
@@ -30,15 +32,14 @@ def clear_leftovers(host_id: int) -> list[str]:
     """
     done = reap(settings.INSTANCE_REGISTRY)
     done += sweep_cgroups()
-    running = Run.objects.filter(host_id=host_id, state=RunState.RUNNING)
-    alive = {run.pk for run in running if not is_dead(run.claimed_by)}
     devices = Device.objects.filter(host_id=host_id)
     places = {place for pair in devices.values_list("data_dir", "log_dir") for place in pair}
     for place in sorted(places - {""}):
         layout = DeviceLayout(Path(place))
         try:
             found = sweep_loads(layout.root)
-            found += _clear_runs(layout.run_dir(""), alive)
+            found += _clear_runs(layout, RUN_PREFIX, Run.objects.all())
+            found += _clear_runs(layout, CRASH_TEST_PREFIX, CrashTest.objects.all())
             found += sweep_trials(layout.trials_dir)
             found += sweep_probes(layout.root)
         except OSError as error:  # a missing device must not stop the worker
@@ -48,11 +49,14 @@ def clear_leftovers(host_id: int) -> list[str]:
     return done
 
 
-def _clear_runs(folder: Path, alive: set[int]) -> list[Path]:
-    """Delete the folders of this database's runs; others may share the device."""
-    numbers = {path.name.removeprefix(RUN_PREFIX): path for path in folder.glob(f"{RUN_PREFIX}*")}
+def _clear_runs(layout: DeviceLayout, prefix: str, rows: QuerySet[Any]) -> list[Path]:
+    """Delete the folders of dead jobs of this database; others may share the device."""
+    folder = layout.run_dir("")
+    numbers = {path.name.removeprefix(prefix): path for path in folder.glob(f"{prefix}*")}
     there = {int(number): path for number, path in numbers.items() if number.isdecimal()}
-    known = Run.objects.filter(pk__in=there.keys() - alive)
+    known = rows.filter(pk__in=there)
+    alive = {row.pk for row in known.filter(state="running") if not is_dead(row.claimed_by)}
+    known = known.exclude(pk__in=alive)
     dead = [there[pk] for pk in known.values_list("pk", flat=True)]
     for path in dead:
         shutil.rmtree(path, ignore_errors=True)

@@ -14,12 +14,13 @@ from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
 from benchmarks.errors import BenchmarkError
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
+from benchmarks.jobs.leftovers import RUN_PREFIX
 from benchmarks.jobs.run_values import run_values
 from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measurement
-from benchmarks.models import Run, RunState, Sample
+from benchmarks.models import CrashTest, Run, RunState, Sample
 from benchmarks.servers.binary import identify
 from benchmarks.telemetry.disturbance import Limits
 
@@ -50,10 +51,11 @@ class RunKind(JobKind[Run]):
         return {"state": RunState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Run]) -> Ending:
+        plan = plan_for(job.row, f"{RUN_PREFIX}{job.row.pk}")
         try:
             return _driven(
                 self.measure(
-                    replace(plan_for(job.row), cut_rule=self.cut_rule(job.row)),
+                    replace(plan, cut_rule=self.cut_rule(job.row)),
                     report=lambda step: job.report(step=step),
                     should_stop=job.should_stop,
                     keep=lambda ended: job.keep(_driven(ended)),
@@ -76,8 +78,8 @@ def _driven(ended: Ended) -> Ending:
     return Ending({"step": "", "reason": "", **values}, [dict(row) for row in samples])
 
 
-def plan_for(run: Run) -> Plan:
-    """The input of `measure`, read from the row.
+def plan_for(run: Run | CrashTest, name: str) -> Plan:
+    """The input of `measure`, read from the row; `name` is that of its directory.
 
     Raises NotAServer, NoDriver, DeviceUnusable or another BenchmarkError if something no longer
     exists.
@@ -90,7 +92,7 @@ def plan_for(run: Run) -> Plan:
         )
     workload, device = run.workload, run.device
     return Plan(
-        name=f"run-{run.pk}",
+        name=name,
         binary=binary,
         driver=find_driver(workload.driver),
         load=Load(

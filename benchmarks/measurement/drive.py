@@ -96,7 +96,7 @@ def drive(
     with sampler, commits, debt:
         try:
             end_of = plan.driver.run(
-                _target(server),
+                target_of(server),
                 plan.load,
                 work_dir,
                 on_phase=on_phase,
@@ -140,7 +140,8 @@ def _children_cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _target(server: ServerInstance) -> Target:
+def target_of(server: ServerInstance) -> Target:
+    """The server as a driver reaches it."""
     account = server.driver_account
     return Target(
         host="127.0.0.1",

@@ -6,10 +6,8 @@ behind however it ends.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import ExitStack
 
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, ensure_dataset
@@ -18,6 +16,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.measurement.conclusion import conclude, samples_of, weigh_conditions
 from benchmarks.measurement.drive import drive
 from benchmarks.measurement.fingerprint import comparability_key, comparable_facts
+from benchmarks.measurement.folders import run_folders
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended, Evidence, Measurement
 from benchmarks.measurement.steps import Steps
@@ -54,7 +53,7 @@ def measure(
         registry=plan.registry,
         should_stop=should_stop,
     )
-    with _run_dirs(plan, steps) as (run_dir, log_dir), ExitStack() as stack:
+    with run_folders(plan, steps) as (run_dir, log_dir), ExitStack() as stack:
         places = [place for place in (run_dir, log_dir) if place]
         # Before the long part: limits that cannot be set cost no copy of the dataset.
         limits = stack.enter_context(emulated_device(plan.emulation, places, run=plan.name))
@@ -106,21 +105,3 @@ def measure(
     if isinstance(ended, RunFailed):
         raise ended
     return ended
-
-
-@contextmanager
-def _run_dirs(plan: Plan, steps: Steps) -> Iterator[tuple[Path, Path | None]]:
-    """The run's own directories, which are deleted at the end."""
-    run_dir = plan.layout.run_dir(plan.name)
-    log_dir = plan.log_dir
-    folders = [run_dir] if log_dir is None else [run_dir, log_dir]
-    try:
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-        yield run_dir, log_dir
-    finally:
-        steps.enter("discarding the clone")
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-        steps.finish()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 
 from benchmarks.drivers.protocol import Driver, Load
@@ -44,6 +45,10 @@ class Plan:
     def log_dir(self) -> Path | None:
         """The run's own directory for its redo log; None if that is with the data."""
         return None if self.logs_with_data else self.layout.run_log_dir(self.name)
+
+    def lasting(self, seconds: float) -> Load:
+        """The same load measured for so long."""
+        return replace(self.load, measure_s=ceil(seconds))
 
     def fingerprint(self, data: DeviceIdentity, log: DeviceIdentity | None) -> dict[str, str]:
         """The fingerprint of the host, with the limits of the run's device."""

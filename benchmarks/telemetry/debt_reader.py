@@ -16,7 +16,13 @@ from benchmarks.telemetry.write_debt import DebtReading, WriteDebt, reading_of, 
 
 # A server that stands still is not waited for: then the figures are missing, with the reason.
 _TIMEOUT_S = 3
+_PATIENCE: dict[str, Any] = {
+    "connect_timeout": _TIMEOUT_S,
+    "read_timeout": _TIMEOUT_S,
+    "write_timeout": _TIMEOUT_S,
+}
 _Timed = tuple[float, DebtReading]
+Connect = Callable[..., "Connection[Cursor]"]
 
 
 class DebtReader:
@@ -26,7 +32,7 @@ class DebtReader:
     `connect` takes pymysql's arguments, as `ServerInstance.connect` does.
     """
 
-    def __init__(self, connect: Callable[..., Connection[Cursor]]) -> None:
+    def __init__(self, connect: Connect) -> None:
         self._connect = connect
         self._connection: Connection[Cursor] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="debt")
@@ -62,9 +68,7 @@ class DebtReader:
         return WriteDebt(start, end, ended - began, capacity, missing)
 
     def _open(self) -> Connection[Cursor]:
-        self._connection = self._connect(
-            connect_timeout=_TIMEOUT_S, read_timeout=_TIMEOUT_S, write_timeout=_TIMEOUT_S
-        )
+        self._connection = self._connect(**_PATIENCE)
         return self._connection
 
     def _close(self) -> None:
@@ -73,14 +77,24 @@ class DebtReader:
                 self._connection.close()
 
     def _read(self) -> _Timed:
-        with (self._connection or self._open()).cursor() as cursor:
-            asked = time.monotonic()
-            cursor.execute(f"SHOW GLOBAL STATUS WHERE {_NAMES}")
-            status = {str(name): str(value) for name, value in cursor.fetchall()}
-            answered = time.monotonic()
-            cursor.execute("SHOW ENGINE INNODB STATUS")
-            row: tuple[Any, ...] = cursor.fetchone() or ("", "", "")
-        return (asked + answered) / 2, reading_of(status, str(row[2]))
+        return _read(self._connection or self._open())
+
+
+def read_debt(connect: Connect) -> DebtReading:
+    """What the server owes now; raises pymysql.Error or OSError if it does not say."""
+    with contextlib.closing(connect(**_PATIENCE)) as connection:
+        return _read(connection)[1]
+
+
+def _read(connection: Connection[Cursor]) -> _Timed:
+    with connection.cursor() as cursor:
+        asked = time.monotonic()
+        cursor.execute(f"SHOW GLOBAL STATUS WHERE {_NAMES}")
+        status = {str(name): str(value) for name, value in cursor.fetchall()}
+        answered = time.monotonic()
+        cursor.execute("SHOW ENGINE INNODB STATUS")
+        row: tuple[Any, ...] = cursor.fetchone() or ("", "", "")
+    return (asked + answered) / 2, reading_of(status, str(row[2]))
 
 
 def _result(reading: Future[_Timed] | None) -> tuple[float, DebtReading, str]:

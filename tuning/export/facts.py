@@ -57,6 +57,7 @@ class ExportFacts:
     measured server. `proportion` is the memory and the data of the study in words. Of a scale
     model `model` the knobs are those measured; `as_measured` leaves them so, otherwise the lines
     are sized back to the real server.
+    `recovery_tested`: its crash recovery was timed, which the verdict then says.
     """
 
     study: str
@@ -81,6 +82,7 @@ class ExportFacts:
     proportion: str = ""
     model: ScaleModel | None = None
     as_measured: bool = False
+    recovery_tested: bool = False
 
     @property
     def measured_on(self) -> ServerTraits:

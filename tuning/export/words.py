@@ -70,7 +70,8 @@ def not_tested(facts: ExportFacts) -> Iterator[str]:
     yield f"more data than this{size}, other connection counts, think times, longer runs"
     if len(changed_names(facts)) > 1:
         yield "each line on its own: the lines were measured together"
-    yield "restart and crash recovery times, replication, backups, schema changes"
+    recovery = "" if facts.recovery_tested else " and crash recovery"
+    yield f"restart{recovery} times, replication, backups, schema changes"
     yield from facts.not_tested
 
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from benchmarks.models import Device, Run, RunState, Workload
-from tuning.models import Candidate, DurabilityClass, Elimination, Slot, SlotPurpose
+from benchmarks.models import CrashTest, Device, Run, RunState, Workload
+from tuning.models import Candidate, CrashSlot, DurabilityClass, Elimination, Slot, SlotPurpose
 from tuning.results.confirmations import FreshPairs, Pair, judge_pairs, pairs_of
+from tuning.results.crash_recovery import not_recovered
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.pareto import pareto_front
@@ -39,7 +40,8 @@ class Board:
     The baseline is on every board, whatever its own class, because all are compared with it.
     `slots` are those of the blocks, `pair_slots` those of fresh pairs. `excluded_runs` counts OK
     and cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
-    `screening` are the slots of a search: only their failures count here.
+    `screening` are the slots of a search: only their failures count here. `crash_tests` are those
+    that have ended, by name of the candidate.
     """
 
     device: Device
@@ -55,6 +57,7 @@ class Board:
     alpha: float
     screening: list[Slot] = field(default_factory=list)
     aim: Aim = NO_LIMITS
+    crash_tests: Mapping[str, CrashTest] = field(default_factory=dict)
 
     @cached_property
     def judgement(self) -> Judgement:
@@ -107,8 +110,14 @@ class Board:
 
     @property
     def over_limits(self) -> list[str]:
-        """The candidates, without the baseline, that miss a limit."""
-        return [name for name in self.missed if name != self.baseline.name]
+        """The candidates, without the baseline, that miss a limit or did not recover."""
+        names = dict.fromkeys([*self.missed, *self.not_recovered])
+        return [name for name in names if name != self.baseline.name]
+
+    @cached_property
+    def not_recovered(self) -> dict[str, str]:
+        """By candidate why its crash recovery rules it out, in words."""
+        return not_recovered(self.crash_tests, self.aim.max_recovery_s)
 
     @property
     def place(self) -> tuple[Device, Workload, str]:
@@ -186,6 +195,7 @@ def boards_of(
     alpha: float,
     refused: Sequence[Candidate] = (),
     aim: Aim = NO_LIMITS,
+    crash_slots: Iterable[CrashSlot] = (),
 ) -> list[Board]:
     """One board per device, workload and durability class; `alpha` as in `judge`.
 
@@ -193,9 +203,10 @@ def boards_of(
     that a search only screened are on none; before a race has begun there is only the baseline.
     """
     left = {(one.device_id, one.workload_id, one.candidate_id): one for one in eliminations}
+    tested = [one for one in crash_slots if one.test.is_finished]
     found: dict[tuple[int, int], list[Slot]] = {}
     for slot in slots:
-        found.setdefault((slot.device_id, slot.workload_id), []).append(slot)
+        found.setdefault(_place_of(slot), []).append(slot)
     return [
         _board(
             [slot for slot in ranked if _belongs(slot, durability)],
@@ -204,11 +215,16 @@ def boards_of(
             left,
             alpha,
             aim,
+            {one.candidate.name: one.test for one in tested if _place_of(one) == at},
         )
-        for _, there in sorted(found.items())
+        for at, there in sorted(found.items())
         for ranked in [_without_screening(there)]
         for durability in _classes(ranked)
     ]
+
+
+def _place_of(row: Slot | CrashSlot) -> tuple[int, int]:
+    return row.device_id, row.workload_id
 
 
 def _without_screening(slots: Sequence[Slot]) -> list[Slot]:
@@ -236,6 +252,7 @@ def _board(
     left: Mapping[tuple[int, int, int], Elimination],
     alpha: float,
     aim: Aim,
+    crash_tests: Mapping[str, CrashTest],
 ) -> Board:
     all_here = (*(slot.candidate for slot in slots), *refused)
     in_order = sorted(all_here, key=lambda c: c.position)
@@ -261,6 +278,7 @@ def _board(
         alpha=alpha,
         screening=screening,
         aim=aim,
+        crash_tests=crash_tests,
     )
 
 

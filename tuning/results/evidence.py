@@ -15,6 +15,7 @@ from tuning.configs.notes import Action, Note
 from tuning.export.facts import Effect, ExportFacts, ObjectiveEffect
 from tuning.models import Candidate, Recommendation, Study
 from tuning.results.boards import Board
+from tuning.results.crash_recovery import was_timed
 from tuning.results.proportion import proportion_text
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.confirmation import ConfirmationState
@@ -70,6 +71,7 @@ def export_facts(
         not_tested=_not_tested(device, winner),
         proportion=proportion_text(study, device, board.workload),
         model=model,
+        recovery_tested=was_timed(board.crash_tests, winner.name),
     )
 
 

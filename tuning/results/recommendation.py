@@ -8,6 +8,7 @@ from benchmarks.models import RunState
 from tuning.errors import TuningError
 from tuning.models import Candidate, Recommendation, Study
 from tuning.results.boards import Board
+from tuning.results.crash_recovery import recovery_sentences
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import advice_sentence, debt_sentence, debtors_of
@@ -134,6 +135,8 @@ def _store_judged(study: Study, board: Board, quality: str) -> None:
     if study.concluded_at is not None:
         sentences.append(f"{CONCLUDED.capitalize()}.")
     debtors = debtors_of(board)
+    tested = dict.fromkeys([advice.candidate.name, board.baseline.name])
+    sentences += recovery_sentences(board.crash_tests, tested)
     sentences += [debt_sentence(debtors), advice_sentence(debtors, advice.candidate), quality]
     kind, floor = judgement.verdict.kind, judgement.analysis.floor
     verdict = " ".join(sentence for sentence in sentences if sentence)
@@ -175,6 +178,11 @@ def _store(
             "verdict": verdict,
         },
     )
+
+
+def advised_on(study: Study, board: Board) -> Candidate:
+    """The config that would be recommended now."""
+    return _advise(study, board).candidate
 
 
 def _advise(study: Study, board: Board) -> _Advice:
@@ -222,7 +230,7 @@ def _about_limits(board: Board, advised: Candidate) -> list[str]:
     if names := board.over_limits:
         misses = "; ".join(f"{name} ({_missed(board, name)})" for name in names)
         texts.append(f"Not considered because of missed limits: {misses}.")
-    if board.baseline.name in board.missed:
+    if board.baseline.name in (*board.missed, *board.not_recovered):
         none = ", and no config in the study meets the limits" if advised.is_baseline else ""
         text = f"{board.baseline.name} itself misses {_missed(board, board.baseline.name)}"
         texts.append(f"{text}{none}.")
@@ -231,7 +239,8 @@ def _about_limits(board: Board, advised: Candidate) -> list[str]:
 
 def _missed(board: Board, name: str) -> str:
     """As `p95 <= 50 ms: 61.2 ms`."""
-    return ", ".join(
+    missed = [
         f"{limit_text(metric, board.aim.keep[metric])}: {figure_text(metric, value)}"
-        for metric, value in board.missed[name].items()
-    )
+        for metric, value in board.missed.get(name, {}).items()
+    ]
+    return ", ".join([*missed, *filter(None, [board.not_recovered.get(name)])])

@@ -10,7 +10,7 @@ from benchmarks.models import ACTIVE_RUN_STATES, Device, Run, RunState, Workload
 from tuning.errors import UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
-from tuning.models import Candidate, Recommendation, Slot, SlotPurpose, Study
+from tuning.models import Candidate, CrashSlot, Recommendation, Slot, SlotPurpose, Study
 from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality
 from tuning.results.evidence import export_facts
@@ -77,7 +77,14 @@ class StudyResult:
         eliminations = list(self.study.eliminations.all())
         refused = [one for one in self.candidates.values() if one.refusal]
         alpha = conclusion_alpha(self.study.conclusions)
-        return boards_of(self.slots, eliminations, alpha, refused, self.aim)
+        return boards_of(self.slots, eliminations, alpha, refused, self.aim, self.crash_slots)
+
+    @cached_property
+    def crash_slots(self) -> list[CrashSlot]:
+        """The crash tests of the study, each with its newest test."""
+        found = list(self.study.crash_slots.select_related("test"))
+        self._attach(found)
+        return found
 
     @cached_property
     def aim(self) -> Aim:
@@ -127,7 +134,7 @@ class StudyResult:
         found.sort(key=lambda one: (one.device_id, one.workload.connections, one.durability))
         return found
 
-    def _attach(self, rows: Iterable[Slot | Recommendation]) -> None:
+    def _attach(self, rows: Iterable[Slot | Recommendation | CrashSlot]) -> None:
         """Make the rows share the objects that are already loaded."""
         for row in rows:
             row.study = self.study

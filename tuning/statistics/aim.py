@@ -15,10 +15,20 @@ class Aim:
     """`objective` decides what wins; `keep` has the bound of every metric that is limited.
 
     A bound is the least of tpmP and the most of the other metrics, in their units.
+    `max_recovery_s`: seconds after which a server that was killed under load must serve again.
     """
 
     objective: Metric = Metric.TPMP
     keep: Mapping[Metric, float] = field(default_factory=dict)
+    max_recovery_s: float | None = None
+
+    @property
+    def limits(self) -> list[str]:
+        """Every limit in words, as `p95 <= 50 ms`."""
+        texts = [limit_text(metric, bound) for metric, bound in self.keep.items()]
+        if self.max_recovery_s is not None:
+            texts.append(recovery_limit_text(self.max_recovery_s))
+        return texts
 
     def missed(self, runs: Iterable[Observation]) -> dict[Metric, float | None]:
         """The limits that one candidate's runs miss, each with their median figure.
@@ -38,14 +48,19 @@ class Aim:
     def as_json(self) -> dict[str, Any]:
         """What `from_json` takes."""
         keep = {metric.value: bound for metric, bound in self.keep.items()}
+        if self.max_recovery_s is not None:
+            keep[_RECOVERY] = self.max_recovery_s
         return {"objective": self.objective.value, "keep": keep}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Aim:
         """The aim that was stored; throughput without limits where nothing is said."""
-        keep = content.get("keep", {})
+        keep = dict(content.get("keep", {}))
         objective = Metric(content.get("objective", Metric.TPMP))
-        return cls(objective, {Metric(name): float(bound) for name, bound in keep.items()})
+        recovery_s = keep.pop(_RECOVERY, None)
+        return cls(
+            objective, {Metric(name): float(bound) for name, bound in keep.items()}, recovery_s
+        )
 
 
 def _keeps(metric: Metric, value: float, bound: float) -> bool:
@@ -57,6 +72,11 @@ def limit_text(metric: Metric, bound: float) -> str:
     name, unit, scale = _SHOWN[metric]
     sign = ">=" if metric.more_is_better else "<="
     return f"{name} {sign} {bound / scale:,.6g}{unit}"
+
+
+def recovery_limit_text(seconds: float) -> str:
+    """As `recovery <= 60 s`."""
+    return f"recovery <= {seconds:,.6g} s"
 
 
 def limit_scale(metric: Metric) -> float:
@@ -77,6 +97,8 @@ def figure_text(metric: Metric, value: float | None) -> str:
     return f"{value / scale:,.4g}{unit}"
 
 
+# The key of the limit of crash recovery where an aim is stored.
+_RECOVERY = "recovery_s"
 # How a metric is called in a limit, its unit and what of the stored figure makes one of that unit.
 _SHOWN = {
     Metric.TPMP: ("tpmP", "", 1.0),

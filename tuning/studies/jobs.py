@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django.db.models import Exists, OuterRef, Q
 
+from benchmarks.jobs.crash_tests import CrashTestKind
 from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
@@ -22,8 +23,17 @@ class StudyRunKind(RunKind):
     )
 
 
+class StudyCrashTestKind(CrashTestKind):
+    """Crash tests of studies; none starts while its study is paused."""
+
+    waiting: ClassVar[Q] = CrashTestKind.waiting & ~Q(
+        Exists(Study.objects.filter(crash_slots__test=OuterRef("pk"), paused_at__isnull=False))
+    )
+
+
 KINDS: tuple[JobKind[Any], ...] = (
     PreparationKind(),
     StudyRunKind(cut_rule=cut_rule_of),
     ProbeKind(),
+    StudyCrashTestKind(),
 )

@@ -28,6 +28,7 @@ from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, SlotPurpose, Study, StudyState
 from tuning.proposals.plan import plan_proposals
 from tuning.strategy.budget import plan
+from tuning.studies.crash_tests import cancel_crash_tests, with_crash_tests
 from tuning.studies.devices import check_none_retired, find_devices
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.host_resources import logical_cpus
@@ -113,6 +114,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             allowed_costs=sorted(request.allow),
             scale_model=model.as_json() if model else None,
             memory_bytes=memory_budget(),
+            crash_tests=with_crash_tests(request, searches=search is not None),
             created_by=user,
         )
         study.devices.add(*(device_row(host, device) for device in devices))
@@ -178,6 +180,7 @@ def cancel_study(study: Study) -> None:
     Run.objects.filter(slot__study=study, state=RunState.RUNNING).update(
         stop_request=heartbeat.CANCELLED
     )
+    cancel_crash_tests(study)
     advance_host(study.host_id)
 
 

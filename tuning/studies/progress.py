@@ -10,6 +10,7 @@ from django.utils import timezone
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.statistics.aim import Aim
+from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.forecast import Forecast, expected_s
 from tuning.studies.pausing import pause_text
 from tuning.studies.scheduler import is_under_way
@@ -95,6 +96,9 @@ def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress
     if is_again:
         text = study.preparing_text or "trying new configs on the server"
         return replace(counted, text=text, step="trying", eta_s=max(forecast.seconds, 0.0))
+    if current is None and (test := running_crash_test(study)):
+        name, step = test.slot.candidate.name, test.step or "starting"
+        return replace(counted, candidate=name, step=step, text=f"crash recovery: {name}, {step}")
     if current is None:
         return replace(counted, text="between two runs", eta_s=max(forecast.seconds, 0.0))
     return _measuring(current, forecast, counted)

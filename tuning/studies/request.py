@@ -80,6 +80,8 @@ class StudyRequest:
     candidates with the same effective values separately. `allow` are the kinds of cost that
     proposals may have. `races` drops candidates that are measurably behind, `confirms` measures
     the winner again in fresh pairs, `budget_minutes` limits the blocks by time instead of number.
+    `recovery` kills baseline and winner under load and times how long they take to serve again;
+    None: only for a search.
     `search` continues from the template's candidates with the advisor's own proposals; None leaves
     that to the template. `data_size` and `memory` are the bytes of the real server that the study
     is to be a scale model of, both or none.
@@ -104,6 +106,7 @@ class StudyRequest:
     confirms: bool | None = None
     budget_minutes: int | None = None
     allow: frozenset[CostKind] = frozenset()
+    recovery: bool | None = None
     search: SearchRequest | None = None
     data_size: int | None = None
     memory: int | None = None

@@ -22,15 +22,21 @@ from kombu.exceptions import OperationalError
 
 from benchmarks.jobs import heartbeat
 from benchmarks.jobs.claimant import host_lock
+from benchmarks.jobs.crash_tests import CrashTestKind
 from benchmarks.jobs.engine import AWAY
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
-from benchmarks.models import Host, Probe, ProbeState, Run, RunState
+from benchmarks.models import CrashTest, CrashTestState, Host, Probe, ProbeState, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
 from tuning.strategy.protocol import Done
 from tuning.studies.continuation import Thought, continue_study, think_ahead
+from tuning.studies.crash_tests import (
+    close_crash_tests,
+    next_crash_test,
+    waiting_crash_test,
+)
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
 
@@ -39,6 +45,7 @@ logger = logging.getLogger(__name__)
 EXECUTE = RunKind.task
 PREPARE = PreparationKind.task
 PROBE = ProbeKind.task
+CRASH_TEST = CrashTestKind.task
 
 
 @dataclass(frozen=True)
@@ -87,10 +94,11 @@ def _next_study(host_id: int) -> Study | None:
     are closed first.
     """
     running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
+    crashing = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=CrashTestState.RUNNING)
     is_loading = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
     return (
         Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
-        .filter(Q(paused_at=None) | is_loading | Exists(running))
+        .filter(Q(paused_at=None) | is_loading | Exists(running) | Exists(crashing))
         .select_related("host")
         .order_by(
             Case(
@@ -160,11 +168,15 @@ def _decide(study: Study, thought: Thought | None) -> _Turn:
     retry_interrupted(study)
     slot = _next_slot(study)
     ends: tuple[Done, ...] = ()
+    if slot is None and (test := waiting_crash_test(study)):
+        return _Turn(task=CRASH_TEST, row_id=test.pk)
     if slot is None:
         ends = continue_study(study, thought)
         if study.state == StudyState.PREPARING:  # there are new candidates to be tried
             return _Turn(task=PREPARE, row_id=study.pk)
         slot = _next_slot(study)
+    if slot is None and (test := next_crash_test(study)):
+        return _Turn(task=CRASH_TEST, row_id=test.pk)
     if slot is None:
         return _Turn(_conclude(study, ends))
     return _Turn(task=EXECUTE, row_id=slot.run_id)
@@ -174,7 +186,9 @@ def is_under_way(study: Study) -> bool:
     """Whether a job of the study is running right now; a pause waits for it."""
     if study.state == StudyState.PREPARING:
         return bool(study.claimed_by)
-    return Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists()
+    if Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists():
+        return True
+    return CrashTest.objects.filter(slot__study=study, state=CrashTestState.RUNNING).exists()
 
 
 def _next_slot(study: Study) -> Slot | None:
@@ -211,6 +225,7 @@ def end_study(
         )
         # A concluded study does not change any more, even if a lost result turns up.
         runs.filter(state=RunState.LOST).update(claimed_by="")
+        close_crash_tests(study, reason)
     return ended == 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from benchmarks.measurement.crash_test import GIVE_UP_S
 from tuning.statistics.aim import limit_scale
 from tuning.statistics.data import Metric
 from tuning.studies.request import BadRequest
@@ -15,6 +16,7 @@ OBJECTIVES = {
     "p95": Metric.P95,
     "path-length": Metric.SERVER_PATH_LENGTH,
 }
+RECOVERY = "recovery"
 MAX_BOUND = 1e12
 _KEEP = re.compile(r"\s*([A-Za-z0-9-]+)\s*(<=|>=)\s*([0-9.]+(?:[eE][0-9]+)?)\s*")
 
@@ -62,34 +64,55 @@ def read_objective(text: str) -> Metric:
     return OBJECTIVES[text]
 
 
-def read_keep(texts: Iterable[str]) -> dict[Metric, float]:
+def read_keep(texts: Iterable[str]) -> tuple[dict[Metric, float], float | None]:
     """Metric to bound, each text as `p95<=50` (ms), `path-length<=3.5` (millions of cycles per
-    New-Order) or `tpmP>=10000`. Raises BadRequest.
+    New-Order) or `tpmP>=10000`; and the bound of `recovery<=60`, in seconds. Raises BadRequest.
     """
     found: dict[Metric, float] = {}
+    recovery_s: float | None = None
     for text in texts:
         parsed = _KEEP.fullmatch(text)
         metric = OBJECTIVES.get(parsed[1]) if parsed else None
+        if parsed is not None and parsed[1] == RECOVERY:
+            if parsed[2] != "<=":
+                raise _bad("keep", f"{text!r}: of {RECOVERY} a limit is written with <=")
+            if recovery_s is not None:
+                raise _bad("keep", "two limits for one figure")
+            recovery_s = recovery_bound(parsed[3])
+            continue
         if parsed is None or metric is None:
             raise _bad("keep", f"{text!r} is no limit such as p95<=50 or tpmP>=10000")
         sign = ">=" if metric.more_is_better else "<="
         if parsed[2] != sign:
             raise _bad("keep", f"{text!r}: of {parsed[1]} a limit is written with {sign}")
         found[metric] = keep_bound(metric, parsed[3], found)
-    return found
+    return found, recovery_s
+
+
+def recovery_bound(text: str) -> float:
+    """The seconds of a limit of crash recovery; raises BadRequest."""
+    seconds = _figure(text)
+    if seconds > GIVE_UP_S:
+        raise _bad("keep", f"{text}: a server is waited for {GIVE_UP_S:.0f} s at most")
+    return seconds
 
 
 def keep_bound(metric: Metric, text: str, others: Mapping[Metric, float]) -> float:
     """A limit's figure as it is stored; raises BadRequest."""
+    bound = _figure(text)
+    if metric in others:
+        raise _bad("keep", "two limits for one figure")
+    return bound * limit_scale(metric)
+
+
+def _figure(text: str) -> float:
     try:
         bound = float(text)
     except ValueError:
         raise _bad("keep", f"{text!r} is no number") from None
     if not 0 < bound < MAX_BOUND:
         raise _bad("keep", f"{text}: a limit is above zero and below {MAX_BOUND:.0e}")
-    if metric in others:
-        raise _bad("keep", "two limits for one figure")
-    return bound * limit_scale(metric)
+    return bound
 
 
 def _name(text: str) -> str:

@@ -234,7 +234,9 @@ def test_a_run_looks_at_each_of_its_devices_once(
     monkeypatch.setattr(measure, "ensure_dataset", stop_here)
 
     def execute() -> None:
-        measure.measure(runs.plan_for(run), report=lambda _: None, should_stop=lambda: False)
+        measure.measure(
+            runs.plan_for(run, "run-1"), report=lambda _: None, should_stop=lambda: False
+        )
 
     with pytest.raises(LoadFailed):
         execute()

@@ -196,7 +196,7 @@ def test_runs_that_were_still_warming_count_and_are_named(study: Study) -> None:
 def test_checks_that_are_off_are_said(study: Study, settings: Any) -> None:
     settings.STEAL_LIMIT_PCT = 0.0
     begin(study)
-    assert plan_for(study.slots.all()[0].run).limits.steal_pct == 0
+    assert plan_for(study.slots.all()[0].run, "run-1").limits.steal_pct == 0
 
     def measure(plan: Plan, **_: Any) -> Measurement:
         found = measure_by_config(plan)

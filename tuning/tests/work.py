@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.jobs.crash_tests import CrashTestKind, Kill
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.probes import Look, ProbeKind
 from benchmarks.jobs.runs import CutRuleFor, Measure, RunKind, never_cut
@@ -22,3 +23,7 @@ def execute_probe(probe_id: int, *, look: Look = probe_device) -> bool:
 
 def prepare_study(study_id: int) -> bool:
     return execute(PreparationKind(), study_id)
+
+
+def execute_crash_test(test_id: int, kill: Kill) -> bool:
+    return execute(CrashTestKind(kill), test_id)

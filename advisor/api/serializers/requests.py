@@ -43,11 +43,13 @@ from tuning.studies.request import (
 )
 from tuning.studies.search_texts import (
     OBJECTIVES,
+    RECOVERY,
     keep_bound,
     read_bounds,
     read_knobs,
     read_objective,
     read_pinned,
+    recovery_bound,
 )
 from tuning.study_templates.loader import USUAL_TEMPLATE
 
@@ -76,6 +78,9 @@ class KeepSerializer(StrictSerializer):
 
     tpmP = serializers.FloatField(**_LIMIT, help_text="Minimum.")
     p95 = serializers.FloatField(**_LIMIT, help_text="Maximum, in ms.")
+    recovery = serializers.FloatField(
+        **_LIMIT, help_text="Maximum seconds until it serves again after a kill under load."
+    )
     path_length = serializers.FloatField(
         **_LIMIT,
         help_text="Maximum of the server's path length, in millions of cycles per New-Order.",
@@ -121,8 +126,11 @@ def search_request(values: dict[str, Any]) -> SearchRequest:
     texts = (f"{name}={value}" for name, value in values.get("pinned", {}).items())
     bounds = (f"{name}={low}..{high}" for name, (low, high) in values.get("bounds", {}).items())
     keep: dict[Metric, float] = {}
+    recovery_s: float | None = None
     for name, bound in values.get("keep", {}).items():
-        if bound is not None:
+        if bound is not None and name == RECOVERY:
+            recovery_s = recovery_bound(str(bound))
+        elif bound is not None:
             metric = OBJECTIVES[name.replace("_", "-")]
             keep[metric] = keep_bound(metric, str(bound), keep)
     names = values.get("names")
@@ -130,7 +138,7 @@ def search_request(values: dict[str, Any]) -> SearchRequest:
         knobs=read_knobs(",".join(names)) if names else values.get("knobs"),
         pinned=read_pinned(texts),
         bounds=read_bounds(bounds),
-        aim=Aim(read_objective(values["objective"]), keep),
+        aim=Aim(read_objective(values["objective"]), keep, recovery_s),
     )
 
 
@@ -202,6 +210,12 @@ class StudyRequestSerializer(StrictSerializer):
         max_value=MAX_MINUTES,
         **OPTIONAL,
         help_text="Limits the blocks by time instead of by number.",
+    )
+    recovery = serializers.BooleanField(
+        **OPTIONAL,
+        default=None,
+        help_text="Kills the baseline and the winner under load and times how long they take to "
+        "serve again. Null: only in a search.",
     )
     search = SearchRequestSerializer(
         **OPTIONAL,

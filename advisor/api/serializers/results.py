@@ -14,6 +14,7 @@ from advisor.api.serializers.common import (
     below,
     computed,
 )
+from advisor.api.serializers.recoveries import RecoverySerializer, recoveries_of
 from advisor.api.serializers.searches import SearchResultSerializer, search_result_of
 from advisor.api.serializers.templates import ClaimSerializer
 from advisor.api.serializers.write_debt import DebtorSerializer, WriteDebtSerializer
@@ -40,8 +41,8 @@ class ConfirmationSerializer(serializers.Serializer[Any]):
     )(help_text="Empty while it is being measured.")
 
 
-class DebtorListSerializer(serializers.ListSerializer[Any]):
-    """The candidates with marked runs."""
+class OfBoardSerializer(serializers.ListSerializer[Any]):
+    """A list that is made of a board."""
 
 
 class DriftSerializer(serializers.Serializer[Any]):
@@ -86,7 +87,10 @@ class VerdictSerializer(serializers.Serializer[Any]):
     excluded_runs = serializers.IntegerField(
         help_text="Runs that are not comparable with the others."
     )
-    write_debt = computed(DebtorListSerializer, debtors_of)(
+    recovery = computed(OfBoardSerializer, recoveries_of)(
+        child=RecoverySerializer(), help_text="Crash tests that have ended."
+    )
+    write_debt = computed(OfBoardSerializer, debtors_of)(
         child=DebtorSerializer(),
         help_text="Candidates with runs that put their flushing off until after the measurement.",
     )

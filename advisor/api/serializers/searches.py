@@ -50,8 +50,8 @@ class SearchSerializer(serializers.Serializer[Any]):
     )(choices=list(OBJECTIVES))
     keep = serializers.DictField(
         child=serializers.FloatField(),
-        help_text="Limits by metric: minimum of `tpmP`, maximum of `p95_ms` (ms) and of "
-        "`server_path_length` (cycles per New-Order).",
+        help_text="Limits by metric: minimum of `tpmP`, maximum of `p95_ms` (ms), of "
+        "`server_path_length` (cycles per New-Order) and of `recovery_s` (seconds).",
     )
     space = SpaceSerializer()
 

@@ -76,6 +76,9 @@ class StudySerializer(serializers.Serializer[Any]):
     durability = serializers.CharField()
     races = serializers.BooleanField(help_text="Drops candidates that are measurably behind.")
     confirms = serializers.BooleanField(help_text="Measures the winner again, in pairs.")
+    recovery = serializers.BooleanField(
+        source="crash_tests", help_text="Times the crash recovery of baseline and winner."
+    )
     budget_minutes = serializers.IntegerField(allow_null=True)
     allow = serializers.ListField(
         source="allowed_costs",

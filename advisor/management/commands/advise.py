@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, BooleanOptionalAction
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -63,6 +63,7 @@ _OPTIONS = {
     "memory_mb": "memory-limit",
     "path": "device",
     "races": "no-race",
+    "recovery": "no-recovery",
     "pinned": "pin",
     "bounds": "bound",
     "warmup_s": "warmup",
@@ -211,6 +212,13 @@ class Command(BaseCommand):
             help="do not confirm the winner; its lead is then probably overstated",
         )
         parser.add_argument(
+            "--recovery",
+            action=BooleanOptionalAction,
+            default=None,
+            help="kill the baseline and the winner under load and time how long they take to "
+            "serve again (default: only with --search)",
+        )
+        parser.add_argument(
             "--keep-duplicates",
             action="store_true",
             help="measure configs with the same effective values separately (A/A comparison)",
@@ -262,7 +270,8 @@ class Command(BaseCommand):
                 "--keep",
                 "LIMIT",
                 "recommend only configs within this limit: 'p95<=50' (ms), "
-                "'path-length<=3' (million cycles per New-Order), 'tpmP>=5000'; may be repeated",
+                "'path-length<=3' (million cycles per New-Order), 'tpmP>=5000', 'recovery<=60' (s "
+                "to serve again after a kill); may be repeated",
             ),
         ):
             group.add_argument(name, action="append", default=[], metavar=metavar, help=text)
@@ -338,6 +347,7 @@ def _request(options: dict[str, Any]) -> StudyRequest:
         allow=options["allow"],
         data_size=options["data_size"],
         memory=options["memory"],
+        recovery=options["recovery"],
     )
 
 
@@ -354,7 +364,7 @@ def _search(options: dict[str, Any]) -> SearchRequest | None:
         knobs=read_knobs(options["knobs"] or ""),
         pinned=read_pinned(options["pin"]),
         bounds=read_bounds(options["bound"]),
-        aim=Aim(read_objective(options["objective"]), read_keep(options["keep"])),
+        aim=Aim(read_objective(options["objective"]), *read_keep(options["keep"])),
     )
 
 

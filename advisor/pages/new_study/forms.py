@@ -104,6 +104,12 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         label="Confirm the winner",
         help_text="Measures the winner again, in at least 5 pairs with the baseline.",
     )
+    recovery = forms.TypedChoiceField(
+        **_YES_NO,
+        label="Time crash recovery",
+        help_text="Kills the baseline and the winner under load, three times each, and times how "
+        "long they take to serve again. Some minutes more; a search does it unless told not to.",
+    )
     allow = forms.TypedMultipleChoiceField(
         label="Costs that proposals may have",
         required=False,
@@ -181,6 +187,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
             allow=frozenset(data["allow"]),
             data_size=data["data_size"],
             memory=data["memory"],
+            recovery=data["recovery"],
             search=self.search_request() if data["template"] in self._searching else None,
         )
 

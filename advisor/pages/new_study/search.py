@@ -64,7 +64,8 @@ class SearchFields(forms.Form):
         mark=",",
         label="Limits",
         help_text="Separated by commas: p95<=50 (ms), path-length<=3 (million cycles per "
-        "New-Order), tpmP>=5000. A config that violates a limit is not recommended.",
+        "New-Order), tpmP>=5000, recovery<=60 (s to serve again after a kill under load). A "
+        "config that violates a limit is not recommended.",
     )
     search_pinned = ReadField(
         read_pinned,
@@ -88,7 +89,7 @@ class SearchFields(forms.Form):
             knobs=data["search_knobs"],
             pinned=data["search_pinned"],
             bounds=data["search_bounds"],
-            aim=Aim(data["search_objective"], data["search_keep"]),
+            aim=Aim(data["search_objective"], *data["search_keep"]),
         )
 
 

@@ -12,7 +12,6 @@ from tuning.models import Slot
 from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import SearchResult, Tried, search_result
 from tuning.results.study_result import StudyResult
-from tuning.statistics.aim import limit_text
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import mean_ratio
 from tuning.strategy.search.space import Dimension, Space
@@ -90,7 +89,7 @@ def search_view(result: StudyResult) -> SearchView | None:
         found=found,
         space=space_lines(space),
         pinned=dict(space.pinned),
-        limits=[limit_text(metric, bound) for metric, bound in result.aim.keep.items()],
+        limits=result.aim.limits,
         lines=_tried_lines(found),
         now=_now(result),
         knobs=knob_lines(learned) if learned else [],

@@ -1,0 +1,52 @@
+"""The kind of job that kills a server under load and times its recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
+from benchmarks.jobs.leftovers import CRASH_TEST_PREFIX
+from benchmarks.jobs.provenance import code_commit
+from benchmarks.jobs.runs import plan_for
+from benchmarks.measurement.crash_test import Recovered, crash_test
+from benchmarks.models import CrashTest, CrashTestState
+from benchmarks.outcomes import Outcome
+
+Kill = Callable[..., list[Recovered]]
+
+
+@dataclass(frozen=True)
+class CrashTestKind(JobKind[CrashTest]):
+    """Crash tests. A server that somebody else killed makes it lost, not failed."""
+
+    name = "crash-test"
+    task = "benchmarks.crash_test"
+    kill: Kill = crash_test
+
+    @property
+    def rows(self) -> QuerySet[CrashTest]:
+        return CrashTest.objects.select_related("device", "server", "workload", "config")
+
+    def claimed(self) -> Values:
+        return {"state": CrashTestState.RUNNING, "started_at": Now()}
+
+    def work(self, job: Job[CrashTest]) -> Ending:
+        test = job.row
+        found = self.kill(
+            plan_for(test, f"{CRASH_TEST_PREFIX}{test.pk}"),
+            load_s=float(test.load_s),
+            report=lambda step: job.report(step=step[:64]),
+            should_stop=job.should_stop,
+        )
+        kills = [one.as_json() for one in found]
+        return Ending({"state": "ok", "step": "", "kills": kills, "code_commit": code_commit()})
+
+    def failed(self, row: CrashTest, failure: Failure) -> Ending:
+        if failure.outcome is Outcome.LOST:
+            return self.lost(row, failure.reason)
+        why = {"reason_code": failure.code, "reason": failure.reason}
+        return Ending({"state": "failed", "step": "", "log_tail": failure.log_tail, **why})

@@ -1,0 +1,189 @@
+"""Crash recovery: a server is killed at full load and started again, several times in a row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pymysql
+
+from benchmarks.datasets.cloning import clone
+from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, ensure_dataset
+from benchmarks.drivers.protocol import Phase
+from benchmarks.emulation.device import emulated_device
+from benchmarks.errors import RunFailed
+from benchmarks.measurement.drive import target_of
+from benchmarks.measurement.folders import run_folders
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.steps import Steps
+from benchmarks.servers.failures import find_trouble
+from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.pagecache import forget_cached
+from benchmarks.servers.running import running_server
+from benchmarks.storage.identify import check_in_place
+from benchmarks.telemetry.debt_reader import read_debt
+from benchmarks.telemetry.write_debt import DebtReading, redo_capacity
+
+#: How often a server is killed.
+KILLS = 3
+#: Seconds after which a server that does not answer has not come back.
+GIVE_UP_S = 600.0
+_FIRST_START_S = 120.0
+# The driver is killed with its server; this only keeps it from ending before.
+_SPARE_S = 3600
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """One kill: `seconds` from the start until the server took connections again.
+
+    `checkpoint_age_bytes` is the redo log that it had to apply, `history_length` the undo logs
+    that were not purged, both read just before the kill; None where the server did not say.
+    """
+
+    seconds: float
+    checkpoint_age_bytes: int | None = None
+    history_length: int | None = None
+    redo_capacity_bytes: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def crash_test(
+    plan: Plan,
+    *,
+    load_s: float,
+    kills: int = KILLS,
+    give_up_s: float = GIVE_UP_S,
+    report: Callable[[str], None],
+    should_stop: Callable[[], bool],
+) -> list[Recovered]:
+    """Kill the plan's server with SIGKILL `load_s` seconds into its load, and start it again.
+
+    All on one clone of the dataset, each time with the files out of the page cache, as after a
+    restart of the machine, and under the limits of an emulated device.
+
+    Raises RunFailed: TIMED_OUT for a server that does not answer within `give_up_s`, NO_START for
+    one that does not start again, CANCELLED, or what else happens to a run; BenchmarkError when
+    server, device or dataset can't be used. Afterwards no process and no file is left.
+    """
+    steps = Steps(report)
+    steps.enter("checking the device")
+    check_in_place(plan.layout, plan.expected)
+    steps.enter("looking for the dataset")
+    dataset = ensure_dataset(
+        plan.binary,
+        device_dir=plan.layout.root,
+        warehouses=plan.load.warehouses,
+        page_size=int(plan.options.get("innodb_page_size") or DEFAULT_PAGE_SIZE),
+        registry=plan.registry,
+        should_stop=should_stop,
+    )
+    found: list[Recovered] = []
+    with run_folders(plan, steps) as (run_dir, log_dir):
+        steps.enter("cloning the dataset")
+        clone(dataset, run_dir / "data", log_dir=log_dir, should_stop=should_stop)
+        owed: DebtReading | None = None
+        for number in range(kills + 1):
+            is_restart = owed is not None
+            steps.enter(
+                f"recovering, {number} of {kills}" if is_restart else "starting the server"
+            )
+            deadline_s = give_up_s if is_restart else _FIRST_START_S
+            with _started(plan, run_dir, log_dir, deadline_s, should_stop) as (server, seconds):
+                capacity = redo_capacity(server.variables())
+                if owed is not None:
+                    found.append(_recovered(seconds, owed, capacity))
+                if number < kills:
+                    steps.enter(f"loading before kill {number + 1} of {kills}")
+                    owed = _load_and_kill(
+                        plan, server, run_dir / f"driver-{number}", load_s, should_stop
+                    )
+                else:
+                    server.kill()  # its data are thrown away
+    return found
+
+
+@contextmanager
+def _started(
+    plan: Plan,
+    run_dir: Path,
+    log_dir: Path | None,
+    deadline_s: float,
+    should_stop: Callable[[], bool],
+) -> Iterator[tuple[ServerInstance, float]]:
+    """The server and the seconds until it took connections."""
+    places = [place for place in (run_dir, log_dir) if place]
+    for place in places:
+        forget_cached(place)
+    # Anew for each start: stopping a server lifts its limits.
+    with emulated_device(plan.emulation, places, run=plan.name) as limits:
+        began = time.monotonic()
+        with running_server(
+            plan.binary,
+            data_dir=run_dir / "data",
+            run_dir=run_dir,
+            registry=plan.registry,
+            log_dir=log_dir,
+            options=plan.options,
+            deadline_s=deadline_s,
+            should_stop=should_stop,
+            resource_limits=limits,
+        ) as server:
+            yield server, time.monotonic() - began
+
+
+def _load_and_kill(
+    plan: Plan,
+    server: ServerInstance,
+    work_dir: Path,
+    load_s: float,
+    should_stop: Callable[[], bool],
+) -> DebtReading:
+    """What the server owed when it was killed under load. Raises RunFailed if it was not."""
+    begun: list[float] = []
+    owed: list[DebtReading] = []
+
+    def on_phase(_: Phase) -> None:
+        begun.append(time.monotonic())
+
+    def is_over() -> bool:
+        if should_stop():
+            return True
+        if begun and time.monotonic() - begun[0] >= load_s:
+            owed.append(_owed_by(server))
+            server.kill()
+            return True
+        return False
+
+    work_dir.mkdir()
+    load = plan.lasting(load_s + _SPARE_S)
+    try:
+        plan.driver.run(target_of(server), load, work_dir, on_phase=on_phase, should_stop=is_over)
+    except RunFailed as failure:
+        if owed:
+            return owed[0]
+        raise (None if should_stop() else find_trouble(server)) or failure from failure.__cause__
+    raise RuntimeError("the driver ended before its server was killed")
+
+
+def _owed_by(server: ServerInstance) -> DebtReading:
+    """A server that is too busy to say it is killed nevertheless."""
+    try:
+        return read_debt(server.connect)
+    except (pymysql.Error, OSError):
+        return DebtReading()
+
+
+def _recovered(seconds: float, owed: DebtReading, capacity: int | None) -> Recovered:
+    return Recovered(
+        seconds=seconds,
+        checkpoint_age_bytes=owed.checkpoint_age_bytes,
+        history_length=owed.history_length,
+        redo_capacity_bytes=owed.redo_capacity or capacity,
+    )

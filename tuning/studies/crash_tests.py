@@ -1,0 +1,127 @@
+"""The crash tests of a study: which configs are killed under load, and when."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.utils import timezone
+
+from benchmarks.jobs import heartbeat
+from benchmarks.models import CrashTest, CrashTestState
+from tuning.models import Candidate, CrashSlot, Study
+from tuning.results.boards import Board
+from tuning.results.recommendation import advised_on
+from tuning.results.study_result import StudyResult
+from tuning.studies.request import BadRequest, StudyRequest
+
+#: Seconds of load before each kill: at least the first, at most the second.
+MIN_LOAD_S, MAX_LOAD_S = 30, 300
+
+
+def with_crash_tests(request: StudyRequest, *, searches: bool) -> bool:
+    """Whether the study has crash tests; raises BadRequest for a limit that needs them."""
+    limited = request.search is not None and request.search.aim.max_recovery_s is not None
+    if limited and request.recovery is False:
+        raise BadRequest(
+            "a limit of crash recovery cannot be kept without crash tests", field="recovery"
+        )
+    return searches if request.recovery is None else request.recovery
+
+
+def next_crash_test(study: Study) -> CrashTest | None:
+    """The next one to do, written as rows; None when there is none left.
+
+    To be called by whoever holds the study's row, when nothing else of it is to be measured. The
+    baseline and the config that would be recommended are tested on every board. Without a winner
+    only a limit is a reason to test the baseline. A study whose user wants the answer now tests
+    nothing, unless there is a limit.
+    """
+    result = StudyResult(study)
+    has_limit = result.aim.max_recovery_s is not None
+    if not study.crash_tests or (study.concluded_at is not None and not has_limit):
+        return None
+    for board in result.boards:
+        for candidate in _to_test(study, board, has_limit=has_limit):
+            test = _test_of(study, board, candidate)
+            if not test.is_finished:
+                return test
+    return None
+
+
+def waiting_crash_test(study: Study) -> CrashTest | None:
+    """One that is queued already."""
+    queued = CrashTest.objects.filter(slot__study=study, state=CrashTestState.QUEUED)
+    return queued.order_by("pk").first()
+
+
+def running_crash_test(study: Study) -> CrashTest | None:
+    """The one under way, with its slot and candidate."""
+    there = CrashTest.objects.filter(slot__study=study, state=CrashTestState.RUNNING)
+    return there.select_related("slot__candidate").first()
+
+
+def cancel_crash_tests(study: Study) -> None:
+    """The user cancelled the study: the running one stops within seconds."""
+    there = CrashTest.objects.filter(slot__study=study)
+    there.filter(state=CrashTestState.RUNNING).update(stop_request=heartbeat.CANCELLED)
+
+
+def close_crash_tests(study: Study, reason: str) -> None:
+    """The study has ended: queued ones never start, and a lost one stays without a figure."""
+    there = CrashTest.objects.filter(slot__study=study)
+    there.filter(state=CrashTestState.QUEUED).update(
+        state=CrashTestState.CANCELLED, finished_at=timezone.now(), reason=reason
+    )
+    there.filter(state=CrashTestState.LOST).update(claimed_by="")
+
+
+def _to_test(study: Study, board: Board, *, has_limit: bool) -> list[Candidate]:
+    """The winner last: it has most to lose."""
+    if not board.slots:  # a search without a race
+        return [board.baseline] if has_limit else []
+    advised = advised_on(study, board)
+    if not advised.is_baseline:
+        return [board.baseline, advised]
+    return [board.baseline] if has_limit else []
+
+
+def _test_of(study: Study, board: Board, candidate: Candidate) -> CrashTest:
+    """The candidate's newest test there, queued first or again if need be."""
+    slot = study.crash_slots.filter(
+        candidate=candidate, device=board.device, workload=board.workload
+    ).first()
+    if slot is None:
+        slot = CrashSlot(
+            study=study,
+            candidate=candidate,
+            device=board.device,
+            workload=board.workload,
+            test=_queued(study, board, candidate),
+        )
+        slot.save()
+    elif slot.test.state == CrashTestState.LOST and slot.losses < settings.LOST_RUN_RETRIES:
+        _replace(slot, _queued(study, board, candidate), losses=slot.losses + 1)
+    elif slot.test.state == CrashTestState.CANCELLED:  # its worker was stopped
+        _replace(slot, _queued(study, board, candidate), losses=slot.losses)
+    return slot.test
+
+
+def _replace(slot: CrashSlot, test: CrashTest, *, losses: int) -> None:
+    # Takes the claim away, so that no late result is stored.
+    CrashTest.objects.filter(pk=slot.test_id).update(claimed_by="")
+    slot.test, slot.losses = test, losses
+    slot.save(update_fields=["test", "losses"])
+
+
+def _queued(study: Study, board: Board, candidate: Candidate) -> CrashTest:
+    workload = board.workload
+    seconds = workload.warmup_s + workload.measure_s
+    return CrashTest.objects.create(
+        host=study.host,
+        device=board.device,
+        server=study.server,
+        workload=workload,
+        config=candidate.config,
+        seed=study.seed,
+        logs_with_data=candidate.logs_with_data,
+        load_s=min(max(seconds, MIN_LOAD_S), MAX_LOAD_S),
+    )
