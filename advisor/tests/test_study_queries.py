@@ -106,7 +106,7 @@ MAX_QUERIES = {
     "page by p95": 17,
     "live": 17,
     "unchanged": 11,
-    "charts": 10,
+    "charts": 9,
     "study": 8,
     "ranking": 9,
     "results": 12,

@@ -82,6 +82,8 @@ class StudyResult:
     @cached_property
     def crash_slots(self) -> list[CrashSlot]:
         """The crash tests of the study, each with its newest test."""
+        if not self.study.crash_tests:
+            return []
         found = list(self.study.crash_slots.select_related("test"))
         self._attach(found)
         return found
