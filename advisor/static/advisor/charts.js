@@ -7,6 +7,7 @@
     displaylogo: false,
     modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
   };
+  const REDRAW_AFTER_MS = 250; // Plotly itself follows the window within 100 ms
   const drawn = new Map(); // chart element -> figure as fetched
   const known = new WeakSet(); // chart elements asked for at least once
 
@@ -81,6 +82,17 @@
     }
   }
 
+  // When the window changes, Plotly keeps the room of a legend with more or fewer lines than it
+  // has now. A second, complete drawing after the last change puts it right.
+  let redrawing = 0;
+  window.addEventListener("resize", () => {
+    clearTimeout(redrawing);
+    redrawing = setTimeout(() => {
+      for (const element of drawn.keys()) {
+        if (element.isConnected && element.offsetParent) Plotly.redraw(element);
+      }
+    }, REDRAW_AFTER_MS);
+  });
   document.addEventListener("study-changed", refresh);
   // A run that has just ended brings its chart boxes with it.
   document.addEventListener("htmx:afterSettle", () => {
