@@ -132,9 +132,9 @@ def migrated_database(shared_tmp: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def django_db_use_migrations() -> bool:
-    """No process migrates by itself: `django_db_setup` copies what one has migrated for all."""
-    return False
+def django_db_use_migrations(pytestconfig: pytest.Config) -> bool:
+    """On SQLite no process migrates by itself: `django_db_setup` copies what one has migrated."""
+    return connection.vendor != "sqlite" and not pytestconfig.getoption("nomigrations")
 
 
 @pytest.fixture(scope="session")
@@ -146,7 +146,7 @@ def django_db_setup(
     Nobody here is given single permissions, which Django would make anew, with the content types,
     after every test of transactions: 40 ms each.
     """
-    if not request.config.getoption("nomigrations"):
+    if connection.vendor == "sqlite" and not request.config.getoption("nomigrations"):
         migrated = sqlite3.connect(request.getfixturevalue("migrated_database"))
         with django_db_blocker.unblock(), contextlib.closing(migrated):
             connection.ensure_connection()
