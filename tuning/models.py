@@ -55,6 +55,14 @@ class Study(JobRow):
     confirms = models.BooleanField(
         default=True, help_text="measures the winner again, in fresh pairs with the baseline"
     )
+    takes_apart = models.BooleanField(
+        default=False, help_text="measures a confirmed winner without some of its lines"
+    )
+    apart_minutes = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="minutes of the whole study after which that ends; empty: no limit",
+    )
     conclusions = models.PositiveSmallIntegerField(
         default=1, help_text="number of conclusions: one more with every extension"
     )
@@ -189,6 +197,17 @@ class Candidate(models.Model):
     found_by_search = models.BooleanField(
         default=False, help_text="made by the study's search after its start"
     )
+    taken_from = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="variants",
+        help_text="the winner that this is, without some of its lines",
+    )
+    without = models.JSONField(
+        default=list, blank=True, help_text="the lines of `taken_from` that it lacks"
+    )
     logs_with_data = models.BooleanField(
         default=False, help_text="keeps the redo log with the data although there is a log_dir"
     )
@@ -218,13 +237,22 @@ class SlotPurpose(models.TextChoices):
     BLOCK = "block", "Block"
     CONFIRMATION = "confirmation", "Confirmation"
     SEARCH = "search", "Search"
+    APART = "apart", "Taking apart"
+    REDUCED = "reduced", "Reduced config"
+
+    @property
+    def is_of_variants(self) -> bool:
+        """Whether its runs are those of a winner that is taken apart."""
+        return self in (SlotPurpose.APART, SlotPurpose.REDUCED)
 
 
 class Slot(models.Model):
     """A candidate's place in a block on one device with one workload; `run` is its newest run.
 
     A block of purpose `confirmation` is one pair: the winner and the baseline once more. One of
-    purpose `search` screens: its runs enter no board, ranking or recommendation.
+    purpose `search` screens: its runs enter no board, ranking or recommendation. One of purpose
+    `apart` has a winner, twice, and the same without some of its lines; one of purpose `reduced`
+    the reduced config, the winner and the baseline: they enter no board and no ranking.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots")
@@ -301,6 +329,8 @@ class Recommendation(models.Model):
     the baseline's, bounds those of the 95 % interval; with a confirmation all three come from its
     fresh pairs alone, and `selected_ratio` is what the study itself had found. What another
     `objective` than tpmP gained is beside them, in the same way.
+    With `whole` the candidate is that winner without the lines that bring nothing, by fresh
+    rounds of its own.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recommendations")
@@ -310,6 +340,14 @@ class Recommendation(models.Model):
         max_length=2, choices=DurabilityClass, default=DurabilityClass.D0
     )
     candidate = models.ForeignKey(Candidate, on_delete=models.PROTECT)
+    whole = models.ForeignKey(
+        Candidate,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="reduced_recommendations",
+        help_text="the winner with all its lines, if the candidate is that without some",
+    )
     kind = models.CharField(
         max_length=32, default="", help_text="tuning.statistics.verdict.VerdictKind"
     )

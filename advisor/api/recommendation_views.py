@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from advisor.api.errors import ApiError
 from advisor.api.serializers.common import CLASSES, error_response
 from advisor.api.serializers.recommendations import RecommendationSerializer, recommendation_of
-from advisor.api.serializers.requests import ExportRequestSerializer
+from advisor.api.serializers.requests import LINES, LINES_HELP, ExportRequestSerializer
 from advisor.api.views import UNAUTHORISED, studies
 from advisor.ids import MAX_ID
 from advisor.responses import download
@@ -88,21 +88,26 @@ class MyCnfView(APIView):
                 bool,
                 description="Values of a scale model are not sized back to the real server.",
             ),
+            OpenApiParameter("lines", str, enum=LINES, description=LINES_HELP),
         ],
         responses={
             (200, "text/plain"): OpenApiTypes.STR,
             400: error_response(
                 "`device_required`, `connections_required`, `durability_required`, "
-                "`durability_not_acknowledged`."
+                "`durability_not_acknowledged`, `invalid_request`."
             ),
             **MISSING,
         },
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         acknowledged = _class_of(request.query_params.get("acknowledge"), "acknowledge")
+        lines = request.query_params.get("lines", LINES[0])
+        if lines not in LINES:
+            raise ApiError(400, "invalid_request", f"lines must be one of {', '.join(LINES)}.")
         wanted = ExportRequest(
             acknowledged=acknowledged or Durability.D0,
             as_measured=request.query_params.get("as_measured") in ("1", "true"),
+            keeps_lines=lines == LINES[1],
         )
         return _file(request, *_found(request, pk), wanted)
 

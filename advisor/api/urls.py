@@ -25,6 +25,7 @@ urlpatterns = [
     path("studies/<id:pk>/extend/", views.ExtendView.as_view(), name="api-extend"),
     path("studies/<id:pk>/pause/", views.PauseView.as_view(), name="api-pause"),
     path("studies/<id:pk>/resume/", views.ResumeView.as_view(), name="api-resume"),
+    path("studies/<id:pk>/take-apart/", views.TakeApartView.as_view(), name="api-take-apart"),
     path("studies/<id:pk>/conclude/", views.ConcludeView.as_view(), name="api-conclude"),
     path("studies/<id:pk>/cancel/", views.CancelView.as_view(), name="api-cancel"),
     path(

@@ -36,6 +36,7 @@ from tuning.studies.concluding import conclude_study
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.searching import space_here
+from tuning.studies.taking_apart import take_apart_study
 
 UNAUTHORISED = error_response("No valid token.")
 NOT_FOUND = error_response("There is no such study.")
@@ -230,6 +231,16 @@ class ResumeView(_LifeCycleView):
 class ConcludeView(_LifeCycleView):
     def act(self, study: Study, request: Request) -> None:
         conclude_study(study)
+
+
+@_documented(
+    "take_apart_study",
+    "Measure the confirmed winner of a finished study without some of its lines",
+    "`not_finished`, `nothing_confirmed`, `nothing_left`, `device_retired`.",
+)
+class TakeApartView(_LifeCycleView):
+    def act(self, study: Study, request: Request) -> None:
+        take_apart_study(study)
 
 
 @_documented("cancel_study", "Cancel a study within seconds; results are kept", "`already_ended`.")

@@ -21,6 +21,7 @@ urlpatterns = [
     path("studies/<id:pk>/charts.json", studies.study_charts, name="study-charts"),
     path("studies/<id:pk>/conclude/", studies.study_conclude, name="study-conclude"),
     path("studies/<id:pk>/cancel/", studies.study_cancel, name="study-cancel"),
+    path("studies/<id:pk>/take-apart/", studies.study_take_apart, name="study-take-apart"),
     path("studies/<id:pk>/pause/", studies.study_pause, name="study-pause"),
     path("studies/<id:pk>/resume/", studies.study_resume, name="study-resume"),
     path("studies/<id:pk>/extend/", studies.study_extend, name="study-extend"),

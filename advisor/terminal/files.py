@@ -32,12 +32,14 @@ def write_files(
     output: Path | None = None,
     exports: Sequence[tuple[str, Path]] = (),
     as_measured: bool = False,
+    keeps_lines: bool = False,
 ) -> None:
     """Write every recommendation whose durability class was acknowledged.
 
     `output` and `exports` (format, path) are for the least safe of these, the acknowledged class.
     If that class has several boards (devices, numbers of connections), each gets a separate file
-    with a suffix. Raises OutputFailed, and TuningError if nothing was written.
+    with a suffix. `keeps_lines` as in ExportRequest. Raises OutputFailed, and TuningError if
+    nothing was written.
     """
     ready: list[tuple[Recommendation, str]] = []
     withheld: list[tuple[Recommendation, TuningError]] = []
@@ -47,7 +49,10 @@ def write_files(
     for found in rows:
         try:
             my_cnf = result.export(
-                found, ExportRequest(acknowledged=acknowledged, as_measured=as_measured)
+                found,
+                ExportRequest(
+                    acknowledged=acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
+                ),
             )
             ready.append((found, my_cnf.text))
         except TuningError as error:
@@ -69,7 +74,9 @@ def write_files(
     for name, file in exports:
         for found in wanted:
             path = _with(file, suffixes[found.pk])
-            wanted_file = ExportRequest(name, None, acknowledged, as_measured=as_measured)
+            wanted_file = ExportRequest(
+                name, None, acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
+            )
             _write(path, result.export(found, wanted_file).text)
             console.print(f"Recommendation as {name}: {path}", markup=False, soft_wrap=True)
     for found, reason in withheld:

@@ -13,17 +13,19 @@ from rich.text import Text
 from advisor.wording.findings import source_findings
 from advisor.wording.formatting import names_text
 from advisor.wording.importance import importance_note, knob_lines
+from advisor.wording.lines import line_rows
 from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.configs.notes import Action
 from tuning.export.lines import Line, lines_of
 from tuning.models import DurabilityClass
+from tuning.results.apart import TakenApart
 from tuning.results.boards import Board, Row
 from tuning.results.knob_importance import knob_importance
 from tuning.results.proportion import proportion_text
 from tuning.results.searched import SearchResult, search_result
-from tuning.results.study_result import StudyResult
+from tuning.results.study_result import StudyResult, place_of
 from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
@@ -81,6 +83,8 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         words += [recommendation.durability] if shows_class else []
         head = f"{', '.join(words)}: " if words else ""
         console.print(f"{head}{recommendation.verdict}", markup=False, style="bold")
+        if apart := result.taken_apart(place_of(recommendation)):
+            _print_lines(apart, console)
         for recommended in lines_of(result.evidence(recommendation)):
             if recommended.in_model:
                 console.print(_sized(recommended), markup=False)
@@ -164,6 +168,13 @@ def _print_importance(found: Importance | None, console: Console) -> None:
     console.print()
 
 
+def _print_lines(apart: TakenApart, console: Console) -> None:
+    """What each line of the winner brings."""
+    console.print(f"What the lines of {apart.whole.name} bring", style="italic", markup=False)
+    for row in line_rows(apart):
+        console.print(_indented(f"{', '.join(row.lines)}: {row.answer}: {row.text}", 2))
+
+
 def _indented(text: str, columns: int) -> Padding:
     """Indents wrapped lines too."""
     return Padding(Text(text), (0, 0, 0, columns))
@@ -172,7 +183,7 @@ def _indented(text: str, columns: int) -> Padding:
 def _unmeasured(result: StudyResult) -> Iterator[str]:
     """The candidates that have no runs of their own, and why."""
     for candidate in result.candidates.values():
-        if candidate.found_by_search:
+        if candidate.found_by_search or candidate.taken_from_id is not None:
             continue
         if candidate.refusal:
             yield f"{candidate.name}: refused by the server, not measured: {candidate.refusal}"

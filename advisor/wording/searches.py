@@ -33,12 +33,25 @@ PAIR = Phase(
     CONFIRM,
     "The winner of the race, measured again in fresh pairs with the baseline.",
 )
+APART = Phase(
+    TAKE_APART,
+    "The confirmed winner beside itself without some of its lines: which of them matter?",
+)
+REDUCED = Phase(
+    TAKE_APART,
+    "The winner without the lines that bring nothing, in fresh rounds with the winner and the "
+    "baseline.",
+)
 
 
 def phase_of(slot: Slot, was_measured: bool) -> Phase:
     """What the run of a slot is for; `was_measured`: its config has an earlier run."""
     if slot.purpose == SlotPurpose.CONFIRMATION:
         return PAIR
+    if slot.purpose == SlotPurpose.APART:
+        return APART
+    if slot.purpose == SlotPurpose.REDUCED:
+        return REDUCED
     if slot.purpose == SlotPurpose.BLOCK:
         return RACE
     if slot.candidate.is_baseline:

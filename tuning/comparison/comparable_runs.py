@@ -119,7 +119,7 @@ def _of_blocks_and_pairs() -> QuerySet[Run]:
     Pairs that were longer than the blocks of their study are not comparable with these.
     """
     found = Run.objects.filter(state=RunState.OK, tpmP__gt=0, workload=F("slot__workload"))
-    return found.exclude(slot__purpose=SlotPurpose.SEARCH)
+    return found.exclude(slot__purpose__in=(SlotPurpose.SEARCH, SlotPurpose.APART))
 
 
 def _text(run_set: RunSet) -> str:

@@ -14,7 +14,7 @@ from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.notes import Note
-from tuning.export.facts import Effect, ExportFacts, ObjectiveEffect
+from tuning.export.facts import Effect, ExportFacts, LinesEvidence, ObjectiveEffect
 from tuning.export.lines import Line, changed_names, lines_of
 from tuning.export.safety import durability_of_export, require_acknowledged, warnings
 from tuning.export.words import not_tested
@@ -49,6 +49,7 @@ def export_document(
         "scale_model": None if facts.model is None else _model(facts, facts.model),
         "workloads": [_workload(effect) for effect in facts.effects],
         "lines": [_line(line, facts, changed) for line in lines_of(facts)],
+        "left_out": [_evidence(one) for one in facts.left_out],
         "not_tested": list(not_tested(facts)),
         "notes": [{"name": note.name, **_note(note)} for note in facts.notes],
     }
@@ -136,7 +137,24 @@ def _line(line: Line, facts: ExportFacts, changed: set[str]) -> dict[str, Any]:
             {"workload": effect.workload, **_ratio(effect), "alone": len(changed) == 1}
             for effect in (facts.effects if measured else ())
         ],
+        "own_effect": _evidence(own) if (own := facts.own(line.name)) else None,
         "notes": [_note(note) for note in facts.notes if note.name == line.name],
+    }
+
+
+def _evidence(one: LinesEvidence) -> dict[str, Any]:
+    interval = one.interval
+    return {
+        "lines": dict(one.lines),
+        "state": one.state,
+        "text": one.text,
+        "ratio": _finite(one.ratio),
+        "interval": interval
+        and {
+            "low": _finite(interval.low),
+            "high": _finite(interval.high),
+            "confidence": _finite(interval.confidence),
+        },
     }
 
 

@@ -45,6 +45,22 @@ class Effect:
 
 
 @dataclass(frozen=True)
+class LinesEvidence:
+    """What some lines bring, measured without them; most often it is one line.
+
+    text: the figures, or why there are none, in words. ratio, interval: the study's metric with
+    them divided by that without; None without a figure. state: a value of
+    `tuning.statistics.removal.RemovalState`.
+    """
+
+    lines: Mapping[str, str]
+    state: str
+    text: str
+    ratio: float | None = None
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
 class ExportFacts:
     """A recommendation and its evidence, as text and plain values.
 
@@ -56,7 +72,9 @@ class ExportFacts:
     (`tuning.export.retarget`); `pinned` are then the knobs that only keep the defaults of the
     measured server. `proportion` is the memory and the data of the study in words. Of a scale
     model `model` the knobs are those measured; `as_measured` leaves them so, otherwise the lines
-    are sized back to the real server.
+    are sized back to the real server. `apart` is what taking the winner apart found of its lines;
+    `left_out` are those of them that the candidate lacks for it, `all_lines` the facts of the
+    winner with them.
     `recovery_tested`: its crash recovery was timed, which the verdict then says.
     """
 
@@ -83,11 +101,18 @@ class ExportFacts:
     model: ScaleModel | None = None
     as_measured: bool = False
     recovery_tested: bool = False
+    apart: Sequence[LinesEvidence] = ()
+    left_out: Sequence[LinesEvidence] = ()
+    all_lines: ExportFacts | None = None
 
     @property
     def measured_on(self) -> ServerTraits:
         """The server that the figures come from."""
         return self.translated_from.server if self.translated_from else self.server
+
+    def own(self, name: str) -> LinesEvidence | None:
+        """What taking the winner apart found of a line; None if it was not taken apart."""
+        return next((one for one in self.apart if name in one.lines), None)
 
     @property
     def keeps_baseline(self) -> bool:

@@ -24,7 +24,8 @@ class ExportRequest:
     `format` is a name of FORMATS, `target` a server other than the measured one, `acknowledged`
     the least safe durability class that the user accepted, `current` the bytes of the user's
     my.cnf (required by the diff, used by the rollback). `as_measured`: values of a scale model are
-    not sized back to the real server.
+    not sized back to the real server. `keeps_lines` asks for the winner with
+    all its lines, also those that bring nothing measurable.
     """
 
     format: str = "cnf"
@@ -32,6 +33,7 @@ class ExportRequest:
     acknowledged: Durability = Durability.D0
     current: bytes | None = None
     as_measured: bool = False
+    keeps_lines: bool = False
 
 
 Renderer = Callable[[ExportFacts, ExportRequest], str]
@@ -100,6 +102,13 @@ FORMATS: dict[str, Format] = {
 }
 
 
+def wanted_facts(facts: ExportFacts, request: ExportRequest) -> ExportFacts:
+    """The facts with the lines that the request is about."""
+    if not request.keeps_lines or facts.all_lines is None:
+        return facts
+    return replace(facts.all_lines, study_url=facts.study_url)
+
+
 def export(facts: ExportFacts, request: ExportRequest) -> Exported:
     """The requested file.
 
@@ -114,7 +123,7 @@ def export(facts: ExportFacts, request: ExportRequest) -> Exported:
             f"unknown format {request.format!r}; known are: {known}",
             field="format",
         )
-    facts = replace(facts, as_measured=request.as_measured)
+    facts = replace(wanted_facts(facts, request), as_measured=request.as_measured)
     if request.target is not None:
         facts = retarget(facts, request.target)
     return Exported(wanted.file_name, wanted.content_type, wanted.render(facts, request))

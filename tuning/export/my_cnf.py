@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from benchmarks.servers.option_file import option_line
 from tuning.catalogue.knob import Durability
-from tuning.export.comments import comment
+from tuning.export.comments import comment, item
 from tuning.export.facts import ExportFacts
 from tuning.export.header import header, left_behind
 from tuning.export.lines import lines_of
 from tuning.export.safety import require_acknowledged
-from tuning.export.words import about
+from tuning.export.words import about, left_out_text
 
 
 def render_my_cnf(facts: ExportFacts, *, acknowledged: Durability = Durability.D0) -> str:
@@ -30,6 +30,9 @@ def render_my_cnf(facts: ExportFacts, *, acknowledged: Durability = Durability.D
     if unwritten := [line.name for line in lines if not line.written]:
         names = ", ".join(unwritten)
         text += ["", *comment(f"Left out because they are the server's defaults: {names}.")]
+    if facts.left_out:
+        text += ["", *comment("No measurable effect, so left out:")]
+        text += [line for one in facts.left_out for line in item(left_out_text(one))]
     if left := left_behind(facts):
         text += ["", "# In the original config, but not in this file:", *left]
     return "\n".join(text) + "\n"

@@ -40,8 +40,8 @@ class Board:
     The baseline is on every board, whatever its own class, because all are compared with it.
     `slots` are those of the blocks, `pair_slots` those of fresh pairs. `excluded_runs` counts OK
     and cut runs of another fingerprint, server, driver or dataset: shown, never ranked here.
-    `screening` are the slots of a search: only their failures count here. `crash_tests` are those
-    that have ended, by name of the candidate.
+    `screening` are the slots of a search, `apart_slots` those of taking a winner apart: only
+    their failures count here. `crash_tests` are those that have ended, by name of the candidate.
     """
 
     device: Device
@@ -56,6 +56,7 @@ class Board:
     excluded_runs: int
     alpha: float
     screening: list[Slot] = field(default_factory=list)
+    apart_slots: list[Slot] = field(default_factory=list)
     aim: Aim = NO_LIMITS
     crash_tests: Mapping[str, CrashTest] = field(default_factory=dict)
 
@@ -102,7 +103,7 @@ class Board:
         if not self.aim.keep:
             return {}
         runs: dict[str, list[Observation]] = {}
-        pairs = [_observation(slot) for slot in self.pair_slots if slot.run.is_finished]
+        pairs = [observation_of(slot) for slot in self.pair_slots if slot.run.is_finished]
         for run in (*self.observations, *pairs):
             runs.setdefault(run.candidate, []).append(run)
         found = {name: self.aim.missed(seen) for name, seen in runs.items()}
@@ -129,7 +130,7 @@ class Board:
         """The candidates, without the baseline, with a run that their config may have broken."""
         faulty = {
             slot.candidate.name
-            for slot in (*self.slots, *self.pair_slots, *self.screening)
+            for slot in (*self.slots, *self.pair_slots, *self.screening, *self.apart_slots)
             if slot.run.state in FAULTS and not slot.candidate.is_baseline
         }
         return [name for name in self.candidates if name in faulty]
@@ -201,6 +202,7 @@ def boards_of(
 
     Candidates that the gate `refused` have no slot but a line on the boards of their class. Those
     that a search only screened are on none; before a race has begun there is only the baseline.
+    Variants of a winner are on none either.
     """
     left = {(one.device_id, one.workload_id, one.candidate_id): one for one in eliminations}
     tested = [one for one in crash_slots if one.test.is_finished]
@@ -209,16 +211,17 @@ def boards_of(
         found.setdefault(_place_of(slot), []).append(slot)
     return [
         _board(
-            [slot for slot in ranked if _belongs(slot, durability)],
-            [one for one in refused if one.durability == durability and not one.found_by_search],
+            [slot for slot in ranked if _belongs(slot.candidate, durability)],
+            [one for one in refused if one.durability == durability and _is_given(one)],
             durability,
             left,
             alpha,
             aim,
             {one.candidate.name: one.test for one in tested if _place_of(one) == at},
+            [slot for slot in there if SlotPurpose(slot.purpose).is_of_variants],
         )
         for at, there in sorted(found.items())
-        for ranked in [_without_screening(there)]
+        for ranked in [_for_boards(there)]
         for durability in _classes(ranked)
     ]
 
@@ -227,8 +230,17 @@ def _place_of(row: Slot | CrashSlot) -> tuple[int, int]:
     return row.device_id, row.workload_id
 
 
-def _without_screening(slots: Sequence[Slot]) -> list[Slot]:
-    """The slots that make boards: those of candidates that a search took no further are none."""
+def _is_given(candidate: Candidate) -> bool:
+    """Whether it was in the study from its start."""
+    return not candidate.found_by_search and candidate.taken_from_id is None
+
+
+def _for_boards(slots: Sequence[Slot]) -> list[Slot]:
+    """The slots that make boards.
+
+    Those of candidates that a search took no further are none, and so are those of variants.
+    """
+    slots = [slot for slot in slots if not SlotPurpose(slot.purpose).is_of_variants]
     raced = {s.candidate for s in slots if s.purpose != SlotPurpose.SEARCH}
     return [slot for slot in slots if slot.candidate in raced or slot.candidate.is_baseline]
 
@@ -241,8 +253,13 @@ def _classes(slots: Iterable[Slot]) -> list[DurabilityClass]:
     return [DurabilityClass(durability) for durability in sorted(found)]
 
 
-def _belongs(slot: Slot, durability: DurabilityClass) -> bool:
-    return slot.candidate.is_baseline or slot.candidate.durability == durability
+def _belongs(candidate: Candidate, durability: DurabilityClass) -> bool:
+    return candidate.is_baseline or candidate.durability == durability
+
+
+def _owner(slot: Slot) -> Candidate:
+    """The winner that a variant was made from, else the candidate itself."""
+    return slot.candidate.taken_from or slot.candidate
 
 
 def _board(
@@ -253,6 +270,7 @@ def _board(
     alpha: float,
     aim: Aim,
     crash_tests: Mapping[str, CrashTest],
+    apart: Sequence[Slot] = (),
 ) -> Board:
     all_here = (*(slot.candidate for slot in slots), *refused)
     in_order = sorted(all_here, key=lambda c: c.position)
@@ -270,13 +288,14 @@ def _board(
         durability=durability,
         candidates=candidates,
         baseline=next(c for c in candidates.values() if c.is_baseline),
-        observations=[_observation(slot) for slot in ranked_slots],
+        observations=[observation_of(slot) for slot in ranked_slots],
         slots=in_blocks,
         pair_slots=[slot for slot in slots if slot.purpose == SlotPurpose.CONFIRMATION],
         eliminations={name: one for name, one in out.items() if one is not None},
         excluded_runs=len(ended) - len(ranked_slots),
         alpha=alpha,
         screening=screening,
+        apart_slots=[slot for slot in apart if _belongs(_owner(slot), durability)],
         aim=aim,
         crash_tests=crash_tests,
     )
@@ -287,7 +306,7 @@ def screened_runs(slots: Iterable[Slot]) -> list[Observation]:
     there = [slot for slot in slots if slot.purpose == SlotPurpose.SEARCH]
     key = _comparable_key(there)
     ended = [slot for slot in there if slot.run.is_finished]
-    return [_observation(slot) for slot in ended if not _is_excluded(slot.run, key)]
+    return [observation_of(slot) for slot in ended if not _is_excluded(slot.run, key)]
 
 
 def _comparable_key(slots: Sequence[Slot]) -> str:
@@ -315,7 +334,8 @@ def _is_excluded(run: Run, key: str) -> bool:
     return has_figures and run.comparability_key != key
 
 
-def _observation(slot: Slot) -> Observation:
+def observation_of(slot: Slot) -> Observation:
+    """A slot's newest run as the statistics take it."""
     run = slot.run
     return Observation(
         candidate=slot.candidate.name,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from statistics import median
+from typing import Any
 
 from django.utils import timezone
 
@@ -12,15 +14,18 @@ from benchmarks.models import Device, Server
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.target import ServerTraits, parse_version
 from tuning.configs.notes import Action, Note
-from tuning.export.facts import Effect, ExportFacts, ObjectiveEffect
+from tuning.export.facts import Effect, ExportFacts, LinesEvidence, ObjectiveEffect
 from tuning.models import Candidate, Recommendation, Study
+from tuning.results.apart import TakenApart
+from tuning.results.apart_texts import effect_text
 from tuning.results.boards import Board
 from tuning.results.crash_recovery import was_timed
 from tuning.results.proportion import proportion_text
 from tuning.scale_model.model import ScaleModel
 from tuning.statistics.confirmation import ConfirmationState
 from tuning.statistics.data import Metric
-from tuning.statistics.ranking import Interval
+from tuning.statistics.ranking import Interval, Ranked
+from tuning.strategy.racing import FAULTS
 
 CONFIDENCE = 0.95
 
@@ -34,11 +39,15 @@ def traits_of(server: Server) -> ServerTraits:
 
 
 def export_facts(
-    recommendation: Recommendation, board: Board, variables: Mapping[int, Mapping[str, str]]
+    recommendation: Recommendation,
+    board: Board,
+    variables: Mapping[int, Mapping[str, str]],
+    apart: TakenApart | None = None,
 ) -> ExportFacts:
     """The evidence for the recommended config, from the board it was chosen by.
 
-    `variables`: the variables read back in a run, by primary key of the candidate.
+    `variables`: the variables read back in a run, by primary key of the candidate. `apart`: what
+    taking the board's winner apart found.
     """
     study, device, winner = recommendation.study, recommendation.device, recommendation.candidate
     baseline = board.baseline
@@ -52,7 +61,7 @@ def export_facts(
         candidate=winner.name,
         baseline=baseline.name,
         knobs=winner.config.knobs,
-        effects=[_effect(board, recommendation)],
+        effects=[_effect(board, recommendation, apart)],
         source=winner.source,
         verdict=recommendation.verdict,
         data_bytes=estimated_bytes(board.workload.warehouses),
@@ -71,8 +80,60 @@ def export_facts(
         not_tested=_not_tested(device, winner),
         proportion=proportion_text(study, device, board.workload),
         model=model,
-        recovery_tested=was_timed(board.crash_tests, winner.name),
+        recovery_tested=was_timed(board.crash_tests, (recommendation.whole or winner).name),
+        **_of_lines(recommendation, board, variables, apart),
     )
+
+
+def _of_lines(
+    recommendation: Recommendation,
+    board: Board,
+    variables: Mapping[int, Mapping[str, str]],
+    apart: TakenApart | None,
+) -> dict[str, Any]:
+    """What is known of single lines of the winner, and of the winner with all of them."""
+    winner, whole = recommendation.candidate, recommendation.whole
+    if apart is None or apart.whole not in (winner, whole):
+        return {}
+    knobs = apart.whole.config.knobs
+    found = [
+        LinesEvidence(
+            {name: knobs[name] for name in one.names},
+            one.state.value,
+            effect_text(one, apart.metric, apart.margin),
+            one.ratio,
+            one.interval,
+        )
+        for one in apart.effects
+    ]
+    if whole is None:
+        return {"apart": found}
+    confirmed = board.throughput_of(whole)
+    with_all = Recommendation(
+        study=recommendation.study,
+        device=recommendation.device,
+        workload=recommendation.workload,
+        durability=recommendation.durability,
+        candidate=whole,
+        kind=recommendation.kind,
+        ratio_to_baseline=confirmed.ratio or 1.0,
+        low=confirmed.interval.low if confirmed.interval else None,
+        high=confirmed.interval.high if confirmed.interval else None,
+        confirmation=recommendation.confirmation,
+        verdict=recommendation.verdict,
+    )
+    if recommendation.objective_ratio is not None:
+        of_objective = board.confirmation_of(whole)
+        with_all.objective = recommendation.objective
+        with_all.objective_ratio = of_objective.ratio
+        if of_objective.interval is not None:
+            with_all.objective_low = of_objective.interval.low
+            with_all.objective_high = of_objective.interval.high
+    return {
+        "apart": found,
+        "left_out": [one for one in found if not winner.config.knobs.keys() & one.lines.keys()],
+        "all_lines": export_facts(with_all, board, variables, apart),
+    }
 
 
 def _date(study: Study) -> str:
@@ -114,9 +175,14 @@ def _objective(found: Recommendation) -> ObjectiveEffect | None:
     return ObjectiveEffect(Metric(found.objective), found.objective_ratio, interval)
 
 
-def _effect(board: Board, recommendation: Recommendation) -> Effect:
+def _effect(
+    board: Board, recommendation: Recommendation, apart: TakenApart | None = None
+) -> Effect:
     """The effect of the recommended config; for a confirmed one that of the fresh pairs."""
     lines = {line.candidate: line for line in board.judgement.ranked}
+    if recommendation.whole is not None:
+        default = lines[board.baseline.name]
+        return _of_reduced(recommendation, default, apart)
     line, default = lines[recommendation.candidate.name], lines[board.baseline.name]
     low, high = recommendation.low, recommendation.high
     return Effect(
@@ -134,4 +200,29 @@ def _effect(board: Board, recommendation: Recommendation) -> Effect:
         fresh_pairs=len(board.pairs_of(recommendation.candidate))
         if recommendation.confirmation == ConfirmationState.CONFIRMED
         else 0,
+    )
+
+
+def _of_reduced(
+    recommendation: Recommendation, default: Ranked, apart: TakenApart | None
+) -> Effect:
+    """The effect of a reduced config, from its own fresh rounds."""
+    low, high = recommendation.low, recommendation.high
+    runs = apart.reduced.runs if apart and apart.reduced else ()
+    ok = [run for run in runs if run.counts]
+    tpmP = [run.tpmP for run in ok if run.tpmP is not None]
+    p95_ms = [run.p95_ms for run in ok if run.p95_ms is not None]
+    return Effect(
+        workload=str(recommendation.workload),
+        ratio=recommendation.ratio_to_baseline,
+        runs=len(ok),
+        failures=sum(run.outcome in FAULTS for run in runs),
+        blocks=len({run.block for run in ok}),
+        tpmP=median(tpmP) if tpmP else None,
+        p95_ms=median(p95_ms) if p95_ms else None,
+        baseline_tpmP=default.tpmP,
+        baseline_p95_ms=default.p95_ms,
+        interval=Interval(low, high, CONFIDENCE) if low is not None and high is not None else None,
+        fresh_pairs=len({run.block for run in ok}),
+        objective=_objective(recommendation),
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.models import RunState
 from tuning.errors import TuningError
 from tuning.models import Candidate, Recommendation, Study
+from tuning.results.apart import Reduced, TakenApart
+from tuning.results.apart_texts import apart_sentences
 from tuning.results.boards import Board
 from tuning.results.crash_recovery import recovery_sentences
 from tuning.results.searched import search_result
@@ -42,7 +44,7 @@ def store_recommendations(study: Study, *, had_finalists: bool = False) -> None:
         if study.search is not None and not board.slots:
             _store_nothing_found(result, board, had_finalists=had_finalists)
         else:
-            _store_judged(study, board, quality)
+            _store_judged(study, board, quality, result.taken_apart(board.place))
 
 
 def _store_nothing_found(result: StudyResult, board: Board, *, had_finalists: bool) -> None:
@@ -100,7 +102,7 @@ def _nothing_to_recommend(result: StudyResult) -> NothingToRecommend:
 
 @dataclass(frozen=True)
 class _Advice:
-    """The config to use and the figures that support it."""
+    """The config to use and the figures that support it; `whole` as in `Recommendation`."""
 
     candidate: Candidate
     ratio: float
@@ -108,6 +110,7 @@ class _Advice:
     selected_ratio: float | None
     confirmation: Confirmation | None
     gained: Gain | None = None
+    whole: Candidate | None = None
 
 
 @dataclass(frozen=True)
@@ -118,12 +121,16 @@ class Gain:
     interval: Interval | None
 
 
-def _store_judged(study: Study, board: Board, quality: str) -> None:
+def _store_judged(study: Study, board: Board, quality: str, apart: TakenApart | None) -> None:
     judgement = board.for_advice
     advice = _advise(study, board)
+    if apart is not None and apart.advised is not None:
+        advice = _reduced(board, advice, apart.whole, apart.advised)
     sentences = [judgement.verdict.sentence]
     if advice.confirmation is not None:
         sentences.append(advice.confirmation.sentence)
+        if apart is not None:
+            sentences += apart_sentences(apart)
     elif advice.candidate != board.baseline:
         sentences.append(UNCONFIRMED)
     if advice.gained is not None:
@@ -135,9 +142,10 @@ def _store_judged(study: Study, board: Board, quality: str) -> None:
     if study.concluded_at is not None:
         sentences.append(f"{CONCLUDED.capitalize()}.")
     debtors = debtors_of(board)
-    tested = dict.fromkeys([advice.candidate.name, board.baseline.name])
+    measured = advice.whole or advice.candidate
+    tested = dict.fromkeys([measured.name, board.baseline.name])
     sentences += recovery_sentences(board.crash_tests, tested)
-    sentences += [debt_sentence(debtors), advice_sentence(debtors, advice.candidate), quality]
+    sentences += [debt_sentence(debtors), advice_sentence(debtors, measured), quality]
     kind, floor = judgement.verdict.kind, judgement.analysis.floor
     verdict = " ".join(sentence for sentence in sentences if sentence)
     _store(study, board, advice, kind, floor, verdict)
@@ -164,6 +172,7 @@ def _store(
         durability=board.durability,
         defaults={
             "candidate": advice.candidate,
+            "whole": advice.whole,
             "kind": kind,
             "ratio_to_baseline": advice.ratio,
             "low": advice.interval.low if advice.interval else None,
@@ -209,6 +218,21 @@ def _gained(board: Board, found: Standing | Confirmation) -> Gain | None:
     if board.aim.objective is Metric.TPMP or found.ratio is None:
         return None
     return Gain(found.ratio, found.interval)
+
+
+def _reduced(board: Board, advice: _Advice, whole: Candidate, reduced: Reduced) -> _Advice:
+    """The winner without the lines that bring nothing, with the figures of its own rounds."""
+    found = reduced.throughput
+    if found is None or found.ratio is None or reduced.found is None:
+        return advice
+    return replace(
+        advice,
+        candidate=reduced.candidate,
+        ratio=found.ratio,
+        interval=found.interval,
+        gained=_gained(board, reduced.found.to_baseline),
+        whole=whole,
+    )
 
 
 def _keep(board: Board) -> _Advice:

@@ -11,9 +11,10 @@ from tuning.errors import UnknownTemplate
 from tuning.export.facts import ExportFacts
 from tuning.export.formats import Exported, ExportRequest, export
 from tuning.models import Candidate, CrashSlot, Recommendation, Slot, SlotPurpose, Study
+from tuning.results.apart import Dismantling, TakenApart
 from tuning.results.boards import Board, boards_of, screened_runs
 from tuning.results.data_quality import DataQuality, data_quality
-from tuning.results.evidence import export_facts
+from tuning.results.evidence import export_facts, traits_of
 from tuning.results.findings import claim_boards
 from tuning.results.history import BULKY, RunLine, run_history
 from tuning.statistics.aim import Aim
@@ -21,6 +22,13 @@ from tuning.statistics.data import Observation
 from tuning.strategy.racing import conclusion_alpha
 from tuning.study_templates.evaluation import Finding, evaluate_all
 from tuning.study_templates.loader import StudyTemplate, load_template
+
+Place = tuple[Device, Workload, str]
+
+
+def place_of(recommendation: Recommendation) -> Place:
+    """The board that a recommendation is for, as in `Board.place`."""
+    return recommendation.device, recommendation.workload, recommendation.durability
 
 
 class StudyResult:
@@ -56,6 +64,8 @@ class StudyResult:
         for one in found.values():
             if one.merged_into_id is not None:
                 one.merged_into = found[one.merged_into_id]
+            if one.taken_from_id is not None:
+                one.taken_from = found[one.taken_from_id]
         return found
 
     @cached_property
@@ -96,6 +106,25 @@ class StudyResult:
     def boards_at(self, device: Device, workload: Workload) -> list[Board]:
         """The boards of one device and workload, safest class first."""
         return [board for board in self.boards if board.place[:2] == (device, workload)]
+
+    @cached_property
+    def dismantling(self) -> Dismantling:
+        """What the study's winners are taken apart with."""
+        space = (self.study.search or {}).get("space", {})
+        return Dismantling(
+            list(self.candidates.values()), traits_of(self.study.server), space.get("pinned", {})
+        )
+
+    @cached_property
+    def _apart(self) -> dict[Place, TakenApart]:
+        if not self.study.takes_apart:
+            return {}
+        found = {board.place: self.dismantling.taken_apart(board) for board in self.boards}
+        return {place: apart for place, apart in found.items() if apart is not None}
+
+    def taken_apart(self, place: Place) -> TakenApart | None:
+        """What the lines of a board's winner bring; None if it is not taken apart."""
+        return self._apart.get(place)
 
     def screened_at(self, device: Device, workload: Workload) -> list[Observation]:
         """The ended runs of a search on one device with one workload."""
@@ -141,15 +170,17 @@ class StudyResult:
         for row in rows:
             row.study = self.study
             row.candidate = self.candidates[row.candidate_id]
+            if isinstance(row, Recommendation) and row.whole_id is not None:
+                row.whole = self.candidates[row.whole_id]
             row.device = self.devices[row.device_id]
             row.workload = self.workloads[row.workload_id]
 
     def evidence(self, recommendation: Recommendation) -> ExportFacts:
         """The evidence that the files of one of the study's recommendations show."""
         if recommendation.pk not in self._evidence:
-            place = recommendation.device, recommendation.workload, recommendation.durability
-            board = next(board for board in self.boards if board.place == place)
-            facts = export_facts(recommendation, board, self._variables)
+            board = next(one for one in self.boards if one.place == place_of(recommendation))
+            apart = self.taken_apart(board.place)
+            facts = export_facts(recommendation, board, self._variables, apart)
             self._evidence[recommendation.pk] = facts
         return self._evidence[recommendation.pk]
 
@@ -166,6 +197,7 @@ class StudyResult:
     def _variables(self) -> dict[int, Mapping[str, str]]:
         """What an OK run of the baseline and of each recommended candidate read back."""
         wanted = {one.candidate_id for one in self.recommendations}
+        wanted |= {one.whole_id for one in self.recommendations if one.whole_id is not None}
         ok = {
             slot.candidate_id: slot.run_id
             for slot in reversed(self.slots)

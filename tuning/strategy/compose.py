@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuning.statistics.data import Metric
+from tuning.strategy.apart.take_apart import TakeApart
 from tuning.strategy.blocks import FixedBlocks
 from tuning.strategy.confirmation import Confirmation
 from tuning.strategy.protocol import Done, History, Proposal, StopReason, Strategy
@@ -36,9 +37,15 @@ class InTurn:
         return Done(reasons, dropped)
 
 
-def strategy_for(*, races: bool, confirms: bool, search: SearchPlan | None = None) -> Strategy:
-    """The strategy for these options; with a plan, a search comes before the blocks."""
+def strategy_for(
+    *, races: bool, confirms: bool, takes_apart: bool = False, search: SearchPlan | None = None
+) -> Strategy:
+    """The strategy for these options; with a plan, a search comes before the blocks.
+
+    Only a winner that was confirmed is taken apart.
+    """
     metric = Metric.TPMP if search is None else search.aim.objective
     blocks: Strategy = Race(metric) if races else FixedBlocks()
     rest = InTurn(blocks, Confirmation(metric)) if confirms else blocks
+    rest = InTurn(rest, TakeApart(metric)) if confirms and takes_apart else rest
     return rest if search is None else Search(search, rest)

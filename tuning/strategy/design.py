@@ -1,9 +1,10 @@
-"""The order of runs: randomised blocks, and the pairs that confirm a winner."""
+"""The order of runs: randomised blocks, pairs that confirm a winner, rounds of its variants."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tuning.strategy.protocol import PlannedRun, Purpose
 
@@ -57,4 +58,28 @@ def confirmation_pairs(
         PlannedRun(name, first_block + number, purpose=Purpose.CONFIRMATION, measure_s=measure_s)
         for number in range(pairs)
         for name in (names if (first + number) % 2 == 0 else names[::-1])
+    )
+
+
+def apart_order(
+    variants: Sequence[str], whole: str, block: int, seed: int
+) -> tuple[PlannedRun, ...]:
+    """A block of a winner, twice, and of the same without some of its lines, in random order."""
+    order = block_order([whole, *variants], whole, block, seed)
+    return tuple(replace(run, purpose=Purpose.APART) for run in order)
+
+
+def reduced_rounds(
+    names: Sequence[str], rounds: int, first_block: int, seed: int, measure_s: int = 0
+) -> tuple[PlannedRun, ...]:
+    """Rounds of the reduced config, the winner and the baseline, each a block in random order.
+
+    `measure_s` as in PlannedRun.
+    """
+    if len(set(names)) != 3 or rounds < 1:
+        raise ValueError("a round needs the reduced config, the winner and the baseline")
+    return tuple(
+        PlannedRun(name, block, purpose=Purpose.REDUCED, measure_s=measure_s)
+        for block in range(first_block, first_block + rounds)
+        for name in random.Random(f"{seed}/{block}").sample(names, len(names))
     )

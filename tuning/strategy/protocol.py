@@ -15,6 +15,7 @@ from math import floor
 from typing import Protocol
 
 from tuning.statistics.data import Observation
+from tuning.strategy.whole import Whole
 
 
 class StopReason(StrEnum):
@@ -22,6 +23,7 @@ class StopReason(StrEnum):
     NONE_LEFT = "none_left"  # no candidate can beat the baseline any more
     BUDGET = "budget"  # no further block fits, or as many as were planned are done
     CONFIRMED = "confirmed"  # every winner has its fresh pairs, or there is none
+    TAKEN_APART = "taken_apart"  # every confirmed winner is, as far as its time allows
 
 
 class Purpose(StrEnum):
@@ -31,6 +33,10 @@ class Purpose(StrEnum):
     CONFIRMATION = "confirmation"
     # A search measures a config once. Never part of a board, a ranking or a recommendation.
     SEARCH = "search"
+    # A winner beside itself without some of its lines, and then the reduced config in fresh
+    # rounds with the winner and the baseline. Neither is part of a board or a ranking.
+    APART = "apart"
+    REDUCED = "reduced"
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,7 @@ class Group:
     observations: their ended runs in blocks, as far as they can be compared.
     failed: candidates that are no advice: a run failed, be it in a block or in a pair, or what
         they measure misses a limit that the user set.
+    whole: the winner of these that can be taken apart, because fresh pairs confirmed it.
     """
 
     name: str
@@ -97,6 +104,7 @@ class Group:
     observations: tuple[Observation, ...] = ()
     failed: frozenset[str] = frozenset()
     pairs: tuple[FreshPair, ...] = ()
+    whole: Whole | None = None
 
     def among(self, names: Collection[str]) -> Group:
         """The same group as if it had no candidates but these."""
@@ -129,6 +137,10 @@ class History:
     settle_s: measured seconds after which the write debt of a candidate stops growing, for those
         whose runs ended before that.
     pair_time: how long pairs may be, None where they are as long as the blocks' runs.
+    apart_budget: what taking the winner apart may still spend.
+
+    Variants of a winner are in `knobs`, `refused` and `duplicates`, but no candidates: they never
+    race.
     """
 
     seed: int
@@ -150,6 +162,7 @@ class History:
     finalists: tuple[str, ...] = ()
     settle_s: Mapping[str, float] = field(default_factory=dict)
     pair_time: PairTime | None = None
+    apart_budget: Budget = Budget()
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -186,11 +199,16 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class NewCandidate:
-    """A config that the strategy made itself; `source` says how, in words for the user."""
+    """A config that the strategy made itself; `source` says how, in words for the user.
+
+    of, without: of a variant, the winner that it is made from and the lines that it lacks.
+    """
 
     name: str
     knobs: Mapping[str, str]
     source: str
+    of: str = ""
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -200,7 +218,8 @@ class Proposal:
     dropped: candidates that leave now, and why in words. new: candidates that `runs` may name,
     under names that the study does not have yet. Those that the gate or the server refuses and
     duplicates get no run; where nothing is left beside the baseline, none of `runs` is measured
-    and the strategy is asked again, with a history that says so.
+    and the strategy is asked again, with a history that says so. The same holds where the reduced
+    config of a `Purpose.REDUCED` proposal gets no run.
     """
 
     runs: tuple[PlannedRun, ...]

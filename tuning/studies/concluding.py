@@ -39,11 +39,12 @@ def _take_out(study: Study) -> None:
     """Delete the queued runs that the answer does not need; none of them has begun.
 
     Of a search those that screen: the blocks of its race are few. Of any other study the rest of
-    its block, but not what is measured again for earlier ones.
+    its block, but not what is measured again for earlier ones. No winner is taken apart further.
     """
     is_search = study.search is not None
     purpose = SlotPurpose.SEARCH if is_search else SlotPurpose.BLOCK
-    queued = study.slots.filter(purpose=purpose, run__state=RunState.QUEUED)
+    purposes = (purpose, SlotPurpose.APART, SlotPurpose.REDUCED)
+    queued = study.slots.filter(purpose__in=purposes, run__state=RunState.QUEUED)
     if not is_search:
         queued = queued.filter(run__retry_of=None)
     # The lock: a worker may be about to claim one of them.

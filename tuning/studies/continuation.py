@@ -9,7 +9,7 @@ either nothing of it, and the same is proposed again, or all that is needed to c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.db.models import Max
@@ -39,12 +39,19 @@ from tuning.studies.searching import plan_of
 
 # Proposals of which nothing can be measured, one after the other: then it is not going to change.
 MAX_FRUITLESS = 100
+# What a study that is being concluded does not measure any more.
+_NOT_FOR_AN_ANSWER = (Purpose.SEARCH, Purpose.APART, Purpose.REDUCED)
 
 
 def strategy_of(study: Study) -> Strategy:
     """The strategy that the study was created with."""
     search = None if study.search is None else plan_of(study.search)
-    return strategy_for(races=study.races, confirms=study.confirms, search=search)
+    return strategy_for(
+        races=study.races,
+        confirms=study.confirms,
+        takes_apart=study.takes_apart,
+        search=search,
+    )
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,7 @@ def write_proposal(study: Study, place: Place, proposal: Proposal) -> bool:
     if not any(passed):
         return _queue(study, place, proposal.runs)
     study.runs_to_queue = [
-        [place.number, run.candidate, run.block, run.replicate, run.purpose.value]
+        [place.number, run.candidate, run.block, run.replicate, run.purpose.value, run.measure_s]
         for run in proposal.runs
     ]
     study.state = StudyState.PREPARING
@@ -134,18 +141,21 @@ def _queue_tried(study: Study) -> bool:
     """Queue what waited for the trials of new candidates; False where nothing is left of it."""
     number = study.runs_to_queue[0][0]
     runs = [
-        PlannedRun(name, block, replicate, Purpose(purpose))
-        for _, name, block, replicate, purpose in study.runs_to_queue
+        PlannedRun(name, block, replicate, Purpose(purpose), *measure_s)  # older rows lack that
+        for _, name, block, replicate, purpose, *measure_s in study.runs_to_queue
     ]
     study.runs_to_queue = []
     study.save(update_fields=["runs_to_queue"])
     if study.concluded_at is not None:  # while they were tried
-        runs = [run for run in runs if run.purpose is not Purpose.SEARCH]
+        runs = [run for run in runs if run.purpose not in _NOT_FOR_AN_ANSWER]
     return _queue(study, places(study)[number], runs)
 
 
 def _queue(study: Study, place: Place, runs: Sequence[PlannedRun]) -> bool:
-    """Those of candidates that the gate let through; the baseline is not measured for its own."""
+    """Those of candidates that the gate let through, if there is something to compare.
+
+    A round of a reduced config is of no use without that.
+    """
     known = set(study.candidates.values_list("name", flat=True))
     if unknown := {run.candidate for run in runs} - known:
         raise ValueError(
@@ -153,7 +163,8 @@ def _queue(study: Study, place: Place, runs: Sequence[PlannedRun]) -> bool:
         )
     by_name = {candidate.name: candidate for candidate in measurable(study)}
     left = [run for run in runs if run.candidate in by_name]
-    if all(by_name[run.candidate].is_baseline for run in left):
+    is_short = len(left) < len(runs) and any(run.purpose is Purpose.REDUCED for run in runs)
+    if is_short or len({run.candidate for run in left}) < 2:
         return False
     add_slots(study, place.device, place.workload, left, by_name)
     return True
@@ -180,7 +191,11 @@ def _write_new(study: Study, place: Place, new: NewCandidate) -> Candidate:
         host=facts,
     )
     last = study.candidates.aggregate(last=Max("position"))["last"]
-    return candidate_row(study, last + 1, planned, found_by_search=True)
+    if not new.of:
+        return candidate_row(study, last + 1, planned, found_by_search=True)
+    whole = study.candidates.get(name=new.of)
+    planned = replace(planned, logs_with_data=whole.logs_with_data)
+    return candidate_row(study, last + 1, planned, taken_from=whole, without=new.without)
 
 
 def _store_dropped(study: Study, place: Place, dropped: Mapping[str, str]) -> None:

@@ -10,6 +10,9 @@ from tuning.models import Slot, SlotPurpose
 from tuning.strategy.early_stop import Reference, cut_rule
 from tuning.studies.continuation import strategy_of
 
+# What these say is a figure, so none of their runs is cut short.
+_MEASURED_WHOLE = (SlotPurpose.CONFIRMATION, SlotPurpose.APART, SlotPurpose.REDUCED)
+
 
 def cut_rule_of(run: Run) -> CutRule | None:
     """The rule that ends this run early; None if it must be measured to its end.
@@ -17,14 +20,14 @@ def cut_rule_of(run: Run) -> CutRule | None:
     It compares with the baseline's runs of the same block, or of the last block that has any.
     """
     slot = Slot.objects.select_related("study", "candidate").filter(run=run).first()
-    if slot is None or slot.candidate.is_baseline or slot.purpose == SlotPurpose.CONFIRMATION:
+    if slot is None or slot.candidate.is_baseline or slot.purpose in _MEASURED_WHOLE:
         return None
     return cut_rule(_references(slot)) if strategy_of(slot.study).cuts_short else None
 
 
 def _references(slot: Slot) -> list[Reference]:
     measured = (
-        Slot.objects.exclude(purpose=SlotPurpose.CONFIRMATION)
+        Slot.objects.exclude(purpose__in=_MEASURED_WHOLE)
         .filter(
             study=slot.study,
             device=slot.device,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import floor
 from statistics import median
 
 from django.db.models import QuerySet
@@ -25,6 +26,12 @@ ASSUMED_OVERHEAD_S = 10.0
 TRIAL_S = 3.0
 # Of a budget, kept for longer pairs where the runs of the blocks end with growing write debt.
 LONG_PAIRS_SHARE = 0.2
+# What taking a winner apart gets of a budget; what blocks and pairs leave comes to that.
+APART_SHARE = 0.25
+# Runs of that at most, on each device with each workload.
+MAX_APART_RUNS = 100
+# What blocks and screening spend.
+_BLOCKS = (SlotPurpose.BLOCK, SlotPurpose.SEARCH)
 
 
 @dataclass(frozen=True)
@@ -114,9 +121,7 @@ class Forecast:
 
     def budget(self, place: Place) -> Budget:
         """What blocks, screening and trial starts of the place have spent and may still spend."""
-        in_blocks = [
-            slot for slot in self.slots(place) if slot.purpose != SlotPurpose.CONFIRMATION
-        ]
+        in_blocks = [slot for slot in self.slots(place) if slot.purpose in _BLOCKS]
         if self.study.budget_minutes is None:
             # A candidate that leaves the race leaves its runs to the others; the baseline runs
             # twice.
@@ -127,7 +132,7 @@ class Forecast:
         spent_s = self._spent_s(in_blocks, run_s)
         share = self._share_s(self.study.budget_minutes)
         return Budget(
-            seconds_left=share - self._pairs_s(place, share) - spent_s,
+            seconds_left=share - self._pairs_s(place, share) - self._apart_s(share) - spent_s,
             run_s=run_s,
             runs_spent=len(in_blocks),
         )
@@ -141,7 +146,8 @@ class Forecast:
             return None
         run_s = self._run_s(place)
         spent_s = self._spent_s(self.slots(place), run_s)
-        left = self._share_s(self.study.budget_minutes) - spent_s
+        share = self._share_s(self.study.budget_minutes)
+        left = share - self._apart_s(share) - spent_s
         measure_s = place.workload.measure_s
         return PairTime(max(left, 0.0), measure_s, max(run_s - measure_s, 0.0))
 
@@ -159,6 +165,25 @@ class Forecast:
         owes = any(slot.debt_grew for slot in self.slots(place))
         return max(shortest, LONG_PAIRS_SHARE * share) if owes else shortest
 
+    def apart_budget(self, place: Place) -> Budget:
+        """What taking the place's winner apart may still spend: what all else has left."""
+        here = self.slots(place)
+        spent = sum(SlotPurpose(slot.purpose).is_of_variants for slot in here)
+        left = max(MAX_APART_RUNS - spent, 0)
+        if self.study.apart_minutes is None:
+            return Budget(runs_left=left)
+        run_s, count = self._run_s(place), len(self.places)
+        share = self._share_s(self.study.apart_minutes)
+        spent_s = self._spent_s(here, run_s) + sum(_longer_s(slot, place) for slot in here)
+        before_s = (self._before_s + self._variants_s) / count
+        return Budget(runs_left=left, seconds_left=share - spent_s - before_s, run_s=run_s)
+
+    def _apart_s(self, share: float) -> float:
+        """What is kept of a budget for taking the winner apart."""
+        if not self.study.takes_apart or self.study.concluded_at is not None:
+            return 0.0
+        return APART_SHARE * share
+
     def owed_blocks(self, place: Place) -> int:
         """Blocks of the study's last extension that the place has not begun yet."""
         begun = {
@@ -170,19 +195,29 @@ class Forecast:
 
     @cached_property
     def _candidates(self) -> int:
-        return _measurable(self.study).count()
+        return _measurable(self.study).filter(taken_from=None).count()
+
+    @cached_property
+    def _before_s(self) -> float:
+        """Seconds from the study's start to its first run: loading and trial starts."""
+        starts = [s.started_at for there in self._slots.values() for s in there if s.started_at]
+        if self.study.started_at is None or not starts:
+            return 0.0
+        return max((min(starts) - self.study.started_at).total_seconds(), 0.0)
 
     @cached_property
     def _trials_s(self) -> float:
         """What the trial starts of a search, which has one place, took between its runs."""
         if self.study.search is None:
             return 0.0
-        made = self.study.candidates.filter(found_by_search=True)
-        # Of the gate's stages the third is the server's; what was refused before has none.
-        third = made.values_list("checks__2__stage", "checks__2__seconds")
-        return sum(
-            max(seconds or 0.0, TRIAL_S) for stage, seconds in third if stage == Stage.SERVER
-        )
+        return _trials_s(self.study.candidates.filter(found_by_search=True))
+
+    @cached_property
+    def _variants_s(self) -> float:
+        """What the trial starts of a winner without some of its lines took."""
+        if not self.study.takes_apart:
+            return 0.0
+        return _trials_s(self.study.candidates.exclude(taken_from=None))
 
     @cached_property
     def _ahead(self) -> dict[int, int]:
@@ -197,6 +232,8 @@ class Forecast:
             if place.number >= current and not confirming:
                 more = self._blocks_ahead(place)
                 more += 2 * MIN_PAIRS if self.study.confirms else 0
+            if place.number >= current and self.study.takes_apart and not _is_reducing(here):
+                more = _with_apart(self.apart_budget(place), more)
             if self.study.extended_by:
                 more = max(more, self.owed_blocks(place) * self.runs_per_block[place.number])
             ahead[place.number] = queued + more
@@ -232,6 +269,25 @@ def template_seconds(template: StudyTemplate, cpus: int) -> float:
     candidates = len(template.candidates) + template.copies_of_baseline + 1
     runs = len(template.connections_on(cpus)) * template.blocks * candidates
     return runs * (template.warmup_s + template.measure_s + ASSUMED_OVERHEAD_S)
+
+
+def _trials_s(made: QuerySet[Candidate]) -> float:
+    # Of the gate's stages the third is the server's; what was refused before has none.
+    third = made.values_list("checks__2__stage", "checks__2__seconds")
+    return sum(max(seconds or 0.0, TRIAL_S) for stage, seconds in third if stage == Stage.SERVER)
+
+
+def _with_apart(budget: Budget, others: int) -> int:
+    """Runs at most, if `others` come before; they spend what is left of the minutes, too."""
+    most = others + (budget.runs_left or 0)
+    if budget.seconds_left is None or not budget.run_s:
+        return most
+    return max(others, min(most, floor(budget.seconds_left / budget.run_s)))
+
+
+def _is_reducing(slots: Sequence[SlotState]) -> bool:
+    """Whether the last runs that a place can have are queued."""
+    return any(slot.purpose == SlotPurpose.REDUCED for slot in slots)
 
 
 def planned_s(place: Place) -> float:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from tuning.models import Elimination, SlotPurpose, Study
 from tuning.results.boards import Board
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debtors_of
 from tuning.strategy.protocol import FreshPair, Group, History
 from tuning.strategy.racing import conclusion_alpha
+from tuning.strategy.whole import Whole
 from tuning.studies.forecast import Forecast, Place, measurable
-from tuning.studies.slot_states import slot_states
+from tuning.studies.slot_states import SlotState, slot_states
 
 
 def history_of(study: Study, place: Place) -> History:
     """What was measured on one device with one workload, and what may still be measured."""
-    result, candidates = StudyResult(study), measurable(study)
+    result = StudyResult(study)
+    candidates = [one for one in measurable(study) if one.taken_from_id is None]
     there = result.boards_at(place.device, place.workload)
     found: dict[str, Board] = {board.durability: board for board in there}
     forecast = Forecast(study, slot_states(study))
@@ -34,6 +39,7 @@ def history_of(study: Study, place: Place) -> History:
                 durability,
                 (baseline, *(one.name for one in candidates[1:] if one.durability == durability)),
                 found.get(durability),
+                _whole(result, found.get(durability), place, slots),
             )
             for durability in classes
         ),
@@ -56,11 +62,31 @@ def history_of(study: Study, place: Place) -> History:
             if not one.is_settled and one.seconds_to_settle is not None
         },
         pair_time=forecast.pair_time(place),
+        apart_budget=forecast.apart_budget(place),
         finalists=tuple(one.name for one in candidates[1:] if one.name in raced),
     )
 
 
-def _group(name: str, candidates: tuple[str, ...], board: Board | None) -> Group:
+def _whole(
+    result: StudyResult, board: Board | None, place: Place, slots: Sequence[SlotState]
+) -> Whole | None:
+    """The board's confirmed winner, whose rounds will be as long as its pairs."""
+    if board is None or not result.study.takes_apart:
+        return None
+    whole = result.dismantling.whole_of(board)
+    if whole is None:
+        return None
+    pairs = (s for s in slots if s.purpose == SlotPurpose.CONFIRMATION and s.name == whole.name)
+    usual = place.workload.measure_s
+    longest = max((slot.measure_s for slot in pairs), default=usual)
+    if longest <= usual:
+        return whole
+    return replace(whole, measure_s=longest, longer_s=float(longest - usual))
+
+
+def _group(
+    name: str, candidates: tuple[str, ...], board: Board | None, whole: Whole | None
+) -> Group:
     if board is None:
         return Group(name, candidates)
     return Group(
@@ -74,4 +100,5 @@ def _group(name: str, candidates: tuple[str, ...], board: Board | None) -> Group
             if not one.is_baseline
             for pair in board.pairs_of(one)
         ),
+        whole,
     )

@@ -98,6 +98,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         places = len(devices) * len(sizes.connections)
         _check_budget(request, sizes, candidates=len(measured) - 1, places=places)
     _check_redo(measured, target, here.host, free=room)
+    design = _design(request, template, searches=search is not None)
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(
@@ -108,8 +109,9 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             blocks=sizes.blocks,
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
             durability=here.durability,
-            **_design(request, template, searches=search is not None),
+            **design,
             budget_minutes=search.minutes if search else request.budget_minutes,
+            apart_minutes=search.minutes if search else request.budget_minutes or template.minutes,
             search=search.document if search else None,
             allowed_costs=sorted(request.allow),
             scale_model=model.as_json() if model else None,
@@ -185,13 +187,24 @@ def cancel_study(study: Study) -> None:
 
 
 def _design(request: StudyRequest, template: StudyTemplate, *, searches: bool) -> dict[str, bool]:
-    """The study's fields about its design. A search always races and confirms its finds."""
+    """The study's fields about its design. A search always races and confirms its finds.
+
+    Raises BadRequest for what does not go together.
+    """
+    asked = request.takes_apart
     if searches:  # the request is checked: it contains nothing else
-        return {"keeps_duplicates": False, "races": True, "confirms": True}
+        design = {"keeps_duplicates": False, "races": True, "confirms": True}
+        return design | {"takes_apart": True if asked is None else asked}
+    confirms = template.confirms if request.confirms is None else request.confirms
+    if asked and not confirms:
+        reason = "only a winner that was confirmed can be taken apart: confirm the winner"
+        raise BadRequest(reason, field="takes_apart")
+    takes_apart = template.takes_apart if asked is None else asked
     return {
         "keeps_duplicates": request.keeps_duplicates or template.copies_of_baseline > 0,
         "races": template.races if request.races is None else request.races,
-        "confirms": template.confirms if request.confirms is None else request.confirms,
+        "confirms": confirms,
+        "takes_apart": takes_apart and confirms,
     }
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.statistics.aim import Aim
+from tuning.studies.apart_progress import apart_text
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.forecast import Forecast, expected_s
 from tuning.studies.pausing import pause_text
@@ -28,6 +29,7 @@ class StudyProgress:
     `runs_total` and `eta_s` are upper limits: a race that is decided early needs less.
     While a winner is confirmed `pair` of `pairs` is measured; else both are 0. `device` is the
     current device if the study has several or it is emulated. `searched` is of a search.
+    `takes_apart`: whether a variant of the winner is measured, or the winner beside it.
     """
 
     fraction: float
@@ -43,6 +45,7 @@ class StudyProgress:
     pairs: int = 0
     device: str = ""
     searched: Searched | None = None
+    takes_apart: bool = False
 
 
 def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> StudyProgress:
@@ -136,6 +139,9 @@ def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -
         text = f"confirmation, pair {pair} of {len(pairs)}: {current.name}, {step}"
         return replace(current_run, text=text, pair=pair, pairs=len(pairs))
     again = " (replicate)" if current.replicate else ""
+    if SlotPurpose(current.purpose).is_of_variants:
+        text = apart_text(current, forecast.slots(place))
+        return replace(current_run, text=f"{text}, {step}", takes_apart=True)
     if counted.searched is not None:
         number = _number(current, forecast.slots(place))
         is_screening = current.purpose == SlotPurpose.SEARCH

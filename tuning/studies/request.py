@@ -79,7 +79,8 @@ class StudyRequest:
     ("mysql 5.7"), "older" if it is unknown, "" to use them unchanged. `keeps_duplicates` measures
     candidates with the same effective values separately. `allow` are the kinds of cost that
     proposals may have. `races` drops candidates that are measurably behind, `confirms` measures
-    the winner again in fresh pairs, `budget_minutes` limits the blocks by time instead of number.
+    the winner again in fresh pairs, `takes_apart` then without some of its lines,
+    `budget_minutes` limits the blocks by time instead of number.
     `recovery` kills baseline and winner under load and times how long they take to serve again;
     None: only for a search.
     `search` continues from the template's candidates with the advisor's own proposals; None leaves
@@ -104,6 +105,7 @@ class StudyRequest:
     keeps_duplicates: bool = False
     races: bool | None = None
     confirms: bool | None = None
+    takes_apart: bool | None = None
     budget_minutes: int | None = None
     allow: frozenset[CostKind] = frozenset()
     recovery: bool | None = None

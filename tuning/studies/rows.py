@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 
 from django.db.models import Max
@@ -56,7 +56,13 @@ def _lasting(workload: Workload, measure_s: int) -> Workload:
 
 
 def candidate_row(
-    study: Study, position: int, plan: PlannedCandidate, *, found_by_search: bool = False
+    study: Study,
+    position: int,
+    plan: PlannedCandidate,
+    *,
+    found_by_search: bool = False,
+    taken_from: Candidate | None = None,
+    without: Collection[str] = (),
 ) -> Candidate:
     """A candidate as planned; identical sets of knobs share one Config."""
     config, _ = Config.objects.get_or_create(
@@ -79,6 +85,8 @@ def candidate_row(
         refusal=plan.left_out,
         logs_with_data=plan.logs_with_data,
         found_by_search=found_by_search,
+        taken_from=taken_from,
+        without=sorted(without),
     )
 
 

@@ -24,7 +24,7 @@ from tuning.strategy.search.plan import SearchPlan
 from tuning.strategy.search.search import PREFIX
 from tuning.strategy.search.space import Space
 from tuning.studies.devices import find_devices
-from tuning.studies.forecast import ASSUMED_OVERHEAD_S
+from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S
 from tuning.studies.host_resources import logical_cpus
 from tuning.studies.modelling import (
     bounds_in_model,
@@ -71,7 +71,8 @@ def plan_search(
     _check_request(request, template, sizes)
     _check_aim(search.aim)
     minutes = request.budget_minutes or template.budget_minutes or _USUAL_MINUTES
-    _check_minutes(minutes, sizes, len(measured))
+    share = 0.0 if request.takes_apart is False else APART_SHARE
+    _check_minutes(minutes, sizes, len(measured), share)
     space = _space_for(search, situation, measured[0], model)
     asked = asdict(search)
     del asked["aim"]
@@ -153,10 +154,14 @@ def _check_aim(aim: Aim) -> None:
         )
 
 
-def _check_minutes(minutes: int, sizes: Sizes, candidates: int) -> None:
-    """Refuse minutes in which nothing can be found; `candidates` are given, with the baseline."""
+def _check_minutes(minutes: int, sizes: Sizes, candidates: int, apart_share: float) -> None:
+    """Refuse minutes in which nothing can be found; `candidates` are given, with the baseline.
+
+    `apart_share` of the minutes is kept for taking the winner apart.
+    """
     run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
     needed = (candidates + _NEW_RUNS + _RACE_RUNS + 2 * MIN_PAIRS) * run_s
+    needed /= 1 - apart_share
     if minutes * 60 < needed:
         raise BadRequest(
             f"budget_minutes {minutes} is too little for a search with runs of this length: it "

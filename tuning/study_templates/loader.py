@@ -61,10 +61,11 @@ class StudyTemplate:
     `tuning.models.Study`. `copies_of_baseline` is a number of copies of the same config, measured
     separately: their differences are noise. `proposals` are names of `tuning.proposals.rule_sets`.
     `budget_minutes` is that of a template that `searches`, unless the user requests another.
-    With `searches` it continues with proposals of its own, for that time. `durability` is the
-    least safe class of its own candidates. `needs_log_device`: it is about a separate log
-    directory and requires a device that has one. `repeats` names the published figure that it
-    repeats, `claims` are its statements.
+    With `searches` it continues with proposals of its own, for that time. `takes_apart` as in
+    `tuning.models.Study`; `minutes` are those of the whole study, after which that ends.
+    `durability` is the least safe class of its own candidates. `needs_log_device`: it is about a
+    separate log directory and requires a device that has one. `repeats` names the published figure
+    that it repeats, `claims` are its statements.
     """
 
     name: str
@@ -82,6 +83,8 @@ class StudyTemplate:
     budget_minutes: Count | None = None
     races: StrictBool = True
     confirms: StrictBool = True
+    takes_apart: StrictBool = False
+    minutes: Count | None = None
     copies_of_baseline: Annotated[StrictInt, Field(ge=0, le=20)] = 0
     durability: Durability = Durability.D0
     needs_log_device: StrictBool = False

@@ -88,6 +88,14 @@ class CandidateSerializer(serializers.Serializer[Any]):
     lines = LineSerializer(many=True, help_text="Only for your own files; empty for a preset.")
     checks = StageSerializer(many=True, help_text="Empty before the first check.")
     refusal = serializers.CharField(help_text="Why the server refused it; otherwise empty.")
+    taken_from = serializers.CharField(
+        source="taken_from.name",
+        allow_null=True,
+        help_text="The winner that this is, without some of its lines.",
+    )
+    without = serializers.ListField(
+        child=serializers.CharField(), help_text="The lines of `taken_from` that it lacks."
+    )
     merged_into = serializers.CharField(
         source="merged_into.name",
         allow_null=True,

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from advisor.api.serializers.common import (
     CLASSES,
     FORMAT_NAMES,
+    FiniteField,
     NamedDeviceSerializer,
     below,
     computed,
@@ -21,6 +22,7 @@ from tuning.export.safety import losing_lines
 from tuning.models import Recommendation
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
+from tuning.statistics.removal import RemovalState
 from tuning.statistics.verdict import VerdictKind
 
 
@@ -35,6 +37,20 @@ class SizedSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     in_model = serializers.CharField(help_text="As measured.")
     value = serializers.CharField(help_text="On the real server, as in the files.")
+
+
+class LinesEffectSerializer(serializers.Serializer[Any]):
+    """What some lines of a winner bring, measured without them; most often it is one line."""
+
+    lines = serializers.DictField(child=serializers.CharField(), help_text="Names and values.")
+    state = serializers.ChoiceField(
+        choices=list(RemovalState),
+        help_text="`no_effect` and `same` are left out, if that was verified.",
+    )
+    ratio = FiniteField(help_text="Ratio of the study's metric: with them to without them.")
+    interval_low = FiniteField(source="interval.low", help_text="95 % interval of `ratio`.")
+    interval_high = FiniteField(source="interval.high")
+    text = serializers.CharField(help_text="The figures, or why there are none, in words.")
 
 
 class AdviceSerializer(serializers.Serializer[Any]):
@@ -59,6 +75,14 @@ class AdviceSerializer(serializers.Serializer[Any]):
     )
     sized = SizedSerializer(
         many=True, help_text="Values of a scale model that are others on the real server."
+    )
+    whole = serializers.CharField(
+        source="whole.name",
+        allow_null=True,
+        help_text="The winner with all its lines, if lines of it were left out.",
+    )
+    line_effects = LinesEffectSerializer(
+        many=True, help_text="Of the winner's lines; empty if it was not taken apart."
     )
     formats = computed(serializers.ListField, lambda _: FORMAT_NAMES)(
         child=serializers.ChoiceField(choices=FORMAT_NAMES), help_text="Formats for an export."
@@ -95,6 +119,7 @@ OF_ITS_EVIDENCE = (
     "acknowledge",
     "losses",
     "costs",
+    "line_effects",
     "formats",
     "proportion",
     "sized",
@@ -123,6 +148,7 @@ def recommendation_of(result: StudyResult, recommendation: Recommendation) -> di
         else None,
         "acknowledge": needed,
         "losses": losses,
+        "line_effects": evidence.apart,
         "costs": [cost for line in lines for cost in line.costs],
         "proportion": evidence.proportion,
         "sized": [line for line in lines if line.in_model],

@@ -205,6 +205,12 @@ class StudyRequestSerializer(StrictSerializer):
         default=None,
         help_text="Measures the winner again in pairs. Null: as in the template.",
     )
+    takes_apart = serializers.BooleanField(
+        **OPTIONAL,
+        default=None,
+        help_text="Measures a confirmed winner without some of its lines. Null: as in the "
+        "template; a search does.",
+    )
     budget_minutes = serializers.IntegerField(
         min_value=1,
         max_value=MAX_MINUTES,
@@ -295,6 +301,14 @@ class CheckRequestSerializer(StrictSerializer):
     )
 
 
+# Of a winner that was taken apart: those that bring something, or all.
+LINES = ("reduced", "all")
+LINES_HELP = (
+    "all: the winner with all its lines, also those that were left out because they bring "
+    "nothing measurable."
+)
+
+
 class ExportRequestSerializer(StrictSerializer):
     """A request for a recommendation as a file."""
 
@@ -311,6 +325,7 @@ class ExportRequestSerializer(StrictSerializer):
         trim_whitespace=False,
         help_text="Your current my.cnf: required for `diff`, used by the rollback.",
     )
+    lines = serializers.ChoiceField(choices=LINES, default=LINES[0], help_text=LINES_HELP)
     device = serializers.IntegerField(
         min_value=1,
         max_value=MAX_ID,
@@ -341,4 +356,5 @@ class ExportRequestSerializer(StrictSerializer):
             acknowledged=Durability(values["acknowledge"]),
             current=None if current is None else current.encode(),
             as_measured=values["as_measured"],
+            keeps_lines=values["lines"] == LINES[1],
         )

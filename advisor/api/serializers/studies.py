@@ -79,6 +79,9 @@ class StudySerializer(serializers.Serializer[Any]):
     recovery = serializers.BooleanField(
         source="crash_tests", help_text="Times the crash recovery of baseline and winner."
     )
+    takes_apart = serializers.BooleanField(
+        help_text="Measures a confirmed winner without some of its lines."
+    )
     budget_minutes = serializers.IntegerField(allow_null=True)
     allow = serializers.ListField(
         source="allowed_costs",

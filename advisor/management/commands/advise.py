@@ -64,6 +64,7 @@ _OPTIONS = {
     "path": "device",
     "races": "no-race",
     "recovery": "no-recovery",
+    "takes_apart": "take-apart",
     "pinned": "pin",
     "bounds": "bound",
     "warmup_s": "warmup",
@@ -219,6 +220,17 @@ class Command(BaseCommand):
             "serve again (default: only with --search)",
         )
         parser.add_argument(
+            "--take-apart",
+            action=BooleanOptionalAction,
+            help="measure a confirmed winner without some of its lines, and leave out those that "
+            "bring nothing (default: for a search and the first answer)",
+        )
+        parser.add_argument(
+            "--keep-lines",
+            action="store_true",
+            help="write the winner with all its lines, also those that bring nothing measurable",
+        )
+        parser.add_argument(
             "--keep-duplicates",
             action="store_true",
             help="measure configs with the same effective values separately (A/A comparison)",
@@ -319,6 +331,7 @@ class Command(BaseCommand):
                 output=options["output"],
                 exports=options["export"],
                 as_measured=options["as_measured"],
+                keeps_lines=options["keep_lines"],
             )
         except (AdvisorError, TuningError) as error:
             self._fail(f"{error.code}: {_one_line(error)}")
@@ -343,6 +356,7 @@ def _request(options: dict[str, Any]) -> StudyRequest:
         keeps_duplicates=options["keep_duplicates"],
         races=False if options["no_race"] else None,
         confirms=False if options["no_confirm"] else None,
+        takes_apart=options["take_apart"],
         budget_minutes=options["budget"],
         allow=options["allow"],
         data_size=options["data_size"],

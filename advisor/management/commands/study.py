@@ -1,4 +1,4 @@
-"""`manage.py study`: pause, resume, conclude, cancel or extend a study from the command line."""
+"""`manage.py study`: changes a study from the command line: pause, resume, cancel and more."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pause_columns import MAX_PAUSE_REASON
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.request import BadRequest
+from tuning.studies.taking_apart import take_apart_study
 
 
 class Command(BaseCommand):
-    help = "Pause, resume, conclude, cancel or extend a study. Exits with 1 if it is refused."
+    help = (
+        "Pause, resume, conclude, cancel or extend a study, or take its winner apart. Exits with "
+        "1 if it is refused."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,6 +37,9 @@ class Command(BaseCommand):
         actions.add_parser("cancel", help="stop it within seconds; results are kept")
         extend = actions.add_parser("extend", help="measure more blocks of a finished study")
         extend.add_argument("--blocks", type=int, required=True, metavar="N")
+        actions.add_parser(
+            "take-apart", help="measure a confirmed winner without some of its lines"
+        )
         for action in actions.choices.values():
             action.add_argument("id", type=int, metavar="ID", help="number of the study")
 
@@ -68,6 +75,9 @@ def _act(study: Study, options: dict[str, Any]) -> str:
         case "cancel":
             cancel_study(study)
             return "is being cancelled; results are kept"
+        case "take-apart":
+            take_apart_study(study)
+            return "takes its winner apart and is then concluded again"
         case _:
             extend_study(study, options["blocks"])
             return (

@@ -34,6 +34,9 @@ class ExportForm(PlainForm):
         "defaults. Nothing is stored.",
     )
     current_file = forms.FileField(label="Or upload it", required=False, allow_empty_file=True)
+    keeps_lines = forms.BooleanField(
+        label="Keep all lines, also those that bring nothing measurable", required=False
+    )
     acknowledge = forms.BooleanField(required=False)
 
     def __init__(
@@ -66,6 +69,7 @@ class ExportForm(PlainForm):
             acknowledged=self.needed if data["acknowledge"] else Durability.D0,
             current=current if current.strip() else None,
             as_measured=data["as_measured"],
+            keeps_lines=data["keeps_lines"],
         )
 
     def add_refusal(self, error: TuningError) -> None:

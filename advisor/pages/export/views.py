@@ -47,6 +47,7 @@ def my_cnf(request: HttpRequest, pk: int, recommendation: int) -> HttpResponse:
         wanted = ExportRequest(
             acknowledged=Durability(acknowledged or Durability.D0),
             as_measured=request.GET.get("as_measured") == "1",
+            keeps_lines=request.GET.get("lines") == "all",
         )
         exported = result.export(found, wanted, study_url=study_url(found, request))
     except (TuningError, ValueError):

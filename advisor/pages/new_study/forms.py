@@ -110,6 +110,12 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         help_text="Kills the baseline and the winner under load, three times each, and times how "
         "long they take to serve again. Some minutes more; a search does it unless told not to.",
     )
+    takes_apart = forms.TypedChoiceField(
+        **_YES_NO,
+        label="Take the winner apart",
+        help_text="Measures a confirmed winner without some of its lines. Lines that bring "
+        "nothing are left out.",
+    )
     allow = forms.TypedMultipleChoiceField(
         label="Costs that proposals may have",
         required=False,
@@ -183,6 +189,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
             keeps_duplicates=data["keeps_duplicates"],
             races=data["races"],
             confirms=data["confirms"],
+            takes_apart=data["takes_apart"],
             budget_minutes=data["budget_minutes"],
             allow=frozenset(data["allow"]),
             data_size=data["data_size"],

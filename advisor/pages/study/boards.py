@@ -8,14 +8,18 @@ from dataclasses import dataclass
 
 from advisor.pages.study.board_choice import BoardChoice
 from advisor.wording.formatting import names_text
+from advisor.wording.lines import LineRow, line_rows
 from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
 from tuning.models import Candidate, DurabilityClass, Study
+from tuning.results.apart import TakenApart
+from tuning.results.apart_texts import apart_sentences
 from tuning.results.boards import Board, Row
 from tuning.results.history import RunLine
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.ranking import Judgement, Metric, most_tpmP_within
+from tuning.statistics.removal import loss_text
 
 # In a larger group the first names are listed and the others counted.
 MAX_NAMES = 3
@@ -52,7 +56,7 @@ class BoardSection:
     """A board with the name of its place in the page, by the metric that was chosen.
 
     `shows_durability` says whether its class is shown: always below D0. `left` is the number of
-    candidates that the filter hides.
+    candidates that the filter hides. `apart` is what taking its winner apart found so far.
     """
 
     key: str
@@ -62,6 +66,21 @@ class BoardSection:
     rows: list[BoardRow]
     shows_durability: bool
     left: int = 0
+    apart: TakenApart | None = None
+
+    @property
+    def line_rows(self) -> list[LineRow]:
+        """What each line of the winner brings."""
+        return line_rows(self.apart) if self.apart else []
+
+    @property
+    def apart_sentences(self) -> list[str]:
+        return apart_sentences(self.apart) if self.apart else []
+
+    @property
+    def margin(self) -> str:
+        """What may be lost without lines that are left out."""
+        return loss_text(self.apart.margin) if self.apart else ""
 
     @property
     def is_safe(self) -> bool:
@@ -145,6 +164,7 @@ def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSectio
                 rows,
                 shows_class,
                 left=len(board.candidates) - len(rows),
+                apart=result.taken_apart(board.place),
             )
         )
     return views

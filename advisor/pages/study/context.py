@@ -25,11 +25,14 @@ from tuning.results.proportion import proportion_text
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
+from tuning.studies.forecast import MAX_APART_RUNS
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
 from tuning.studies.slot_states import SlotState, slot_states
+from tuning.studies.taking_apart import can_be_taken_apart
 
+_RANKED = (SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION)
 # States with a result or a bound, whose log is not shown.
 _HAVE_A_FIGURE = (RunState.OK, RunState.CUT_SHORT)
 
@@ -103,9 +106,16 @@ def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> 
         "candidates": shown,
         "shows_device": bool(devices_to_name(result.devices.values())),
         "found_count": sum(view.candidate.found_by_search for view in shown),
-        # What a search tried in vain is no news: its table counts them.
+        "may_take_apart": can_be_taken_apart(result),
+        "apart_runs": MAX_APART_RUNS,
+        "variant_count": sum(view.candidate.taken_from_id is not None for view in shown),
+        # What a search tried in vain is no news: its table counts them. Nor is a variant.
         "refused": [
-            view for view in shown if view.candidate.refusal and not view.candidate.found_by_search
+            view
+            for view in shown
+            if view.candidate.refusal
+            and not view.candidate.found_by_search
+            and view.candidate.taken_from_id is None
         ],
         "ended_runs": [
             line
@@ -132,7 +142,7 @@ def result_places(slots: Iterable[SlotState]) -> int:
     Only a full page has a section for each board: a swap fills the sections that exist. Devices
     are measured one after the other, so their boards appear one by one.
     """
-    ranked = (slot for slot in slots if slot.purpose != SlotPurpose.SEARCH)
+    ranked = (slot for slot in slots if slot.purpose in _RANKED)
     return len({(*slot.place, slot.durability) for slot in ranked})
 
 
@@ -160,7 +170,7 @@ def _announcement(study: Study, progress: StudyProgress) -> str:
     if progress.pairs:
         pair = f"pair {progress.pair} of {progress.pairs}"
         return f"Confirmation, {pair}: {progress.candidate}."
-    if progress.searched is not None:
+    if progress.searched is not None or progress.takes_apart:
         return f"{progress.text.capitalize().rpartition(',')[0]}."
     run = f"Run {progress.runs_done + 1} of {progress.runs_total}"
     return f"{run}: {progress.candidate}, block {progress.block}."

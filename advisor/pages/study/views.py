@@ -16,6 +16,7 @@ from django_htmx.http import HttpResponseClientRefresh, trigger_client_event
 
 from advisor.charts.boards import board_figures
 from advisor.charts.findings import findings_figure, findings_series
+from advisor.charts.lines import lines_figure
 from advisor.charts.payload import charts_payload
 from advisor.charts.search import search_figures
 from advisor.pages.study.board_choice import board_choice
@@ -38,6 +39,7 @@ from tuning.strategy.search.space import Space
 from tuning.studies.concluding import conclude_study
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.taking_apart import take_apart_study
 
 STUDIES_PER_PAGE = 25
 
@@ -106,6 +108,9 @@ def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
     for board in result.boards:
         key = board_key(board)
         charts = board_figures(board, result.history, choice.metric, choice.p95_ms)
+        apart = result.taken_apart(board.place)
+        if apart is not None and (lines := lines_figure(apart)) is not None:
+            charts["lines"] = lines
         for name, figure in charts.items():
             figures[f"{key}-{name}" if name else key] = figure
     if search := search_result(result):
@@ -146,6 +151,12 @@ def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def study_conclude(request: HttpRequest, pk: int) -> HttpResponse:
     done = "Concluding: no new configs or blocks. The best are confirmed, then the study ends."
     return _changed(request, pk, conclude_study, "concluded", done)
+
+
+@require_POST
+def study_take_apart(request: HttpRequest, pk: int) -> HttpResponse:
+    done = "Taking the winner apart; the study is concluded again after that."
+    return _changed(request, pk, take_apart_study, "taken apart", done)
 
 
 @require_POST

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from benchmarks.outcomes import Outcome
+from tuning.statistics.analysis import analyse
+from tuning.statistics.confirmation import ConfirmationState, confirm
 from tuning.statistics.data import Observation
 from tuning.strategy.protocol import (
     Budget,
@@ -15,12 +17,14 @@ from tuning.strategy.protocol import (
     FreshPair,
     Group,
     History,
+    NewCandidate,
     PlannedRun,
     Proposal,
     Purpose,
     Strategy,
 )
 from tuning.strategy.racing import FAULTS
+from tuning.strategy.whole import Variant, Whole
 
 BASE = "base"
 LEVEL = 6000.0
@@ -34,6 +38,8 @@ class Place:
     endings: outcomes other than "ok" by (candidate, block).
     refused, duplicates: what the gate says of candidates, as `History` has it; new ones join the
     first group as soon as they are proposed.
+    line_gains: what each line of a winner brings, as a log; a variant lacks that. apart_runs: how
+    many runs taking apart may have. kept: as `Whole` has it.
     """
 
     gains: Mapping[str, float]
@@ -52,12 +58,19 @@ class Place:
     screened: list[Observation] = field(default_factory=list)
     dropped: dict[str, str] = field(default_factory=dict)
     pairs: dict[int, dict[str, float | None]] = field(default_factory=dict)
+    line_gains: Mapping[str, float] = field(default_factory=dict)
+    apart_runs: int | None = None
+    kept: Mapping[str, str] = field(default_factory=dict)
+    variants: dict[str, NewCandidate] = field(default_factory=dict)
+    apart: list[Observation] = field(default_factory=list)
+    rounds: list[Observation] = field(default_factory=list)
 
     def history(self) -> History:
         groups = tuple(self._group(name) for name in self.groups)
         in_blocks = [run for run in self.measured if run.purpose is Purpose.BLOCK]
         begun = len({run.block for run in in_blocks})
-        spent = [run for run in self.measured if run.purpose is not Purpose.CONFIRMATION]
+        spent = [run for run in self.measured if run.purpose in (Purpose.BLOCK, Purpose.SEARCH)]
+        of_variants = [r for r in self.measured if r.purpose in (Purpose.APART, Purpose.REDUCED)]
         raced = {run.candidate for run in in_blocks} - {BASE}
         names = [name for group in groups for name in group.candidates]
         runs = self.planned_blocks * (len(set(names)) + 1) if self.runs is None else self.runs
@@ -78,13 +91,19 @@ class Place:
                 name: other for name, other in self.duplicates.items() if name in self._all()
             },
             screened=tuple(self.screened),
+            apart_budget=Budget(
+                runs_left=None
+                if self.apart_runs is None
+                else max(self.apart_runs - len(of_variants), 0)
+            ),
             finalists=tuple(name for name in dict.fromkeys(names) if name in raced),
         )
 
     def measure(self, proposal: Proposal) -> None:
         """All of its runs, each to its own ending; what is new joins the first group."""
         first = next(iter(self.groups))
-        self.groups[first] += tuple(one.name for one in proposal.new)
+        self.groups[first] += tuple(one.name for one in proposal.new if not one.of)
+        self.variants |= {one.name: one for one in proposal.new if one.of}
         self.knobs |= {one.name: one.knobs for one in proposal.new}
         self.dropped |= proposal.dropped
         for run in self._queued(proposal):
@@ -94,7 +113,11 @@ class Place:
             if run.purpose is Purpose.CONFIRMATION:
                 self.pairs.setdefault(run.block, {})[run.candidate] = figure
                 continue
-            seen = self.screened if run.purpose is Purpose.SEARCH else self.observations
+            seen = {
+                Purpose.SEARCH: self.screened,
+                Purpose.APART: self.apart,
+                Purpose.REDUCED: self.rounds,
+            }.get(run.purpose, self.observations)
             seen.append(
                 Observation(
                     run.candidate,
@@ -107,7 +130,8 @@ class Place:
             )
 
     def _all(self) -> list[str]:
-        return [BASE, *(name for names in self.groups.values() for name in names)]
+        given = (name for names in self.groups.values() for name in names)
+        return [BASE, *given, *self.variants]
 
     def _knobs(self) -> dict[str, Mapping[str, str]]:
         return {name: self.knobs.get(name, {}) for name in self._all()}
@@ -116,7 +140,8 @@ class Place:
         """Without those of candidates that are not measured; none for the baseline alone."""
         gone = {*self.refused, *self.duplicates}
         runs = [run for run in proposal.runs if run.candidate not in gone]
-        return runs if {run.candidate for run in runs} - {BASE} else []
+        is_short = len(runs) < len(proposal.runs) and runs[0].purpose is Purpose.REDUCED
+        return [] if is_short or len({run.candidate for run in runs}) < 2 else runs
 
     def _group(self, name: str) -> Group:
         gone = {*self.refused, *self.duplicates}
@@ -129,11 +154,50 @@ class Place:
             for one in mine
             if one in figures
         ]
-        return Group(name, (BASE, *mine), seen, frozenset(failed), tuple(pairs))
+        group = Group(name, (BASE, *mine), seen, frozenset(failed), tuple(pairs))
+        return replace(group, whole=self._whole(group))
+
+    def _whole(self, group: Group) -> Whole | None:
+        """The winner of the group's blocks, if its pairs are measured and confirm it."""
+        fit = [name for name in group.candidates if name not in group.failed]
+        runs = [run for run in group.observations if run.candidate in fit]
+        analysis = analyse(runs, BASE, fit)
+        name = analysis.winner
+        pairs = [(p.tpmP, p.baseline_tpmP) for p in group.pairs if p.candidate == name]
+        if name is None or not pairs:
+            return None
+        found = confirm(pairs, name, BASE, run_noise=analysis.run_noise)
+        if found.state is not ConfirmationState.CONFIRMED or found.ratio is None:
+            return None
+        blocks = {run.block for run in (*self.apart, *self.rounds) if run.candidate == name}
+        return Whole(
+            name=name,
+            lead=math.log(found.ratio),
+            run_noise=analysis.run_noise,
+            knobs=self.knobs.get(name, {}),
+            kept=self.kept,
+            variants={
+                one.name: Variant(
+                    one.without,
+                    "refused" if one.name in self.refused else "",
+                    self.duplicates.get(one.name, ""),
+                )
+                for one in self.variants.values()
+                if one.of == name
+            },
+            runs=tuple(run for run in self.apart if run.block in blocks),
+            rounds=tuple(run for run in self.rounds if run.block in blocks),
+        )
 
     def _figure(self, run: PlannedRun) -> float:
         chance = random.Random(f"{self.seed}/{run}").gauss(0, self.noise)
-        return LEVEL * math.exp(self.gains.get(run.candidate, 0.0) + chance)
+        return LEVEL * math.exp(self._gain(run.candidate) + chance)
+
+    def _gain(self, name: str) -> float:
+        variant = self.variants.get(name)
+        if variant is None:
+            return self.gains.get(name, 0.0)
+        return self._gain(variant.of) - sum(self.line_gains.get(n, 0.0) for n in variant.without)
 
 
 def to_the_end(place: Place, strategy: Strategy, limit: int = 200) -> tuple[list[Proposal], Done]:
@@ -160,4 +224,7 @@ def copy_of(place: Place) -> Place:
         knobs=dict(place.knobs),
         dropped=dict(place.dropped),
         pairs={block: dict(figures) for block, figures in place.pairs.items()},
+        variants=dict(place.variants),
+        apart=list(place.apart),
+        rounds=list(place.rounds),
     )

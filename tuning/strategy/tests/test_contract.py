@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
+from tuning.strategy.apart.take_apart import TakeApart
 from tuning.strategy.blocks import FixedBlocks
 from tuning.strategy.compose import InTurn, strategy_for
 from tuning.strategy.confirmation import Confirmation
@@ -82,6 +83,7 @@ STRATEGIES: dict[str, Strategy] = {
     "fixed blocks, confirmed": strategy_for(races=False, confirms=True),
     "race, confirmed": strategy_for(races=True, confirms=True),
     "random search": RandomSearch(),
+    "taken apart": TakeApart(),
 }
 PLAN = SearchPlan(
     Space(
@@ -92,11 +94,22 @@ PLAN = SearchPlan(
     ),
     runs=25,
 )
-# Each fits models at every step, so fewer places have to do.
-SEARCHES: dict[str, Strategy] = {
+# Each fits models or looks again at every step, so fewer places have to do.
+SLOW: dict[str, Strategy] = {
     "search, race, confirmed": strategy_for(races=True, confirms=True, search=PLAN),
+    "race, confirmed, taken apart": strategy_for(races=True, confirms=True, takes_apart=True),
     "search, fixed blocks": strategy_for(races=False, confirms=False, search=PLAN),
 }
+LINES = (
+    "innodb_buffer_pool_size",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_log_file_size",
+    "innodb_flush_neighbors",
+    "table_open_cache",
+    "innodb_lru_scan_depth",
+)
+VARIANTS = ("without buffer pool", "without innodb_io_capacity", "without io", "reduced")
 ENDINGS = st.sampled_from(["ok"] * 6 + ["crashed", "no_start", "cut_short", "disturbed", "lost"])
 
 
@@ -115,6 +128,8 @@ def places(draw: st.DrawFn) -> Place:
     # Also of those that a search proposes.
     guesses = [f"{by}-{n}" for n in range(2, 12) for by in ("guess", "search")]
     refused |= draw(st.sets(st.sampled_from(guesses), max_size=4))
+    taken = [f"{name} {what}" for name in names for what in VARIANTS]
+    refused |= draw(st.sets(st.sampled_from(taken), max_size=2))
     same = draw(st.sets(st.sampled_from(guesses), max_size=2)) - refused
     groups = {"D0": tuple(names[risky:]), "D1": tuple(names[:risky])}
     return Place(
@@ -127,7 +142,14 @@ def places(draw: st.DrawFn) -> Place:
         owed_blocks=draw(st.sampled_from([0, 0, 3])),
         endings=endings,
         refused=refused,
-        duplicates=dict.fromkeys(same, BASE),
+        duplicates=dict.fromkeys(same, BASE)
+        | {
+            variant: draw(st.sampled_from([BASE, variant.split()[0]]))
+            for variant in draw(st.sets(st.sampled_from(taken), max_size=2)) - refused
+        },
+        knobs={name: dict.fromkeys(LINES, "1") for name in names},
+        line_gains=dict.fromkeys(LINES[:2], draw(st.sampled_from([0.0, 0.05, 0.3]))),
+        apart_runs=draw(st.sampled_from([None, 0, 20, 60])),
     )
 
 
@@ -138,11 +160,11 @@ def test_every_strategy_keeps_the_contract(name: str, place: Place) -> None:
     _keeps_the_contract(STRATEGIES[name], place)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", SLOW)
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(place=places())
-def test_a_search_keeps_the_contract(name: str, place: Place) -> None:
-    _keeps_the_contract(SEARCHES[name], place)
+def test_a_slow_strategy_keeps_the_contract(name: str, place: Place) -> None:
+    _keeps_the_contract(SLOW[name], place)
 
 
 def _keeps_the_contract(strategy: Strategy, place: Place) -> None:
@@ -179,6 +201,9 @@ def _check(history: History, proposal: Proposal) -> None:
     assert len(purposes) == 1
     if purposes == {Purpose.CONFIRMATION}:
         _check_pairs(history, proposal)
+        return
+    if purposes <= {Purpose.APART, Purpose.REDUCED}:
+        _check_apart(history, proposal)
         return
     if purposes == {Purpose.SEARCH}:
         _check_screening(history, proposal)
@@ -219,6 +244,27 @@ def _check_pairs(history: History, proposal: Proposal) -> None:
         tuple(sorted((winner, history.baseline)))
     }
     assert MIN_PAIRS <= len(by_block) <= max(MIN_PAIRS, 2 * history.planned_blocks)
+
+
+def _check_apart(history: History, proposal: Proposal) -> None:
+    """The winner beside variants of its own; the reduced config beside it and the baseline."""
+    assert history.apart_budget.allows(len(proposal.runs))
+    wholes = [group.whole for group in history.groups if group.whole is not None]
+    for block in {run.block for run in proposal.runs}:
+        there = [run for run in proposal.runs if run.block == block]
+        names = {run.candidate for run in there}
+        (whole,) = (one for one in wholes if one.name in names)
+        if there[0].purpose is Purpose.REDUCED:
+            assert len(there) == 3
+            assert history.baseline in names
+        else:
+            assert [run.candidate for run in there if run.replicate] == [whole.name]
+            assert len(there) == len(names) + 1
+    for new in proposal.new:
+        (whole,) = (one for one in wholes if one.name == new.of)
+        assert new.without <= set(whole.knobs)
+        assert new.knobs == whole.knobs_without(new.without)
+        assert not new.without & set(whole.kept)
 
 
 def race_of_three(**values: object) -> Place:

@@ -7,10 +7,13 @@ import sys
 from pathlib import Path
 from time import monotonic
 
-from tuning.tests.simulation.criteria import PROOFS, Table
+from tuning.tests.simulation.apart import lines_that_matter
+from tuning.tests.simulation.criteria import PROOFS as RANKED
+from tuning.tests.simulation.criteria import Table
 from tuning.tests.tables import begin, markdown, with_tables
 
 STUDIES = 2000
+PROOFS = (*RANKED, lines_that_matter)
 # Between these lines of a document its tables stand.
 BEGIN = begin("tuning.tests.simulation")
 

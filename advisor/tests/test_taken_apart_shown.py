@@ -1,0 +1,86 @@
+"""What a winner that was taken apart shows of its lines: page, charts, terminal, files, API."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.test import Client
+from rich.console import Console
+
+from advisor.terminal.report import print_ranking
+from tuning.models import SlotPurpose, Study, StudyState
+from tuning.results.study_result import StudyResult
+from tuning.tests.test_search_rows import step, to_the_end
+from tuning.tests.test_study_lifecycle import host_of_fakes, sent
+from tuning.tests.test_taken_apart import measuring, started
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("host_of_fakes", "sent"),
+]
+
+
+def page(client: Client, study: Study) -> str:
+    return " ".join(client.get(f"/studies/{study.pk}/").content.decode().split())
+
+
+def test_every_way_to_show_a_study_says_which_lines_matter(admin_client: Client) -> None:
+    client = admin_client
+    study = to_the_end(started(), measuring())
+    shown = page(client, study)
+    assert "Which lines of fast matter" in shown
+    assert "no measurable effect" in shown
+    assert "Recommended for" in shown
+    assert "With all lines of fast" in shown
+    assert "4 configs made to take a winner apart" in shown
+    charts = client.get(f"/studies/{study.pk}/charts.json").json()["charts"]
+    (lines,) = (chart for key, chart in charts.items() if key.endswith("-lines"))
+    (points,) = lines["data"]
+    assert len(points["x"]) == 3
+    assert lines["layout"]["yaxis"]["ticktext"][0] == "innodb_io_capacity + 1"
+
+    found = study.recommendations.get()
+    file = f"/studies/{study.pk}/recommendations/{found.pk}/my.cnf"
+    assert "table_open_cache = 3000\n" not in client.get(file).content.decode()
+    assert "\ntable_open_cache = 3000\n" in client.get(f"{file}?lines=all").content.decode()
+
+    output = io.StringIO()
+    print_ranking(StudyResult(study), Console(file=output, width=200))
+    assert "What the lines of fast bring" in output.getvalue()
+    assert "table_open_cache = 3000: no measurable effect: " in output.getvalue()
+
+    where = f"/api/v1/studies/{study.pk}"
+    answer = client.get(f"{where}/recommendation/").json()
+    assert (answer["config"], answer["whole"]) == ("fast reduced", "fast")
+    states = {name: one["state"] for one in answer["line_effects"] for name in one["lines"]}
+    assert states["innodb_io_capacity_max"] == "matters"
+    assert states["table_open_cache"] == "no_effect"
+    assert (
+        b"\ntable_open_cache = 3000"
+        in client.get(f"{where}/recommendation/my.cnf?lines=all").content
+    )
+    assert client.get(f"{where}/recommendation/my.cnf?lines=some").status_code == 400
+    exported = client.post(f"{where}/recommendation/export/", {"lines": "all"}, "application/json")
+    assert b"\ntable_open_cache = 3000" in exported.content
+    variants = [one for one in client.get(f"{where}/").json()["candidates"] if one["taken_from"]]
+    assert {one["taken_from"] for one in variants} == {"fast"}
+    refused = client.post(f"{where}/take-apart/")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "nothing_left")
+
+
+def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: Client) -> None:
+    client = admin_client
+    study = started(blocks=3)
+    Study.objects.filter(pk=study.pk).update(apart_minutes=1)
+    to_the_end(study, measuring())
+    assert "not tested on its own: the time did not suffice" in page(client, study)
+    answer = client.post(f"/studies/{study.pk}/take-apart/")
+    assert answer.status_code == 302
+    study.refresh_from_db()
+    while not study.slots.filter(purpose=SlotPurpose.APART).exists():
+        step(study, measuring())
+    study.refresh_from_db()
+    assert study.state in (StudyState.RUNNING, StudyState.PREPARING)
+    assert "Which lines of fast matter" in page(client, study)

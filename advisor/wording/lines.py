@@ -1,0 +1,43 @@
+"""What taking a winner apart found, as a table for pages and terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from advisor.wording.spaces import knob_text
+from tuning.results.apart import LinesEffect, TakenApart
+from tuning.results.apart_texts import effect_text
+from tuning.statistics.removal import RemovalState
+
+ANSWERS = {
+    RemovalState.MATTERS: "matters",
+    RemovalState.NEEDED: "kept",
+    RemovalState.UNSETTLED: "not settled: kept",
+    RemovalState.UNTESTED: "not tested: kept",
+    RemovalState.NO_EFFECT: "no measurable effect",
+    RemovalState.SAME: "the server's own value",
+}
+
+
+@dataclass(frozen=True)
+class LineRow:
+    """Some lines of a winner that were removed together, and what that showed."""
+
+    lines: tuple[str, ...]
+    effect: LinesEffect
+    answer: str
+    text: str
+
+
+def line_rows(apart: TakenApart) -> list[LineRow]:
+    """What matters first."""
+    knobs = apart.whole.config.knobs
+    return [
+        LineRow(
+            tuple(f"{name} = {knob_text(name, knobs[name])}" for name in one.names),
+            one,
+            ANSWERS[one.state],
+            effect_text(one, apart.metric, apart.margin),
+        )
+        for one in apart.effects
+    ]

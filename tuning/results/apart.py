@@ -1,0 +1,290 @@
+"""A board's confirmed winner taken apart: what each line brings, and the reduced config."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import log
+
+from benchmarks.models import RunState
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.effective.durability import durability_of
+from tuning.models import Candidate, Slot, SlotPurpose
+from tuning.results.boards import Board, observation_of
+from tuning.statistics.analysis import Interval
+from tuning.statistics.confirmation import Confirmation, ConfirmationState, confirm
+from tuning.statistics.data import Metric, Observation
+from tuning.statistics.removal import (
+    Reduction,
+    ReductionState,
+    RemovalState,
+    judge_reduction,
+    own_effect,
+)
+from tuning.strategy.apart.parts import lines_of
+from tuning.strategy.apart.stock import DROPPED, MIN_BLOCKS, Stock, of_each_line, take_stock
+from tuning.strategy.racing import FAULTS
+from tuning.strategy.whole import Variant, Whole
+
+PINNED = "pinned, so it was not removed"
+DURABILITY = "without it a crash may lose something else, so it was not removed"
+NOT_COMPARABLE = "not_comparable"
+
+
+@dataclass(frozen=True)
+class LinesEffect:
+    """What some lines of a winner bring together; most often it is one line.
+
+    ratio, interval: the study's metric with them divided by that without them; None where nothing
+    was measured. The intervals hold for all lines at once. reason: why they stay, in words.
+    """
+
+    names: tuple[str, ...]
+    state: RemovalState
+    ratio: float | None = None
+    interval: Interval | None = None
+    blocks: int = 0
+    reason: str = ""
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether nothing measurable is lost without them."""
+        return self.state in DROPPED
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The winner without the lines that bring nothing, measured afresh.
+
+    found is None until all rounds are measured. throughput: its tpmP against the baseline's.
+    is_advice: whether it is recommended in place of the winner.
+    """
+
+    candidate: Candidate
+    rounds: int
+    done: int
+    found: Reduction | None
+    throughput: Confirmation | None
+    runs: tuple[Observation, ...]
+    is_advice: bool
+
+
+@dataclass(frozen=True)
+class TakenApart:
+    """margin: what may be lost at most, as a log; effects: of every line that differs."""
+
+    whole: Candidate
+    metric: Metric
+    margin: float
+    effects: tuple[LinesEffect, ...]
+    reduced: Reduced | None
+
+    @property
+    def advised(self) -> Reduced | None:
+        """The reduced config, if it is the one to recommend."""
+        return self.reduced if self.reduced and self.reduced.is_advice else None
+
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """The lines for which the time did not suffice."""
+        return tuple(
+            name
+            for one in self.effects
+            if one.state is RemovalState.UNTESTED
+            for name in one.names
+        )
+
+    def with_state(self, *states: RemovalState) -> list[LinesEffect]:
+        """The effects in one of these states."""
+        return [one for one in self.effects if one.state in states]
+
+
+@dataclass(frozen=True)
+class Dismantling:
+    """What boards are taken apart with: all candidates, the server, and pinned knobs."""
+
+    candidates: Sequence[Candidate]
+    server: ServerTraits
+    pinned: Mapping[str, str]
+
+    def whole_of(self, board: Board) -> Whole | None:
+        """The board's winner as the strategy takes it apart; None if none is confirmed."""
+        winner = confirmed_winner(board)
+        if winner is None:
+            return None
+        candidate, confirmation = winner
+        lead = log(confirmation.ratio or 1.0)
+        slots = _slots_of(board, candidate)
+        whole = Whole(
+            name=candidate.name,
+            lead=lead if board.aim.objective.more_is_better else -lead,
+            run_noise=board.for_advice.analysis.run_noise,
+            knobs=candidate.config.knobs,
+            baseline_knobs=board.baseline.config.knobs,
+            variants={
+                one.name: Variant(
+                    frozenset(one.without),
+                    one.refusal or _other_class(one, candidate),
+                    one.merged_into.name if one.merged_into else "",
+                )
+                for one in self.candidates
+                if one.taken_from_id == candidate.pk
+            },
+            runs=_comparable(slots, SlotPurpose.APART),
+            rounds=_comparable(slots, SlotPurpose.REDUCED),
+        )
+        return replace(whole, kept=self._kept(whole))
+
+    def _kept(self, whole: Whole) -> dict[str, str]:
+        kept = {name: PINNED for name in self.pinned if name in whole.knobs}
+        has = durability_of(whole.knobs, self.server)
+        for name in lines_of(replace(whole, kept=kept)):
+            without = whole.knobs_without(frozenset({name}))
+            if durability_of(without, self.server) != has:
+                kept[name] = DURABILITY
+        return kept
+
+    def taken_apart(self, board: Board) -> TakenApart | None:
+        """What is known by now; None without a confirmed winner."""
+        whole = self.whole_of(board)
+        if whole is None:
+            return None
+        metric = board.aim.objective
+        stock = take_stock(whole, metric)
+        effects = tuple(sorted(_effects(whole, stock), key=_order))
+        candidate = board.candidates[whole.name]
+        reduced = self._reduced(board, whole, stock)
+        return TakenApart(candidate, metric, stock.margin, effects, reduced)
+
+    def _reduced(self, board: Board, whole: Whole, stock: Stock) -> Reduced | None:
+        slots = _slots_of(board, board.candidates[whole.name])
+        slots = [slot for slot in slots if slot.purpose == SlotPurpose.REDUCED]
+        third = {
+            slot.candidate
+            for slot in slots
+            if slot.candidate.name != whole.name and not slot.candidate.is_baseline
+        }
+        if len(third) != 1:
+            return None
+        (measured,) = third
+        candidate = next(
+            (
+                one
+                for one in self.candidates
+                if one.taken_from_id is not None and measured in (one, one.merged_into)
+                if one.taken_from_id == board.candidates[whole.name].pk
+            ),
+            measured,
+        )
+        names = measured.name, whole.name, board.baseline.name
+        blocks = sorted({slot.block for slot in slots})
+        done = {slot.block for slot in slots} - {s.block for s in slots if not s.run.is_finished}
+        mine = tuple(run for run in whole.rounds if run.candidate == measured.name)
+        found = throughput = None
+        if len(done) == len(blocks):
+            metric = board.aim.objective
+            rounds = [_figures(whole.rounds, block, names, metric) for block in blocks]
+            noise = stock.run_noise
+            found = judge_reduction(
+                rounds,
+                (candidate.name, *names[1:]),
+                margin=stock.margin,
+                run_noise=noise,
+                metric=metric,
+            )
+            of_tpmP = [_figures(whole.rounds, block, names, Metric.TPMP) for block in blocks]
+            throughput = confirm(
+                [(one[0], one[2]) for one in of_tpmP], candidate.name, names[2], run_noise=noise
+            )
+        is_fit = not any(run.outcome in FAULTS for run in mine) and not board.aim.missed(
+            list(mine)
+        )
+        return Reduced(
+            candidate,
+            rounds=len(blocks),
+            done=len(done),
+            found=found,
+            throughput=throughput,
+            runs=mine,
+            is_advice=found is not None
+            and found.state is ReductionState.VERIFIED
+            and throughput is not None
+            and throughput.ratio is not None
+            and is_fit,
+        )
+
+
+def confirmed_winner(board: Board) -> tuple[Candidate, Confirmation] | None:
+    """The board's winner and its confirmation, when all its fresh pairs are measured."""
+    name = board.for_advice.analysis.winner
+    if name is None:
+        return None
+    winner = board.candidates[name]
+    pairs = board.pairs_of(winner)
+    if not pairs or not all(pair.is_finished for pair in pairs):
+        return None
+    found = board.confirmation_of(winner)
+    return (winner, found) if found.state is ConfirmationState.CONFIRMED else None
+
+
+def _other_class(variant: Candidate, whole: Candidate) -> str:
+    return "" if variant.durability == whole.durability else DURABILITY
+
+
+def _slots_of(board: Board, whole: Candidate) -> list[Slot]:
+    """The slots of the blocks in which this winner was taken apart, the newest runs in them."""
+    blocks = {slot.block for slot in board.apart_slots if slot.candidate == whole}
+    return [slot for slot in board.apart_slots if slot.block in blocks]
+
+
+def _comparable(slots: Iterable[Slot], purpose: SlotPurpose) -> tuple[Observation, ...]:
+    """The ended runs of that purpose; those of another fingerprint than most have no figure."""
+    ended = [slot for slot in slots if slot.purpose == purpose and slot.run.is_finished]
+    keys = Counter(s.run.comparability_key for s in ended if s.run.state == RunState.OK)
+    usual = max(keys, key=lambda key: (keys[key], key), default="")
+    return tuple(
+        observation_of(slot)
+        if slot.run.state != RunState.OK or slot.run.comparability_key == usual
+        else replace(observation_of(slot), outcome=NOT_COMPARABLE)
+        for slot in ended
+    )
+
+
+def _figures(
+    runs: Iterable[Observation], block: int, names: tuple[str, str, str], metric: Metric
+) -> tuple[float | None, float | None, float | None]:
+    there = {run.candidate: run.figure(metric) for run in runs if run.block == block}
+    first, second, third = (there.get(name) for name in names)
+    return first, second, third
+
+
+def _effects(whole: Whole, stock: Stock) -> Iterable[LinesEffect]:
+    for one in of_each_line(stock):
+        names, state = one.part.lines, one.state
+        if state is None:
+            state = RemovalState.UNSETTLED if one.blocks >= MIN_BLOCKS else RemovalState.UNTESTED
+        if one.ratio is None or state is RemovalState.UNTESTED:
+            yield LinesEffect(names, state, blocks=one.blocks, reason=one.reason)
+            continue
+        ratio, interval = own_effect(one.ratio, one.interval)
+        yield LinesEffect(names, state, ratio, interval, one.blocks, one.reason)
+    for name, reason in whole.kept.items():
+        if whole.baseline_knobs.get(name) != whole.knobs[name]:
+            yield LinesEffect((name,), RemovalState.NEEDED, reason=reason)
+
+
+_ORDER = (
+    RemovalState.MATTERS,
+    RemovalState.NEEDED,
+    RemovalState.UNSETTLED,
+    RemovalState.UNTESTED,
+    RemovalState.NO_EFFECT,
+    RemovalState.SAME,
+)
+
+
+def _order(effect: LinesEffect) -> tuple[int, float, tuple[str, ...]]:
+    """What matters first, the largest effect first."""
+    size = abs(log(effect.ratio)) if effect.ratio else 0.0
+    return _ORDER.index(effect.state), -size, effect.names

@@ -1,0 +1,137 @@
+"""What a config loses without some of its lines, and whether that is nothing measurable.
+
+A line is left out only if the config without it loses at most a margin: not finding a loss is no
+evidence that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil, exp, inf, log
+
+from tuning.statistics.analysis import Interval, Standing
+from tuning.statistics.confirmation import (
+    MAX_PAIRS,
+    MIN_PAIRS,
+    Confirmation,
+    ConfirmationState,
+    confirm,
+)
+from tuning.statistics.data import Metric
+
+# What may be lost at most without lines that are left out, as a share of the whole's figure...
+MARGIN = 0.05
+# ... and as a share of the whole's lead over the baseline.
+MARGIN_OF_LEAD = 0.5
+# Standard errors for 95 % confidence, plus those for a power of 80 %.
+_REACH = 2.3 + 0.84
+
+
+class RemovalState(StrEnum):
+    """What the runs without some lines say of these lines; only the first two are left out."""
+
+    NO_EFFECT = "no_effect"  # without them at most the margin is lost
+    SAME = "same"  # the server has the same effective values without them
+    MATTERS = "matters"  # without them the config is measurably worse
+    NEEDED = "needed"  # without them it is refused, or a run failed
+    UNSETTLED = "unsettled"  # more than the margin may be lost
+    UNTESTED = "untested"  # the time did not suffice
+
+
+class ReductionState(StrEnum):
+    """What the fresh runs say of the config without the lines that bring nothing."""
+
+    UNFINISHED = "unfinished"
+    VERIFIED = "verified"  # better than the baseline, and loses at most the margin
+    LOSES = "loses"  # it loses more than the margin, or may
+    NOT_CONFIRMED = "not_confirmed"  # not measurably better than the baseline
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The reduced config against the baseline and the whole; intervals of one comparison each."""
+
+    state: ReductionState
+    to_baseline: Confirmation
+    to_whole: Confirmation
+
+
+def margin_of(lead: float) -> float:
+    """What may be lost, as a log; `lead`: log of the whole's confirmed ratio to the baseline."""
+    return min(-log(1 - MARGIN), MARGIN_OF_LEAD * max(lead, 0.0))
+
+
+def removal_state(found: Standing, metric: Metric, margin: float) -> RemovalState | None:
+    """What a standing against the whole says; None where it settles nothing."""
+    if found.interval is None:
+        return None
+    low, high = _gains(found.interval, metric)
+    if high < 0:
+        return RemovalState.MATTERS
+    return RemovalState.NO_EFFECT if low > -margin else None
+
+
+def own_effect(ratio: float, interval: Interval | None) -> tuple[float, Interval | None]:
+    """From "without the lines, against the whole" to what the lines bring."""
+    if interval is None:
+        return 1 / ratio, None
+    low = 1 / interval.high if interval.high < inf else 0.0
+    high = 1 / interval.low if interval.low > 0 else inf
+    return 1 / ratio, Interval(low, high, interval.confidence)
+
+
+def rounds_needed(run_noise: float | None, margin: float) -> int:
+    """Fresh rounds that are likely to show that a config as good as the whole is."""
+    if run_noise is None or margin <= 0:
+        return MAX_PAIRS
+    wanted = 2 * (_REACH * log(1 + run_noise) / margin) ** 2
+    return min(max(MIN_PAIRS, ceil(wanted)), MAX_PAIRS)
+
+
+def judge_reduction(
+    rounds: Sequence[tuple[float | None, float | None, float | None]],
+    names: tuple[str, str, str],
+    *,
+    margin: float,
+    run_noise: float | None = None,
+    metric: Metric = Metric.TPMP,
+) -> Reduction:
+    """Judge fresh rounds of (reduced, whole, baseline), whose names are `names`.
+
+    Call it only when all rounds are measured: their number is fixed before the first one.
+    """
+    reduced, whole, baseline = names
+    to_baseline = confirm(
+        [(one[0], one[2]) for one in rounds], reduced, baseline, run_noise=run_noise, metric=metric
+    )
+    to_whole = confirm(
+        [(one[0], one[1]) for one in rounds], reduced, whole, run_noise=run_noise, metric=metric
+    )
+    return Reduction(_state(to_baseline, to_whole, metric, margin), to_baseline, to_whole)
+
+
+def loss_text(margin: float) -> str:
+    """A margin in percent, as "5.0 %"."""
+    return f"{(1 - exp(-margin)) * 100:.1f} %"
+
+
+def _state(
+    to_baseline: Confirmation, to_whole: Confirmation, metric: Metric, margin: float
+) -> ReductionState:
+    if ConfirmationState.UNFINISHED in (to_baseline.state, to_whole.state):
+        return ReductionState.UNFINISHED
+    if to_baseline.state is not ConfirmationState.CONFIRMED:
+        return ReductionState.NOT_CONFIRMED
+    interval = to_whole.interval
+    if interval is None or _gains(interval, metric)[0] <= -margin:
+        return ReductionState.LOSES
+    return ReductionState.VERIFIED
+
+
+def _gains(interval: Interval, metric: Metric) -> tuple[float, float]:
+    """The interval as logs, positive is better."""
+    low = log(interval.low) if interval.low > 0 else -inf
+    high = log(interval.high) if interval.high < inf else inf
+    return (low, high) if metric.more_is_better else (-high, -low)

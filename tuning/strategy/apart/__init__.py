@@ -1,0 +1,1 @@
+"""Takes a confirmed winner apart: which of its lines matter."""

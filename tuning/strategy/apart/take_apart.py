@@ -1,0 +1,139 @@
+"""Takes a confirmed winner apart: which of its lines matter, and is it as good without the rest?
+
+1. The winner runs in randomised blocks, twice in each, beside itself without an area of lines,
+   then without the single lines of the areas that matter. 2. Without all that brings nothing it
+   is the reduced config, which is measured in fresh rounds with the winner and the baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import ClassVar
+
+from tuning.statistics.confirmation import MIN_PAIRS
+from tuning.statistics.data import Metric
+from tuning.statistics.removal import rounds_needed
+from tuning.strategy.apart.parts import MAX_PARTS, Part
+from tuning.strategy.apart.stock import MIN_BLOCKS, PartResult, Stock, take_stock
+from tuning.strategy.design import apart_order, reduced_rounds
+from tuning.strategy.protocol import (
+    Budget,
+    Done,
+    History,
+    NewCandidate,
+    Proposal,
+    StopReason,
+)
+from tuning.strategy.whole import Whole
+
+# Runs of a round: the reduced config, the whole and the baseline.
+ROUND = 3
+MAX_NAME = 100
+
+
+@dataclass(frozen=True)
+class TakeApart:
+    """Every group's confirmed winner, one after the other; `metric` is the one that decides.
+
+    Nothing in a study that is being concluded.
+    """
+
+    metric: Metric = Metric.TPMP
+    cuts_short: ClassVar[bool] = False
+
+    def propose(self, history: History) -> Proposal | Done:
+        for group in history.groups if not history.concludes else ():
+            if group.whole is not None and (answer := self._next(history, group.whole)):
+                return answer
+        return Done((StopReason.TAKEN_APART,))
+
+    def _next(self, history: History, whole: Whole) -> Proposal | None:
+        if whole.rounds:
+            return None
+        stock = take_stock(whole, self.metric)
+        if parts := _affordable(stock.open, history.apart_budget, whole):
+            return _block(history, whole, parts)
+        return _rounds(history, whole, stock)
+
+
+def _runs_of_round(budget: Budget, whole: Whole) -> int:
+    """What a round costs, in runs as long as those of the blocks."""
+    return ROUND if not budget.run_s else ceil(ROUND * (1 + whole.longer_s / budget.run_s))
+
+
+def _affordable(there: Sequence[PartResult], budget: Budget, whole: Whole) -> list[Part]:
+    """The parts of the next block: so many that they can be settled and the rest verified."""
+    rounds = _runs_of_round(budget, whole) * MIN_PAIRS
+    for count in range(min(len(there), MAX_PARTS), 0, -1):
+        first = there[:count]
+        blocks = max(MIN_BLOCKS - min(one.blocks for one in first), 1)
+        # The whole runs twice in each block.
+        if budget.allows((count + 2) * blocks + rounds):
+            return [one.part for one in first]
+    return []
+
+
+def _block(history: History, whole: Whole, parts: Sequence[Part]) -> Proposal:
+    new: list[NewCandidate] = []
+    names: list[str] = []
+    for part in parts:
+        without = frozenset(part.lines)
+        if known := whole.variant(without):
+            names.append(whole.measured_as(known))
+            continue
+        taken = {*history.knobs, *(one.name for one in new)}
+        name = _free(f" without {_short(part)}", whole.name, taken)
+        source = f"{whole.name} without {', '.join(part.lines)}, to see what that brings"
+        new.append(NewCandidate(name, whole.knobs_without(without), source, whole.name, without))
+        names.append(name)
+    block = history.last_block + 1
+    runs = apart_order(list(dict.fromkeys(names)), whole.name, block, history.seed)
+    return Proposal(runs, new=tuple(new))
+
+
+def _rounds(history: History, whole: Whole, stock: Stock) -> Proposal | None:
+    """The fresh rounds of the reduced config; None if there is none, or no time for them."""
+    without = stock.dropped
+    fits = history.apart_budget.runs
+    count = rounds_needed(stock.run_noise, stock.margin)
+    count = (
+        count if fits is None else min(count, fits // _runs_of_round(history.apart_budget, whole))
+    )
+    if not without or count < MIN_PAIRS:
+        return None
+    new: tuple[NewCandidate, ...] = ()
+    name = whole.variant(without)
+    if name:
+        variant = whole.variants[name]
+        if variant.refusal or variant.same_as in (whole.name, history.baseline):
+            return None
+        measured = whole.measured_as(name)
+    else:
+        name = measured = _free(" reduced", whole.name, history.knobs)
+        source = f"{whole.name} without {', '.join(sorted(without))}, which bring nothing"
+        new = (NewCandidate(name, whole.knobs_without(without), source, whole.name, without),)
+    names = (measured, whole.name, history.baseline)
+    first = history.last_block + 1
+    runs = reduced_rounds(names, count, first, history.seed, whole.measure_s)
+    return Proposal(runs, new=new)
+
+
+def _short(part: Part) -> str:
+    """For a name: the area of a group, the first line otherwise."""
+    if part.area and not part.is_single:
+        return part.area
+    more = len(part.lines) - len(part.units[0])
+    return " + ".join(part.units[0]) if not more else f"{part.lines[0]} and {more} more"
+
+
+def _free(suffix: str, whole: str, taken: Container[str]) -> str:
+    """A name that no candidate has, as long as a candidate's may be."""
+    number = 1
+    while True:
+        tail = suffix[: MAX_NAME // 2] + (f" ({number})" if number > 1 else "")
+        name = whole[: MAX_NAME - len(tail)] + tail
+        if name not in taken:
+            return name
+        number += 1

@@ -1,0 +1,66 @@
+"""Takes the winner of a finished study apart, which its own time did not suffice for."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from tuning.errors import TuningError
+from tuning.models import Study, StudyState
+from tuning.results.study_result import StudyResult
+from tuning.statistics.confirmation import ConfirmationState
+from tuning.studies.devices import check_none_retired
+from tuning.studies.scheduler import advance_host
+
+
+def take_apart_study(study: Study) -> None:
+    """Measure the confirmed winner without some of its lines, then conclude the study again.
+
+    Its minutes no longer limit that; the number of runs is limited (`forecast.MAX_APART_RUNS`).
+
+    Raises TuningError: not_finished, nothing_confirmed, nothing_left, device_retired.
+    """
+    check_none_retired(study)
+    with transaction.atomic():
+        locked = Study.objects.select_for_update().get(pk=study.pk)
+        if locked.state != StudyState.FINISHED:
+            raise TuningError("not_finished", "only the winner of a finished study is taken apart")
+        _check(StudyResult(locked))
+        Study.objects.filter(pk=study.pk).update(
+            state=StudyState.RUNNING,
+            finished_at=None,
+            takes_apart=True,
+            apart_minutes=None,
+            extended_by=0,
+            resumed_at=timezone.now(),
+        )
+        transaction.on_commit(lambda: advance_host(study.host_id))
+    study.refresh_from_db()
+
+
+def can_be_taken_apart(result: StudyResult) -> bool:
+    """Whether `take_apart_study` would measure anything."""
+    if result.study.state != StudyState.FINISHED:
+        return False
+    try:
+        _check(result)
+    except TuningError:
+        return False
+    return True
+
+
+def _check(result: StudyResult) -> None:
+    """Raise TuningError where there is no winner to take apart, or nothing left of it to test."""
+    study = result.study
+    states = {one.confirmation for one in result.recommendations}
+    if study.concluded_at is not None or ConfirmationState.CONFIRMED not in states:
+        raise TuningError(
+            "nothing_confirmed",
+            "only a winner that was confirmed can be taken apart, in a study that was not "
+            "concluded early",
+        )
+    if not study.takes_apart:
+        return
+    found = (result.taken_apart(board.place) for board in result.boards)
+    if not any(apart.untested for apart in found if apart is not None):
+        raise TuningError("nothing_left", "every line of the winner has been tested")

@@ -1,0 +1,269 @@
+"""A confirmed winner is taken apart: its rows, what is recommended, and whatever interrupts it."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jsonschema
+import pytest
+from django.utils import timezone
+
+from benchmarks.errors import RunFailed
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
+from benchmarks.models import Run, RunState
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.trial import Trial
+from tuning.export.formats import ExportRequest
+from tuning.models import Recommendation, SlotPurpose, Study, StudyState
+from tuning.results.apart import TakenApart
+from tuning.results.study_result import StudyResult
+from tuning.statistics.removal import ReductionState, RemovalState
+from tuning.studies import trials
+from tuning.studies.forecast import MAX_APART_RUNS, Forecast
+from tuning.studies.lifecycle import cancel_study, create_study, extend_study
+from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.progress import study_progress
+from tuning.studies.request import BadRequest, StudyRequest
+from tuning.studies.scheduler import advance_host
+from tuning.studies.slot_states import slot_states
+from tuning.tests.test_export_formats import SCHEMA
+from tuning.tests.test_search_rows import step, to_the_end
+from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("host_of_fakes", "sent"),
+]
+
+FAST = b"""[mysqld]
+innodb_io_capacity = 5000
+innodb_io_capacity_max = 9000
+innodb_flush_neighbors = 0
+table_open_cache = 3000
+"""
+# What each line brings, as a log; only the pair matters.
+BRINGS = {"innodb_io_capacity": 0.2}
+
+
+def measuring(
+    brings: Mapping[str, float] = BRINGS, reduced: Mapping[str, float] | None = None
+) -> Callable[..., Measurement]:
+    """6000 tpmP times what the lines of a config bring, with 1 % of noise.
+
+    `reduced` is what they bring in the rounds of the reduced config, where that differs.
+    """
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        run = Run.objects.select_related("slot").get(pk=int(plan.name.removeprefix("run-")))
+        known = brings
+        if reduced is not None and run.slot.purpose == SlotPurpose.REDUCED:
+            known = reduced
+        gain = sum(value for name, value in known.items() if name in plan.options)
+        return measurement(6000 * math.exp(gain + random.Random(plan.load.seed).gauss(0, 0.01)))
+
+    return measure
+
+
+def started(**values: Any) -> Study:
+    facts: dict[str, Any] = {
+        "template": "compare",
+        "configs": [("fast", FAST)],
+        "blocks": 5,
+        "seed": 7,
+        "takes_apart": True,
+    }
+    return create_study(StudyRequest(**(facts | values)))
+
+
+def taken_apart(study: Study) -> TakenApart:
+    result = StudyResult(study)
+    found = result.taken_apart(result.boards[0].place)
+    assert found is not None
+    return found
+
+
+def purposes(study: Study) -> list[str]:
+    return list(study.slots.order_by("order").values_list("purpose", flat=True))
+
+
+def test_what_brings_nothing_is_left_out_and_what_is_recommended_was_measured_as_such() -> None:
+    study = to_the_end(started(), measuring())
+    assert study.state == StudyState.FINISHED, study.reason
+    found = study.recommendations.get()
+    assert found.whole is not None
+    assert (found.whole.name, found.candidate.name) == ("fast", "fast reduced")
+    assert found.candidate.config.knobs == {
+        "innodb_io_capacity": "5000",
+        "innodb_io_capacity_max": "9000",
+    }
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < math.exp(0.2) < found.high
+    assert (
+        "nothing measurable is lost without innodb_flush_neighbors, table_open_cache"
+        in found.verdict
+    )
+    apart = taken_apart(study)
+    assert apart.reduced is not None
+    assert apart.reduced.found is not None
+    assert apart.reduced.found.state is ReductionState.VERIFIED
+    states = {one.names: one.state for one in apart.effects}
+    assert states == {
+        ("innodb_io_capacity", "innodb_io_capacity_max"): RemovalState.MATTERS,
+        ("innodb_flush_neighbors",): RemovalState.NO_EFFECT,
+        ("table_open_cache",): RemovalState.NO_EFFECT,
+    }
+    (pair,) = apart.with_state(RemovalState.MATTERS)
+    assert pair.interval is not None
+    assert pair.interval.low < math.exp(0.2) < pair.interval.high
+    fresh = study.slots.filter(purpose=SlotPurpose.REDUCED)
+    rounds: dict[int, set[str]] = {slot.block: set() for slot in fresh}
+    for slot in fresh:
+        rounds[slot.block].add(slot.candidate.name)
+    assert len(rounds) >= 5
+    assert set(map(frozenset, rounds.values())) == {
+        frozenset({"fast reduced", "fast", "server-default"})
+    }
+
+    # Variants are no candidates of the study.
+    result = StudyResult(study)
+    (board,) = result.boards
+    assert set(board.candidates) == {"server-default", "fast"}
+    assert len(board.judgement.analysis.standings) == 2
+    variants = study.candidates.exclude(taken_from=None)
+    assert {one.taken_from.name for one in variants if one.taken_from} == {"fast"}
+    assert not study.slots.filter(purpose=SlotPurpose.BLOCK, candidate__in=variants).exists()
+    assert not study.eliminations.exists()
+
+
+def test_a_reduced_config_that_loses_after_all_is_not_recommended() -> None:
+    alone = {"innodb_io_capacity": 0.2}
+    study = to_the_end(started(), measuring(alone, reduced=alone | {"table_open_cache": 0.1}))
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.whole) == ("fast", None)
+    assert "kept, because without, more than 5.0 % may be lost" in found.verdict
+    apart = taken_apart(study)
+    assert apart.reduced is not None
+    assert apart.reduced.found is not None
+    assert apart.reduced.found.state is ReductionState.LOSES
+
+
+def test_without_being_asked_for_nothing_is_taken_apart() -> None:
+    study = to_the_end(started(takes_apart=None), measuring())
+    assert "apart" not in purposes(study)
+    assert study.recommendations.get().candidate.name == "fast"
+
+
+def test_a_winner_that_was_not_confirmed_is_not_taken_apart() -> None:
+    study = to_the_end(started(), measuring({}))
+    assert set(purposes(study)) == {SlotPurpose.BLOCK}
+    with pytest.raises(BadRequest, match="only a winner that was confirmed") as refused:
+        started(confirms=False)
+    assert refused.value.field == "takes_apart"
+
+
+def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_tested() -> None:
+    study = started()
+    Study.objects.filter(pk=study.pk).update(apart_minutes=1)
+    study = to_the_end(study, measuring())
+    assert SlotPurpose.APART not in purposes(study)
+    found = study.recommendations.get()
+    assert found.candidate.name == "fast"
+    assert (
+        "Not tested on their own, because the time did not suffice: innodb_flush" in found.verdict
+    )
+    assert len(taken_apart(study).untested) == 4
+
+
+def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:
+    """Paused, resumed, without messages and asked twice: the same study as one in one go."""
+    whole, parts = to_the_end(started(), measuring()), started()
+    while SlotPurpose.APART not in purposes(parts):
+        step(parts, measuring())
+    pause_study(parts, by="somebody", reason="lunch")
+    step(parts, measuring())
+    assert study_progress(parts).text.startswith("paused")
+    before = purposes(parts)
+    advance_host(parts.host_id)
+    assert purposes(parts) == before
+    resume_study(parts)
+    to_the_end(parts, measuring())
+    assert purposes(parts) == purposes(whole)
+    assert parts.recommendations.get().candidate.name == "fast reduced"
+
+
+def test_progress_names_what_is_left_out_and_the_forecast_counts_it() -> None:
+    study = started()
+    first = Forecast(study, slot_states(study)).runs
+    assert first == 5 * 3 + 10 + MAX_APART_RUNS
+    while SlotPurpose.APART not in purposes(study) or study.state == StudyState.PREPARING:
+        step(study, measuring())
+        study.refresh_from_db()
+    slot = study.slots.filter(purpose=SlotPurpose.APART).first()
+    assert slot is not None
+    Run.objects.filter(pk=slot.run_id).update(state=RunState.RUNNING, started_at=timezone.now())
+    found = study_progress(study)
+    assert found.takes_apart
+    assert found.text.startswith(f"taking the winner apart: {slot.candidate.name}")
+    assert "(1 of 5), block 1" in found.text
+    Run.objects.filter(pk=slot.run_id).update(state=RunState.QUEUED, started_at=None)
+    cancel_study(study)
+    study.refresh_from_db()
+    assert study.state == StudyState.CANCELLED
+    assert not study.slots.filter(run__state=RunState.QUEUED).exists()
+
+
+def test_an_extension_does_not_take_the_same_winner_apart_again() -> None:
+    study = to_the_end(started(), measuring())
+    before = purposes(study)
+    extend_study(study, 1)
+    to_the_end(study, measuring())
+    assert set(purposes(study)[len(before) :]) == {SlotPurpose.BLOCK}
+    assert study.recommendations.get().candidate.name == "fast reduced"
+
+
+def test_a_line_without_which_the_server_does_not_start_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuses(_binary: Any, options: Mapping[str, str], **_: Any) -> Trial:
+        if "innodb_io_capacity" in options and "table_open_cache" not in options:
+            raise RunFailed(Outcome.NO_START, "it does not want to")
+        return Trial(variables=dict(options), validated=True, log_tail="", seconds=1.0)
+
+    monkeypatch.setattr(trials, "try_config", refuses)
+    study = to_the_end(started(), measuring())
+    found = study.recommendations.get()
+    assert set(found.candidate.config.knobs) == {
+        "innodb_io_capacity",
+        "innodb_io_capacity_max",
+        "table_open_cache",
+    }
+    (kept,) = taken_apart(study).with_state(RemovalState.NEEDED)
+    assert kept.names == ("table_open_cache",)
+    assert "it does not want to" in kept.reason
+
+
+def test_files_say_what_each_line_brings_and_can_have_all_of_them() -> None:
+    study = to_the_end(started(), measuring())
+    result = StudyResult(study)
+    found: Recommendation = result.recommendations[0]
+    text = " ".join(result.export(found, ExportRequest()).text.replace("#", "").split())
+    assert "Measured together with innodb_io_capacity, by removing it: +2" in text
+    assert "No measurable effect, so left out:" in text
+    assert "innodb_flush_neighbors = 0: " in text
+    assert "each line on its own" not in text
+    for name in ("json", "sql", "rollback-cnf", "rollback-sql"):
+        assert result.export(found, ExportRequest(name)).text
+    whole = result.export(found, ExportRequest(keeps_lines=True)).text
+    assert "table_open_cache = 3000" in whole.splitlines()
+    assert "so left out" not in whole
+    document = json.loads(result.export(found, ExportRequest("json")).text)
+    jsonschema.validate(document, SCHEMA)
+    assert [one["state"] for one in document["left_out"]] == ["no_effect", "no_effect"]
+    assert {line["own_effect"]["state"] for line in document["lines"]} == {"matters"}
