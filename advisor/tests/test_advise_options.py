@@ -175,5 +175,6 @@ def test_every_field_of_a_request_has_its_option() -> None:
     ours = {one.name for one in fields(StudyRequest)} | {one.name for one in fields(DeviceRequest)}
     # Nothing can be wrong with a switch; the others have no option, or another word.
     switches = {"races", "confirms", "keeps_duplicates"}
-    for name in ours - switches - {"name", "seed", "limits", "memory_bytes"} | {"memory_mb"}:
+    inner = {"name", "seed", "limits", "memory_bytes", "scale"}
+    for name in ours - switches - inner | {"memory_mb"}:
         assert f"--{advise._OPTIONS.get(name, name).replace('_', '-')}" in options, name
