@@ -136,7 +136,7 @@ def test_a_search_races_and_confirms_whatever_its_template_does(template: str) -
     assert (study.races, study.confirms, study.keeps_duplicates) == (True, True, False)
     strategy = strategy_of(study)
     assert isinstance(strategy, Search)
-    assert strategy.then == strategy_for(races=True, confirms=True)
+    assert strategy.then == strategy_for(races=True, confirms=True, takes_apart=True)
 
 
 @pytest.mark.usefixtures("host")
