@@ -149,13 +149,20 @@ class Search:
 
 
 def _concluding(history: History, names: tuple[str, ...]) -> History:
-    """With runs for the rest of a short race between these and the baseline, and no more."""
+    """With runs for the rest of a short race between these and the baseline, and no more.
+
+    None for taking the winner apart.
+    """
     left = sum(name not in history.dropped for name in names)
     runs = max(CONCLUDING_BLOCKS - history.blocks, 0) * (left + 2)
     budget = history.budget
     fits = runs if budget.runs is None else min(runs, budget.runs)
-    spent = budget.runs_spent
-    return replace(history, concludes=False, budget=Budget(runs_left=fits, runs_spent=spent))
+    return replace(
+        history,
+        concludes=False,
+        budget=Budget(runs_left=fits, runs_spent=budget.runs_spent),
+        apart_budget=Budget(runs_left=0),
+    )
 
 
 def _fresh(

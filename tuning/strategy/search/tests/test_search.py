@@ -70,6 +70,17 @@ def test_what_was_given_is_looked_at_first_and_beside_the_baseline() -> None:
     assert {run.purpose for run in first.runs} == {Purpose.SEARCH}
 
 
+def test_the_winner_of_a_concluded_search_is_not_taken_apart() -> None:
+    place = hill()
+    searched(place)
+    asked = strategy_for(races=True, confirms=True, takes_apart=True, search=PLAN)
+    would_be = asked.propose(place.history())
+    assert isinstance(would_be, Proposal)
+    assert {run.purpose for run in would_be.runs} == {Purpose.APART}
+    answer = asked.propose(replace(place.history(), concludes=True))
+    assert isinstance(answer, Done)
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_search_finds_what_is_there_and_has_it_confirmed(seed: int) -> None:
     place = hill(seed=seed)
