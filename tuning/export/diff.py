@@ -19,7 +19,7 @@ from tuning.export.header import header, left_behind
 from tuning.export.lines import Line, default_of, lines_of
 from tuning.export.merged import merge
 from tuning.export.safety import require_acknowledged
-from tuning.export.words import effect_of, traits
+from tuning.export.words import about_in_short
 
 FILE_NAME = "my.cnf"
 _MAX_COMMENT = 1000  # characters, of at most 4 bytes
@@ -77,10 +77,13 @@ def patched(facts: ExportFacts, current: bytes, had: dict[str, CurrentLine]) -> 
         if found is not None and found.value != line.value:
             place = found.setting.line - 1
             was = f"Was {found.setting.value}." if found.setting.value is not None else ""
-            said = comment(f"{was} {_about(line, facts)}")
+            said = comment(f"{was} {about_in_short(line, facts)}")
             edits.changed[place] = [*said, _rewritten(lines[place], found, line)]
         elif found is None and line.written:
-            edits.added += [*comment(_about(line, facts)), option_line(line.name, line.value)]
+            edits.added += [
+                *comment(about_in_short(line, facts)),
+                option_line(line.name, line.value),
+            ]
     out = merge(facts, had).out
     for found in all_lines(current, facts.server):
         if found.knob.name in out:
@@ -159,10 +162,6 @@ def _kept(facts: ExportFacts, had: dict[str, CurrentLine]) -> Iterator[str]:
         given, loses = unsafe.get(name, (None, ""))
         warning = f"; WARNING: it may lose {loses} ({given})" if given else ""
         yield f"{name} = {value} ({was}){warning}"
-
-
-def _about(line: Line, facts: ExportFacts) -> str:
-    return " ".join([traits(line), *effect_of(line, facts)])
 
 
 def _lines(text: str) -> list[str]:

@@ -32,7 +32,7 @@ def render_my_cnf(facts: ExportFacts, *, acknowledged: Durability = Durability.D
         text += ["", *comment(f"Left out because they are the server's defaults: {names}.")]
     if facts.left_out:
         text += ["", *comment("No measurable effect, so left out:")]
-        text += [line for one in facts.left_out for line in item(left_out_text(one))]
+        text += [line for one in facts.left_out for line in item(left_out_text(one, facts))]
     if left := left_behind(facts):
         text += ["", "# In the original config, but not in this file:", *left]
     return "\n".join(text) + "\n"

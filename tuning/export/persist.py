@@ -23,7 +23,7 @@ from tuning.export.facts import ExportFacts
 from tuning.export.header import header
 from tuning.export.lines import Line, default_of, written_lines
 from tuning.export.safety import cost_of, require_acknowledged
-from tuning.export.words import effect_of, traits
+from tuning.export.words import about_in_short, sized_back
 
 
 def render_set_persist(facts: ExportFacts, *, acknowledged: Durability = Durability.D0) -> str:
@@ -92,7 +92,7 @@ def _about(line: Line | None, one: Assignment, facts: ExportFacts) -> Iterator[s
         hint = "Follows innodb_io_capacity: a running server does not adjust it by itself."
         yield from comment(hint, mark=SQL)
     else:
-        yield from comment(" ".join([traits(line), *effect_of(line, facts)]), mark=SQL)
+        yield from comment(about_in_short(line, facts), mark=SQL)
     if one.knob.name == POOL:
         yield from comment(RESIZES, mark=SQL)
 
@@ -105,10 +105,12 @@ def _not_now(
     text = ["", *comment("Not set by this script:", mark=SQL)]
     for one in assignments:
         line = lines.get(one.knob.name)
-        warning = ""
+        more = ""
         if line is not None and line.durability > Durability.D0:
-            warning = f". WARNING: {cost_of(line)}"
-        text += item(f"{option_line(one.knob.name, one.value)}: {one.why}{warning}", mark=SQL)
+            more = f". WARNING: {cost_of(line)}"
+        if line is not None and line.in_model and facts.model is not None:
+            more += f". {sized_back(line, facts.model).removesuffix('.')}"
+        text += item(f"{option_line(one.knob.name, one.value)}: {one.why}{more}", mark=SQL)
     later = [one for one in assignments if one.how is How.RESTART]
     if persists(facts.server) and later:
         hint = (

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
+from tuning.catalogue.loader import load_catalogue
 from tuning.configs.effective.variables import POOL
 from tuning.configs.values import readable_value, same
 from tuning.export.facts import Effect, ExportFacts, LinesEvidence
 from tuning.export.lines import Line, changed_names
 from tuning.export.safety import cost_of
+from tuning.scale_model.conversion import is_scaled, on_real_server
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.statistics.aim import FULL_NAMES
@@ -95,6 +97,14 @@ def about(line: Line, facts: ExportFacts) -> str:
     return " ".join(remarks)
 
 
+def about_in_short(line: Line, facts: ExportFacts) -> str:
+    """The comment of a line among others that is shown without what the knob does."""
+    remarks = [traits(line), *effect_of(line, facts)]
+    if line.in_model and facts.model is not None:
+        remarks.append(sized_back(line, facts.model))
+    return " ".join(remarks)
+
+
 def sized_back(line: Line, model: ScaleModel) -> str:
     """ "Measured as 168M in the scale model 1:200, which is 33G here (70 % of the memory)."."""
     here, there = (readable_value(line.knob, value) for value in (line.value, line.in_model))
@@ -150,10 +160,21 @@ def own_effect(name: str, own: LinesEvidence, facts: ExportFacts) -> str:
     return f"Measured {beside}{where}, by removing it: {own.text}."
 
 
-def left_out_text(one: LinesEvidence) -> str:
+def left_out_text(one: LinesEvidence, facts: ExportFacts) -> str:
     """As "innodb_flush_neighbors = 0: +0.3 % tpmP (...); no measurable effect"."""
-    lines = ", ".join(f"{name} = {value}" for name, value in one.lines.items())
+    lines = ", ".join(_left_out_line(name, value, facts) for name, value in one.lines.items())
     return f"{lines}: {one.text}"
+
+
+def _left_out_line(name: str, value: str, facts: ExportFacts) -> str:
+    """With both values where the one in a scale model stands for another."""
+    measured = facts.translated_from or facts
+    if facts.model is None or facts.as_measured or not is_scaled(name):
+        return f"{name} = {value}"
+    here = on_real_server(name, value, facts.model, measured.server, measured.knobs)
+    knob = load_catalogue().knobs[name]
+    there = f"{readable_value(knob, value)} in the {facts.model.title}"
+    return f"{name} = {readable_value(knob, here)} ({there})"
 
 
 def gain(effect: Effect, baseline: str) -> str:

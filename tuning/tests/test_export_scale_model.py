@@ -7,8 +7,10 @@ import json
 import pytest
 from jsonschema import validate
 
+from benchmarks.servers.binary import Flavour
+from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import GIB, MIB
-from tuning.export.facts import ExportFacts
+from tuning.export.facts import ExportFacts, LinesEvidence
 from tuning.export.formats import FORMATS, ExportRequest, export
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
@@ -80,6 +82,33 @@ def test_every_format_has_the_sized_value(name: str) -> None:
         assert f"{31 * GIB}" in text or "31G" in text
         assert f"{31 * GIB}" not in measured
     assert CHUNK not in text
+
+
+def test_every_format_says_what_was_measured_in_the_model() -> None:
+    both = "Measured as 160M in the scale model 1:200, which is 31G here (69% of 48 GB)"
+    assert both in flat(text_of(of_model(), "sql"))
+    assert both in flat(text_of(of_model(), "diff", current=b"[mysqld]\nport = 3306\n"))
+    waits = of_model(
+        server=ServerTraits(Flavour.MARIADB, (11, 8, 6)),
+        knobs={POOL: f"{IN_MODEL}"},
+        candidate_variables={POOL: f"{IN_MODEL}"},
+        baseline_variables={"innodb_buffer_pool_size_max": f"{GIB}"},
+    )
+    said = flat(text_of(waits, "sql"))
+    later = said.split("Not set by this script:")[1]
+    assert f"innodb_buffer_pool_size = {31 * GIB}" in later
+    assert both in later
+
+
+def test_a_line_that_was_left_out_is_listed_with_both_values() -> None:
+    found = LinesEvidence({POOL: f"{IN_MODEL}", REDO: "1073741824"}, "no_effect", "nothing")
+    without = of_model(
+        knobs={CHUNK: f"{MIB}"}, candidate_variables={POOL: f"{128 * MIB}"}, left_out=[found]
+    )
+    both = "innodb_buffer_pool_size = 31G (160M in the scale model 1:200), "
+    assert f"{both}innodb_redo_log_capacity = 1073741824: nothing" in flat(text_of(without))
+    small = flat(text_of(without, as_measured=True))
+    assert f"innodb_buffer_pool_size = {IN_MODEL}, " in small
 
 
 def test_a_diff_changes_the_users_file_to_the_sized_value() -> None:
