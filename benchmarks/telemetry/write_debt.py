@@ -26,6 +26,9 @@ class Debt(StrEnum):
     PURGE = "purge"  # undo of committed transactions that is not purged yet
 
 
+_MARKING = (Debt.REDO, Debt.PAGES)
+
+
 @dataclass(frozen=True)
 class DebtReading:
     """The debt at one moment, in bytes and undo logs; None where the server does not say.
@@ -98,7 +101,13 @@ class WriteDebt:
 
         Purge is stored and shown but marks nothing: its work is small beside that of the pages.
         """
-        return bool({Debt.REDO, Debt.PAGES} & set(self.grew))
+        return self.put_off_most > MAX_PUT_OFF
+
+    @property
+    def put_off_most(self) -> float:
+        """The largest share of what can mark a run; 0.0 where nothing is known."""
+        shares = self.put_off
+        return max((shares[kind] for kind in _MARKING if kind in shares), default=0.0)
 
     @property
     def is_settled(self) -> bool:

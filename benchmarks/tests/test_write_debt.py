@@ -188,3 +188,12 @@ def test_a_server_that_does_not_answer_leaves_its_reason() -> None:
     assert "nothing listens" in found.missing["checkpoint_age_bytes"]
     unread = DebtReader(refuse)
     assert unread.found({}).missing["lsn"] == "it was not read"
+
+
+def test_a_late_purge_is_no_share_of_the_writes_that_were_put_off() -> None:
+    begin = DebtReading(lsn=0, checkpoint_age_bytes=0, history_length=0, commits=0)
+    end = DebtReading(lsn=100, checkpoint_age_bytes=40, history_length=90, commits=30)
+    debt = WriteDebt(begin, end, 10.0)
+    assert debt.put_off == {Debt.REDO: 0.4, Debt.PURGE: 3.0}
+    assert (debt.is_marked, debt.put_off_most) == (True, 0.4)
+    assert WriteDebt(DebtReading(), DebtReading(), 10.0).put_off_most == 0.0

@@ -96,7 +96,7 @@ def _debtor(candidate: Candidate, runs: Sequence[Run]) -> Debtor:
         candidate=candidate,
         marked=len(marked),
         runs=len(runs),
-        put_off=median(max(owes.put_off.values()) for owes in known),
+        put_off=median(owes.put_off_most for owes in known),
         seconds_to_settle=median(needs) if needs else None,
         # One run that ended in the middle of a flush does not decide.
         is_settled=sum(owes is not None and owes.is_settled for owes in long_runs)

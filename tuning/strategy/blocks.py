@@ -39,8 +39,10 @@ def next_block_of(history: History, names: Collection[str]) -> tuple[PlannedRun,
 def blocks_budget(history: History) -> Budget:
     """The budget of the next block; blocks of an extension are measured whatever they cost.
 
-    A study that is being concluded has none for others.
+    There is none for others in a study that is being concluded, nor once a winner has its pairs:
+    what these save of the time must not change who won.
     """
     if history.owed_blocks:
         return Budget()
-    return Budget(runs_left=0) if history.concludes else history.budget
+    is_over = history.concludes or any(group.pairs for group in history.groups)
+    return Budget(runs_left=0) if is_over else history.budget

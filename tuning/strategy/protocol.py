@@ -39,6 +39,10 @@ class Purpose(StrEnum):
     REDUCED = "reduced"
 
 
+#: What a study that is being concluded does not measure any more.
+NOT_FOR_AN_ANSWER = frozenset({Purpose.SEARCH, Purpose.APART, Purpose.REDUCED})
+
+
 @dataclass(frozen=True)
 class Budget:
     """What blocks and screening may still spend; None is "no limit".

@@ -12,7 +12,8 @@ from django.utils import timezone
 from benchmarks.jobs import heartbeat
 from benchmarks.models import Run, RunState
 from tuning.errors import TuningError
-from tuning.models import SlotPurpose, Study
+from tuning.models import Study
+from tuning.strategy.protocol import NOT_FOR_AN_ANSWER, Purpose
 from tuning.studies.scheduler import advance_host
 
 
@@ -42,8 +43,7 @@ def _take_out(study: Study) -> None:
     its block, but not what is measured again for earlier ones. No winner is taken apart further.
     """
     is_search = study.search is not None
-    purpose = SlotPurpose.SEARCH if is_search else SlotPurpose.BLOCK
-    purposes = (purpose, SlotPurpose.APART, SlotPurpose.REDUCED)
+    purposes = NOT_FOR_AN_ANSWER if is_search else NOT_FOR_AN_ANSWER | {Purpose.BLOCK}
     queued = study.slots.filter(purpose__in=purposes, run__state=RunState.QUEUED)
     if not is_search:
         queued = queued.filter(run__retry_of=None)

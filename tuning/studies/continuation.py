@@ -23,6 +23,7 @@ from tuning.results.evidence import traits_of
 from tuning.scale_model.model import ScaleModel
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import (
+    NOT_FOR_AN_ANSWER,
     Done,
     History,
     NewCandidate,
@@ -39,8 +40,6 @@ from tuning.studies.searching import plan_of
 
 # Proposals of which nothing can be measured, one after the other: then it is not going to change.
 MAX_FRUITLESS = 100
-# What a study that is being concluded does not measure any more.
-_NOT_FOR_AN_ANSWER = (Purpose.SEARCH, Purpose.APART, Purpose.REDUCED)
 
 
 def strategy_of(study: Study) -> Strategy:
@@ -147,7 +146,7 @@ def _queue_tried(study: Study) -> bool:
     study.runs_to_queue = []
     study.save(update_fields=["runs_to_queue"])
     if study.concluded_at is not None:  # while they were tried
-        runs = [run for run in runs if run.purpose not in _NOT_FOR_AN_ANSWER]
+        runs = [run for run in runs if run.purpose not in NOT_FOR_AN_ANSWER]
     return _queue(study, places(study)[number], runs)
 
 

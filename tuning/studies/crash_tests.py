@@ -60,8 +60,16 @@ def running_crash_test(study: Study) -> CrashTest | None:
 
 
 def cancel_crash_tests(study: Study) -> None:
-    """The user cancelled the study: the running one stops within seconds."""
+    """The user cancelled the study: queued ones never start, the running one stops within seconds.
+
+    The queued ones first: one that is claimed at the same moment is running at the second step.
+    """
     there = CrashTest.objects.filter(slot__study=study)
+    there.filter(state=CrashTestState.QUEUED).update(
+        state=CrashTestState.CANCELLED,
+        finished_at=timezone.now(),
+        reason="cancelled by the user",
+    )
     there.filter(state=CrashTestState.RUNNING).update(stop_request=heartbeat.CANCELLED)
 
 

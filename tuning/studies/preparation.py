@@ -86,6 +86,9 @@ class PreparationKind(JobKind[Study]):
         attempts = row.prepare_attempts + 1
         if attempts >= PREPARE_ATTEMPTS:
             text = f"the preparation was started {attempts} times and never finished: {reason}"
+            if _has_results(row):
+                paused = _paused(text)
+                return Ending({**paused.values, "prepare_attempts": 0}, is_final=False)
             return _ended(StudyState.FAILED, "lost", text)
         again = self.given_back(row, reason)
         return Ending({**again.values, "prepare_attempts": attempts}, is_final=False)

@@ -7,8 +7,9 @@ from django.db import transaction
 
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.models import Run, RunState
-from tuning.models import Slot, SlotPurpose, Study
+from tuning.models import Slot, Study
 from tuning.results.study_result import StudyResult
+from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
 
 # A host on which this many runs were disturbed and none succeeded will not become quiet: every
 # other run of the study is measured once, but not again.
@@ -25,8 +26,8 @@ def retry_interrupted(study: Study) -> None:
     if study.stop_request == CANCELLED:
         return
     interrupted = study.slots.filter(run__state__in=bounds)
-    if study.concluded_at is not None:  # a search does not screen any more
-        interrupted = interrupted.exclude(purpose=SlotPurpose.SEARCH)
+    if study.concluded_at is not None:
+        interrupted = interrupted.exclude(purpose__in=NOT_FOR_AN_ANSWER)
     if not interrupted.exists():  # as at nearly every step; the rows are wide
         return
     for slot in interrupted.select_related("run", "run__retry_of"):

@@ -18,6 +18,7 @@ from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
+from tuning.studies import lifecycle
 from tuning.studies.crash_tests import with_crash_tests
 from tuning.studies.jobs import StudyCrashTestKind
 from tuning.studies.lifecycle import cancel_study
@@ -230,6 +231,20 @@ def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:
     test.refresh_from_db()
     study.refresh_from_db()
     assert (study.state, test.state) == (StudyState.CANCELLED, CrashTestState.CANCELLED)
+
+
+def test_a_queued_test_of_a_cancelled_study_cannot_be_claimed_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = measured()
+    test = queued(study)
+    assert test is not None
+    # The worker is faster than what closes the study.
+    monkeypatch.setattr(lifecycle, "advance_host", lambda _: None)
+    cancel_study(study)
+    assert not execute_crash_test(test.pk, recovering({}))
+    test.refresh_from_db()
+    assert (test.state, test.reason) == (CrashTestState.CANCELLED, "cancelled by the user")
 
 
 def test_the_folder_of_a_dead_crash_test_is_deleted(tmp_path: Path) -> None:

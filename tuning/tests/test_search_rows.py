@@ -37,6 +37,7 @@ from tuning.studies.forecast import TRIAL_S, Forecast, places
 from tuning.studies.history import history_of
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.preparation import PREPARE_ATTEMPTS
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
@@ -243,6 +244,29 @@ def test_what_is_wrong_outside_pauses_a_search_that_has_results(
     assert str(failure) in study.pause_reason
     assert not study.claimed_by
     assert not prepare_study(study.pk)
+    resume_study(study)
+    assert to_the_end(study, noisy({"5000": 1.3})).state == StudyState.FINISHED
+
+
+def test_a_trial_start_that_is_lost_again_and_again_pauses_a_search_that_has_results(
+    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Trial:
+        raise RunFailed(Outcome.LOST, "the server was killed")
+
+    study = search(RandomSearch(), seed=3, blocks=3)
+    while not (study.runs_to_queue and study.slots.filter(run__state=RunState.OK).exists()):
+        step(study)
+        study.refresh_from_db()
+    with monkeypatch.context() as patch:
+        patch.setattr(trials, "try_config", fail)
+        for _ in range(PREPARE_ATTEMPTS):
+            assert not study.is_paused
+            step(study)
+            study.refresh_from_db()
+    assert (study.state, study.is_paused) == (StudyState.PREPARING, True)
+    assert "never finished: the server was killed" in study.pause_reason
+    assert (study.claimed_by, study.prepare_attempts) == ("", 0)
     resume_study(study)
     assert to_the_end(study, noisy({"5000": 1.3})).state == StudyState.FINISHED
 

@@ -1,0 +1,54 @@
+"""What a strategy does once a winner is confirmed: the race is not reopened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tuning.statistics.tests.helpers import BASE, study
+from tuning.strategy.compose import strategy_for
+from tuning.strategy.protocol import Budget, Done, FreshPair, Group, History, Proposal, Purpose
+from tuning.strategy.whole import Whole
+
+LINES = {"innodb_io_capacity": "5000", "innodb_lru_scan_depth": "512", "table_open_cache": "3000"}
+
+
+def confirmed(**values: Any) -> History:
+    """A study whose winner has its pairs and can be taken apart, without a run left for blocks."""
+    gains = {"fast": 0.3}
+    group = Group(
+        "D0",
+        (BASE, *gains),
+        tuple(study(gains, blocks=5)),
+        pairs=tuple(FreshPair("fast", block, 1300.0 + block, 1000.0) for block in range(6, 11)),
+        whole=Whole("fast", lead=0.26, run_noise=0.01, knobs=LINES),
+    )
+    facts: dict[str, Any] = {
+        "seed": 1,
+        "baseline": BASE,
+        "candidates": (BASE, *gains),
+        "groups": (group,),
+        "planned_blocks": 5,
+        "budget": Budget(runs_left=0),
+        "blocks": 5,
+        "last_block": 10,
+        "knobs": {BASE: {}, "fast": LINES},
+        "finalists": ("fast",),
+        "apart_budget": Budget(runs_left=100),
+    }
+    return History(**facts | values)
+
+
+@pytest.mark.parametrize("races", [True, False])
+def test_time_that_pairs_have_saved_begins_no_block(races: bool) -> None:
+    """Pairs that took less time than blocks leave some; that must not change the winner."""
+    strategy = strategy_for(races=races, confirms=True)
+    history = confirmed(budget=Budget(seconds_left=1000.0, run_s=10.0), planned_blocks=9)
+    rivals = [replace(group, candidates=(BASE, "fast", "b")) for group in history.groups]
+    history = replace(history, groups=tuple(rivals), candidates=(BASE, "fast", "b"))
+    assert isinstance(strategy.propose(history), Done)
+    owed = strategy.propose(replace(history, owed_blocks=1))
+    assert isinstance(owed, Proposal)
+    assert {run.purpose for run in owed.runs} == {Purpose.BLOCK}
