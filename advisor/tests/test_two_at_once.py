@@ -45,7 +45,7 @@ from tuning.tests.test_study_lifecycle import measurement
 from tuning.tests.work import execute_run
 
 current_app.send_task = lambda *_, **__: None
-runs.plan_for = lambda _: runs.Plan(*[None] * 7)
+runs.plan_for = lambda *_: runs.Plan(*[None] * 7)
 HOME = Path(os.environ["ADVISOR_HOME"])
 
 def say(word):
