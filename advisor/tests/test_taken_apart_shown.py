@@ -83,4 +83,7 @@ def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: 
         step(study, measuring())
     study.refresh_from_db()
     assert study.state in (StudyState.RUNNING, StudyState.PREPARING)
-    assert "Which lines of fast matter" in page(client, study)
+    shown = page(client, study)
+    assert "Which lines of fast matter" in shown
+    assert "not settled yet" in shown
+    assert "the time did not suffice" not in shown.split("Which lines of fast matter")[1]

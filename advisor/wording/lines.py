@@ -17,6 +17,9 @@ ANSWERS = {
     RemovalState.NO_EFFECT: "no measurable effect",
     RemovalState.SAME: "the server's own value",
 }
+# While the study runs.
+NOT_SETTLED_YET = "not settled yet"
+_OPEN = (RemovalState.UNSETTLED, RemovalState.UNTESTED)
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ def line_rows(apart: TakenApart) -> list[LineRow]:
         LineRow(
             tuple(f"{name} = {knob_text(name, knobs[name])}" for name in one.names),
             one,
-            ANSWERS[one.state],
-            effect_text(one, apart.metric, apart.margin),
+            ANSWERS[one.state] if apart.is_over or one.state not in _OPEN else NOT_SETTLED_YET,
+            effect_text(one, apart),
         )
         for one in apart.effects
     ]

@@ -24,6 +24,8 @@ from tuning.statistics.removal import (
 )
 from tuning.strategy.apart.parts import lines_of
 from tuning.strategy.apart.stock import DROPPED, MIN_BLOCKS, Stock, of_each_line, take_stock
+from tuning.strategy.apart.take_apart import MAX_APART_RUNS, is_left
+from tuning.strategy.protocol import Budget
 from tuning.strategy.racing import FAULTS
 from tuning.strategy.whole import Variant, Whole
 
@@ -72,13 +74,22 @@ class Reduced:
 
 @dataclass(frozen=True)
 class TakenApart:
-    """margin: what may be lost at most, as a log; effects: of every line that differs."""
+    """margin: what may be lost at most, as a log; effects: of every line that differs.
+
+    is_over: whether the study has ended, is_concluded: early, on request. is_left: whether more
+    time would settle more. no_use: why the config without the lines that bring nothing was not
+    measured afresh, if not for lack of time.
+    """
 
     whole: Candidate
     metric: Metric
     margin: float
     effects: tuple[LinesEffect, ...]
     reduced: Reduced | None
+    is_over: bool
+    is_concluded: bool
+    is_left: bool
+    no_use: str
 
     @property
     def advised(self) -> Reduced | None:
@@ -102,11 +113,16 @@ class TakenApart:
 
 @dataclass(frozen=True)
 class Dismantling:
-    """What boards are taken apart with: all candidates, the server, and pinned knobs."""
+    """What boards are taken apart with: all candidates, the server, and pinned knobs.
+
+    is_over, is_concluded as in `TakenApart`.
+    """
 
     candidates: Sequence[Candidate]
     server: ServerTraits
     pinned: Mapping[str, str]
+    is_over: bool = False
+    is_concluded: bool = False
 
     def whole_of(self, board: Board) -> Whole | None:
         """The board's winner as the strategy takes it apart; None if none is confirmed."""
@@ -154,37 +170,61 @@ class Dismantling:
         stock = take_stock(whole, metric)
         effects = tuple(sorted(_effects(whole, stock), key=_order))
         candidate = board.candidates[whole.name]
-        reduced = self._reduced(board, whole, stock)
-        return TakenApart(candidate, metric, stock.margin, effects, reduced)
+        budget = Budget(runs_left=max(MAX_APART_RUNS - len(board.apart_slots), 0))
+        baseline = board.baseline.name
+        return TakenApart(
+            whole=candidate,
+            metric=metric,
+            margin=stock.margin,
+            effects=effects,
+            reduced=self._reduced(board, whole, stock),
+            is_over=self.is_over,
+            is_concluded=self.is_concluded,
+            is_left=not self.is_concluded and is_left(whole, metric, budget, baseline),
+            no_use=_no_use(whole, stock, baseline),
+        )
 
     def _reduced(self, board: Board, whole: Whole, stock: Stock) -> Reduced | None:
+        """The newest that is advice, else the newest: more lines may have been tested later."""
         slots = _slots_of(board, board.candidates[whole.name])
         slots = [slot for slot in slots if slot.purpose == SlotPurpose.REDUCED]
-        third = {
+        slots.sort(key=lambda slot: slot.order)
+        measured = dict.fromkeys(
             slot.candidate
             for slot in slots
             if slot.candidate.name != whole.name and not slot.candidate.is_baseline
-        }
-        if len(third) != 1:
-            return None
-        (measured,) = third
-        candidate = next(
-            (
-                one
-                for one in self.candidates
-                if one.taken_from_id is not None and measured in (one, one.merged_into)
-                if one.taken_from_id == board.candidates[whole.name].pk
-            ),
-            measured,
         )
+        found = [self._judged(board, whole, stock, one, slots) for one in measured]
+        advised = [one for one in found if one.is_advice]
+        return next(reversed(advised or found), None)
+
+    def _judged(
+        self,
+        board: Board,
+        whole: Whole,
+        stock: Stock,
+        measured: Candidate,
+        slots: Sequence[Slot],
+    ) -> Reduced:
+        """The reduced config whose runs are those of `measured`, from its own rounds."""
+        variants = [
+            one
+            for one in self.candidates
+            if one.taken_from_id == board.candidates[whole.name].pk
+            and measured in (one, one.merged_into)
+        ]
+        # Of those with the same effective values the shortest.
+        candidate = max(variants, key=lambda one: len(one.without), default=measured)
+        blocks = sorted({slot.block for slot in slots if slot.candidate == measured})
+        slots = [slot for slot in slots if slot.block in blocks]
+        rounds_runs = _comparable(slots, SlotPurpose.REDUCED)
         names = measured.name, whole.name, board.baseline.name
-        blocks = sorted({slot.block for slot in slots})
-        done = {slot.block for slot in slots} - {s.block for s in slots if not s.run.is_finished}
-        mine = tuple(run for run in whole.rounds if run.candidate == measured.name)
+        done = set(blocks) - {slot.block for slot in slots if not slot.run.is_finished}
+        mine = tuple(run for run in rounds_runs if run.candidate == measured.name)
         found = throughput = None
         if len(done) == len(blocks):
             metric = board.aim.objective
-            rounds = [_figures(whole.rounds, block, names, metric) for block in blocks]
+            rounds = [_figures(rounds_runs, block, names, metric) for block in blocks]
             noise = stock.run_noise
             found = judge_reduction(
                 rounds,
@@ -193,12 +233,14 @@ class Dismantling:
                 run_noise=noise,
                 metric=metric,
             )
-            of_tpmP = [_figures(whole.rounds, block, names, Metric.TPMP) for block in blocks]
+            of_tpmP = [_figures(rounds_runs, block, names, Metric.TPMP) for block in blocks]
             throughput = confirm(
                 [(one[0], one[2]) for one in of_tpmP], candidate.name, names[2], run_noise=noise
             )
-        is_fit = not any(run.outcome in FAULTS for run in mine) and not board.aim.missed(
-            list(mine)
+        is_fit = (
+            not any(run.outcome in FAULTS for run in mine)
+            and not board.aim.missed(mine)
+            and candidate.name not in board.not_recovered
         )
         return Reduced(
             candidate,
@@ -226,6 +268,17 @@ def confirmed_winner(board: Board) -> tuple[Candidate, Confirmation] | None:
         return None
     found = board.confirmation_of(winner)
     return (winner, found) if found.state is ConfirmationState.CONFIRMED else None
+
+
+def _no_use(whole: Whole, stock: Stock, baseline: str) -> str:
+    """Why the config without all that brings nothing is not measured; "" where it can be."""
+    name = whole.variant(stock.dropped)
+    if not name:
+        return ""
+    measured = whole.measured_as(name)
+    if measured in (whole.name, baseline):
+        return f"it has the same effective values as {measured}"
+    return whole.variants[name].refusal
 
 
 def _other_class(variant: Candidate, whole: Candidate) -> str:

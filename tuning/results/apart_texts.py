@@ -9,6 +9,7 @@ from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.data import Metric
 from tuning.statistics.removal import Reduction, ReductionState, RemovalState, loss_text
 from tuning.statistics.verdict import interval_text
+from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 
 _OF = {
     Metric.TPMP: "tpmP",
@@ -22,38 +23,53 @@ def apart_sentences(apart: TakenApart) -> list[str]:
     texts = []
     if apart.reduced is not None:
         texts.append(_about_reduced(apart, apart.reduced))
-    elif left_out := lines_text(apart.with_state(RemovalState.NO_EFFECT)):
-        texts.append(
-            f"Nothing measurable is lost without {left_out}, but the time did not suffice to "
-            f"measure {apart.whole.name} without them, so they are kept."
-        )
-    if apart.untested:
+    elif apart.is_over and (left_out := lines_text(apart.with_state(RemovalState.NO_EFFECT))):
+        texts.append(f"Nothing measurable is lost without {left_out}, but {_why_kept_all(apart)}.")
+    if apart.is_over and apart.untested:
         names = ", ".join(apart.untested)
-        texts.append(
-            f"Not tested on their own, because the time did not suffice: {names}; manage.py study "
-            f"take-apart {apart.whole.study_id} does that."
-        )
+        texts.append(f"Not tested on their own, because {_shortage(apart)}: {names}.")
+    if apart.is_over and apart.is_left:
+        texts.append(f"manage.py study take-apart {apart.whole.study_id} goes on with that.")
     return texts
 
 
-def effect_text(effect: LinesEffect, metric: Metric, margin: float) -> str:
+def effect_text(effect: LinesEffect, apart: TakenApart) -> str:
     """What some lines bring, as "+12.3 % tpmP (95 % interval +8.0 to +16.9 %)", else why not."""
     if effect.state is RemovalState.SAME:
         return "the server has the same effective values without"
     if effect.state is RemovalState.UNTESTED:
-        return "not tested on its own: the time did not suffice"
+        why = f"not tested on its own: {_shortage(apart)}"
+        return why if apart.is_over else "not tested on its own yet"
     if effect.ratio is None:
         return effect.reason or "no figure"
     spread = f" ({interval_text(effect.interval)})" if effect.interval else ""
-    change = f"{(effect.ratio - 1) * 100:+.1f} % {_OF[metric]}{spread}"
+    change = f"{(effect.ratio - 1) * 100:+.1f} % {_OF[apart.metric]}{spread}"
     if effect.state is RemovalState.UNSETTLED:
-        return f"{change}; more than {loss_text(margin)} may be lost without"
+        return f"{change}; more than {loss_text(apart.margin)} may be lost without"
     return change
 
 
 def lines_text(effects: Iterable[LinesEffect]) -> str:
     """The names of the lines, separated by commas."""
     return ", ".join(name for one in effects for name in one.names)
+
+
+def _why_kept_all(apart: TakenApart) -> str:
+    """Why lines that bring nothing are kept although nothing was measured without all of them."""
+    without = f"{apart.whole.name} without all of them"
+    if apart.no_use:
+        return f"{without} cannot be used, so they are kept: {apart.no_use.rstrip('.')}"
+    if apart.is_concluded:
+        return f"the study was concluded early, before {without} was measured: they are kept"
+    return f"{_shortage(apart)} to measure {without}, so they are kept"
+
+
+def _shortage(apart: TakenApart) -> str:
+    if apart.is_concluded:
+        return "the study was concluded early"
+    if not apart.is_left:
+        return f"{MAX_APART_RUNS} runs did not suffice"
+    return "the time did not suffice"
 
 
 def _about_reduced(apart: TakenApart, reduced: Reduced) -> str:

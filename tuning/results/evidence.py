@@ -66,7 +66,7 @@ def export_facts(
         verdict=recommendation.verdict,
         data_bytes=estimated_bytes(board.workload.warehouses),
         notes=[Note(n["name"], Action(n["action"]), n["detail"]) for n in winner.notes],
-        candidate_variables=variables.get(winner.pk, {}),
+        candidate_variables=variables.get(winner.merged_into_id or winner.pk, {}),
         baseline_variables={
             name: value
             for name, value in variables.get(baseline.pk, {}).items()
@@ -80,7 +80,7 @@ def export_facts(
         not_tested=_not_tested(device, winner),
         proportion=proportion_text(study, device, board.workload),
         model=model,
-        recovery_tested=was_timed(board.crash_tests, (recommendation.whole or winner).name),
+        recovery_tested=was_timed(board.crash_tests, winner.name),
         **_of_lines(recommendation, board, variables, apart),
     )
 
@@ -100,7 +100,7 @@ def _of_lines(
         LinesEvidence(
             {name: knobs[name] for name in one.names},
             one.state.value,
-            effect_text(one, apart.metric, apart.margin),
+            effect_text(one, apart),
             one.ratio,
             one.interval,
         )

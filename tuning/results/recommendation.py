@@ -44,7 +44,8 @@ def store_recommendations(study: Study, *, had_finalists: bool = False) -> None:
         if study.search is not None and not board.slots:
             _store_nothing_found(result, board, had_finalists=had_finalists)
         else:
-            _store_judged(study, board, quality, result.taken_apart(board.place))
+            apart = result.taken_apart(board.place)
+            _store_judged(study, board, quality, replace(apart, is_over=True) if apart else None)
 
 
 def _store_nothing_found(result: StudyResult, board: Board, *, had_finalists: bool) -> None:
@@ -123,9 +124,7 @@ class Gain:
 
 def _store_judged(study: Study, board: Board, quality: str, apart: TakenApart | None) -> None:
     judgement = board.for_advice
-    advice = _advise(study, board)
-    if apart is not None and apart.advised is not None:
-        advice = _reduced(board, advice, apart.whole, apart.advised)
+    advice = _advise(study, board, apart)
     sentences = [judgement.verdict.sentence]
     if advice.confirmation is not None:
         sentences.append(advice.confirmation.sentence)
@@ -142,10 +141,10 @@ def _store_judged(study: Study, board: Board, quality: str, apart: TakenApart | 
     if study.concluded_at is not None:
         sentences.append(f"{CONCLUDED.capitalize()}.")
     debtors = debtors_of(board)
-    measured = advice.whole or advice.candidate
-    tested = dict.fromkeys([measured.name, board.baseline.name])
+    tested = dict.fromkeys([advice.candidate.name, board.baseline.name])
     sentences += recovery_sentences(board.crash_tests, tested)
-    sentences += [debt_sentence(debtors), advice_sentence(debtors, measured), quality]
+    raced = advice.whole or advice.candidate
+    sentences += [debt_sentence(debtors), advice_sentence(debtors, raced), quality]
     kind, floor = judgement.verdict.kind, judgement.analysis.floor
     verdict = " ".join(sentence for sentence in sentences if sentence)
     _store(study, board, advice, kind, floor, verdict)
@@ -189,13 +188,23 @@ def _store(
     )
 
 
-def advised_on(study: Study, board: Board) -> Candidate:
+def advised_on(result: StudyResult, board: Board) -> Candidate:
     """The config that would be recommended now."""
-    return _advise(study, board).candidate
+    return _advise(result.study, board, result.taken_apart(board.place)).candidate
 
 
-def _advise(study: Study, board: Board) -> _Advice:
-    """The winner, if fresh pairs confirm it or the study has none; else the baseline."""
+def _advise(study: Study, board: Board, apart: TakenApart | None) -> _Advice:
+    """The winner, if fresh pairs confirm it or the study has none; else the baseline.
+
+    Of a winner that was taken apart the reduced config, if its fresh rounds speak for it.
+    """
+    advice = _with_all_lines(study, board)
+    if apart is None or apart.advised is None or advice.candidate != apart.whole:
+        return advice
+    return _reduced(board, advice, apart.whole, apart.advised)
+
+
+def _with_all_lines(study: Study, board: Board) -> _Advice:
     analysis = board.for_advice.analysis
     if analysis.winner is None:
         return _keep(board)

@@ -112,7 +112,11 @@ class StudyResult:
         """What the study's winners are taken apart with."""
         space = (self.study.search or {}).get("space", {})
         return Dismantling(
-            list(self.candidates.values()), traits_of(self.study.server), space.get("pinned", {})
+            list(self.candidates.values()),
+            traits_of(self.study.server),
+            space.get("pinned", {}),
+            is_over=self.study.is_finished,
+            is_concluded=self.study.concluded_at is not None,
         )
 
     @cached_property
@@ -196,8 +200,10 @@ class StudyResult:
     @cached_property
     def _variables(self) -> dict[int, Mapping[str, str]]:
         """What an OK run of the baseline and of each recommended candidate read back."""
-        wanted = {one.candidate_id for one in self.recommendations}
-        wanted |= {one.whole_id for one in self.recommendations if one.whole_id is not None}
+        advised = {one.candidate for one in self.recommendations}
+        advised |= {one.whole for one in self.recommendations if one.whole is not None}
+        # A reduced config may have the effective values of another, which is measured for it.
+        wanted = {one.merged_into_id or one.pk for one in advised}
         ok = {
             slot.candidate_id: slot.run_id
             for slot in reversed(self.slots)

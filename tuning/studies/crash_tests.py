@@ -40,7 +40,7 @@ def next_crash_test(study: Study) -> CrashTest | None:
     if not study.crash_tests or (study.concluded_at is not None and not has_limit):
         return None
     for board in result.boards:
-        for candidate in _to_test(study, board, has_limit=has_limit):
+        for candidate in _to_test(result, board, has_limit=has_limit):
             test = _test_of(study, board, candidate)
             if not test.is_finished:
                 return test
@@ -82,11 +82,11 @@ def close_crash_tests(study: Study, reason: str) -> None:
     there.filter(state=CrashTestState.LOST).update(claimed_by="")
 
 
-def _to_test(study: Study, board: Board, *, has_limit: bool) -> list[Candidate]:
-    """The winner last: it has most to lose."""
+def _to_test(result: StudyResult, board: Board, *, has_limit: bool) -> list[Candidate]:
+    """The winner last: it has most to lose. Of one that was taken apart the reduced config."""
     if not board.slots:  # a search without a race
         return [board.baseline] if has_limit else []
-    advised = advised_on(study, board)
+    advised = advised_on(result, board)
     if not advised.is_baseline:
         return [board.baseline, advised]
     return [board.baseline] if has_limit else []

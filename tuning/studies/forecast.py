@@ -15,6 +15,7 @@ from benchmarks.models import Device, RunState, Workload
 from tuning.configs.gate.stages import Stage
 from tuning.models import Candidate, SlotPurpose, Study
 from tuning.statistics.confirmation import MIN_PAIRS
+from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.studies.slot_states import SlotState
@@ -28,8 +29,6 @@ TRIAL_S = 3.0
 LONG_PAIRS_SHARE = 0.2
 # What taking a winner apart gets of a budget; what blocks and pairs leave comes to that.
 APART_SHARE = 0.25
-# Runs of that at most, on each device with each workload.
-MAX_APART_RUNS = 100
 # What blocks and screening spend.
 _BLOCKS = (SlotPurpose.BLOCK, SlotPurpose.SEARCH)
 
@@ -286,8 +285,8 @@ def _with_apart(budget: Budget, others: int) -> int:
 
 
 def _is_reducing(slots: Sequence[SlotState]) -> bool:
-    """Whether the last runs that a place can have are queued."""
-    return any(slot.purpose == SlotPurpose.REDUCED for slot in slots)
+    """Whether the last runs that a place can have are queued or done."""
+    return bool(slots) and slots[-1].purpose == SlotPurpose.REDUCED
 
 
 def planned_s(place: Place) -> float:

@@ -16,7 +16,7 @@ from tuning.studies.scheduler import advance_host
 def take_apart_study(study: Study) -> None:
     """Measure the confirmed winner without some of its lines, then conclude the study again.
 
-    Its minutes no longer limit that; the number of runs is limited (`forecast.MAX_APART_RUNS`).
+    Its minutes no longer limit that, but the number of runs is (MAX_APART_RUNS).
 
     Raises TuningError: not_finished, nothing_confirmed, nothing_left, device_retired.
     """
@@ -59,8 +59,9 @@ def _check(result: StudyResult) -> None:
             "only a winner that was confirmed can be taken apart, in a study that was not "
             "concluded early",
         )
-    if not study.takes_apart:
-        return
-    found = (result.taken_apart(board.place) for board in result.boards)
-    if not any(apart.untested for apart in found if apart is not None):
-        raise TuningError("nothing_left", "every line of the winner has been tested")
+    found = (
+        result.taken_apart(board.place) or result.dismantling.taken_apart(board)
+        for board in result.boards
+    )
+    if not any(apart.is_left for apart in found if apart is not None):
+        raise TuningError("nothing_left", "nothing is left of the winner to be tested")

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pytest
 
-from benchmarks.models import Run, RunState
-from tuning.models import SlotPurpose, StudyState
+from benchmarks.measurement.crash_test import Recovered
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
+from benchmarks.models import CrashTest, CrashTestState, Run, RunState
+from tuning.errors import TuningError
+from tuning.export.formats import ExportRequest
+from tuning.models import SlotPurpose, Study, StudyState
+from tuning.results.study_result import StudyResult
+from tuning.statistics.aim import Aim
+from tuning.studies import forecast
 from tuning.studies.concluding import conclude_study
+from tuning.studies.scheduler import advance_host
+from tuning.studies.taking_apart import can_be_taken_apart, take_apart_study
 from tuning.tests.test_concluding import until
 from tuning.tests.test_search_rows import to_the_end
-from tuning.tests.test_study_lifecycle import host_of_fakes, sent
-from tuning.tests.test_taken_apart import measuring, started
+from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
+from tuning.tests.test_taken_apart import measuring, started, taken_apart
+from tuning.tests.work import execute_crash_test
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
@@ -31,3 +45,99 @@ def test_a_disturbed_run_of_a_variant_is_not_measured_again_after_an_early_concl
     slot.refresh_from_db()
     assert slot.run.state == RunState.DISTURBED
     assert not slot.run.retry_of_id
+
+
+# So quiet that three blocks settle everything.
+QUIET = measuring(noise=0.002)
+
+
+def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patch:
+        # Three blocks of two parts, and five rounds of the reduced config.
+        patch.setattr(forecast, "MAX_APART_RUNS", 3 * 4 + 5 * 3)
+        study = to_the_end(started(blocks=3), QUIET)
+    first = study.recommendations.get()
+    assert first.candidate.without == ["innodb_flush_neighbors"]
+    assert taken_apart(study).untested == ("table_open_cache",)
+    assert (
+        "because the time did not suffice: table_open_cache. "
+        f"manage.py study take-apart {study.pk} goes on with that."
+    ) in first.verdict
+    assert can_be_taken_apart(StudyResult(study))
+    take_apart_study(study)
+    study = to_the_end(study, QUIET)
+    found = study.recommendations.get()
+    assert found.candidate.name == "fast reduced"
+    assert found.candidate.without == ["innodb_flush_neighbors", "table_open_cache"]
+    assert found.whole is not None
+    assert "take-apart" not in found.verdict
+    rounds = study.slots.filter(purpose=SlotPurpose.REDUCED)
+    assert rounds.count() == 2 * 5 * 3
+    assert not can_be_taken_apart(StudyResult(study))
+    with pytest.raises(TuningError) as refused:
+        take_apart_study(study)
+    assert refused.value.code == "nothing_left"
+
+
+def test_lines_of_which_one_suffices_are_kept_and_it_is_said_why() -> None:
+    lines = ("innodb_flush_neighbors", "table_open_cache")
+
+    def either(plan: Plan, **_: Any) -> Measurement:
+        gain = 0.2 * any(name in plan.options for name in lines)
+        return measurement(6000 * math.exp(gain + (plan.load.seed % 7) / 5000))
+
+    config = b"[mysqld]\ninnodb_flush_neighbors = 0\ntable_open_cache = 3000\n"
+    study = to_the_end(started(configs=[("fast", config)], blocks=3), either)
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.whole) == ("fast", None)
+    assert (
+        ", but fast without all of them cannot be used, so they are kept: it has the same "
+        "effective values as server-default."
+    ) in found.verdict
+    assert "time did not suffice" not in found.verdict
+    assert not can_be_taken_apart(StudyResult(study))
+
+
+def crash_tested(study: Study, slow: str) -> list[str]:
+    """Whose recovery was timed by the study's end; configs without the line `slow` need longer."""
+
+    def kill(plan: Plan, **_: Any) -> list[Recovered]:
+        seconds = 2.0 if slow in plan.options or not plan.options else 9.0
+        return [Recovered(seconds, 31_000_000, 5, 100_000_000)] * 3
+
+    to_the_end(study, QUIET)
+    waiting = CrashTest.objects.filter(slot__study=study, state=CrashTestState.QUEUED)
+    while test := waiting.first():
+        assert execute_crash_test(test.pk, kill)
+        advance_host(study.host_id)
+        to_the_end(study, QUIET)
+    study.refresh_from_db()
+    assert study.state == StudyState.FINISHED, study.reason
+    return [slot.candidate.name for slot in study.crash_slots.order_by("pk")]
+
+
+def test_the_config_that_is_recommended_is_the_one_whose_recovery_was_timed() -> None:
+    study = started(blocks=3, recovery=True)
+    assert crash_tested(study, "innodb_io_capacity") == ["server-default", "fast reduced"]
+    result = StudyResult(study)
+    (found,) = result.recommendations
+    assert found.candidate.name == "fast reduced"
+    assert "Killed under load 3 times, fast reduced served again after 2.0 s" in found.verdict
+    for keeps_lines, is_said in ((False, False), (True, True)):
+        text = result.export(found, ExportRequest(keeps_lines=keeps_lines)).text
+        assert ("crash recovery times" in " ".join(text.split())) is is_said
+
+
+def test_a_reduced_config_that_misses_the_limit_on_recovery_leaves_the_winner_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(StudyResult, "aim", Aim(max_recovery_s=5.0))
+    study = started(blocks=3, recovery=True)
+    tested = crash_tested(study, "table_open_cache")
+    assert tested == ["server-default", "fast reduced", "fast"]
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.whole) == ("fast", None)
+    assert "fast reduced (recovery <= 5 s: 9.0 s)" in found.verdict
+    assert "fast served again after 2.0 s" in found.verdict

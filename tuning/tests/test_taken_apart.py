@@ -23,8 +23,9 @@ from tuning.models import Recommendation, SlotPurpose, Study, StudyState
 from tuning.results.apart import TakenApart
 from tuning.results.study_result import StudyResult
 from tuning.statistics.removal import ReductionState, RemovalState
+from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.studies import trials
-from tuning.studies.forecast import MAX_APART_RUNS, Forecast
+from tuning.studies.forecast import Forecast
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.progress import study_progress
@@ -52,9 +53,12 @@ BRINGS = {"innodb_io_capacity": 0.2}
 
 
 def measuring(
-    brings: Mapping[str, float] = BRINGS, reduced: Mapping[str, float] | None = None
+    brings: Mapping[str, float] = BRINGS,
+    reduced: Mapping[str, float] | None = None,
+    *,
+    noise: float = 0.01,
 ) -> Callable[..., Measurement]:
-    """6000 tpmP times what the lines of a config bring, with 1 % of noise.
+    """6000 tpmP times what the lines of a config bring, with noise.
 
     `reduced` is what they bring in the rounds of the reduced config, where that differs.
     """
@@ -65,7 +69,7 @@ def measuring(
         if reduced is not None and run.slot.purpose == SlotPurpose.REDUCED:
             known = reduced
         gain = sum(value for name, value in known.items() if name in plan.options)
-        return measurement(6000 * math.exp(gain + random.Random(plan.load.seed).gauss(0, 0.01)))
+        return measurement(6000 * math.exp(gain + random.Random(plan.load.seed).gauss(0, noise)))
 
     return measure
 

@@ -24,8 +24,8 @@ from tuning.results.history import read_log_tails
 from tuning.results.proportion import proportion_text
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
+from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
-from tuning.studies.forecast import MAX_APART_RUNS
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way

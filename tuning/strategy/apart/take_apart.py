@@ -30,6 +30,8 @@ from tuning.strategy.whole import Whole
 
 # Runs of a round: the reduced config, the whole and the baseline.
 ROUND = 3
+#: Runs at most, on each device with each workload.
+MAX_APART_RUNS = 100
 MAX_NAME = 100
 
 
@@ -50,12 +52,18 @@ class TakeApart:
         return Done((StopReason.TAKEN_APART,))
 
     def _next(self, history: History, whole: Whole) -> Proposal | None:
-        if whole.rounds:
-            return None
         stock = take_stock(whole, self.metric)
         if parts := _affordable(stock.open, history.apart_budget, whole):
             return _block(history, whole, parts)
         return _rounds(history, whole, stock)
+
+
+def is_left(whole: Whole, metric: Metric, budget: Budget, baseline: str) -> bool:
+    """Whether taking it apart would measure anything more."""
+    stock = take_stock(whole, metric)
+    if _affordable(stock.open, budget, whole):
+        return True
+    return _rounds_left(whole, stock, budget, baseline) > 0
 
 
 def _runs_of_round(budget: Budget, whole: Whole) -> int:
@@ -93,27 +101,37 @@ def _block(history: History, whole: Whole, parts: Sequence[Part]) -> Proposal:
     return Proposal(runs, new=tuple(new))
 
 
-def _rounds(history: History, whole: Whole, stock: Stock) -> Proposal | None:
-    """The fresh rounds of the reduced config; None if there is none, or no time for them."""
-    without = stock.dropped
-    fits = history.apart_budget.runs
+def _rounds_left(whole: Whole, stock: Stock, budget: Budget, baseline: str) -> int:
+    """How many fresh rounds the reduced config gets.
+
+    0 if there is none, if it cannot be measured or was, or if the time does not suffice.
+    """
+    if not stock.dropped:
+        return 0
+    if name := whole.variant(stock.dropped):
+        had_rounds = {run.candidate for run in whole.rounds}
+        is_known = whole.measured_as(name) in {whole.name, baseline, *had_rounds}
+        if whole.variants[name].refusal or is_known:
+            return 0
     count = rounds_needed(stock.run_noise, stock.margin)
-    count = (
-        count if fits is None else min(count, fits // _runs_of_round(history.apart_budget, whole))
-    )
-    if not without or count < MIN_PAIRS:
+    if budget.runs is not None:
+        count = min(count, budget.runs // _runs_of_round(budget, whole))
+    return count if count >= MIN_PAIRS else 0
+
+
+def _rounds(history: History, whole: Whole, stock: Stock) -> Proposal | None:
+    """The fresh rounds of the reduced config; None if it gets none."""
+    count = _rounds_left(whole, stock, history.apart_budget, history.baseline)
+    if not count:
         return None
+    without = stock.dropped
     new: tuple[NewCandidate, ...] = ()
-    name = whole.variant(without)
-    if name:
-        variant = whole.variants[name]
-        if variant.refusal or variant.same_as in (whole.name, history.baseline):
-            return None
-        measured = whole.measured_as(name)
+    if known := whole.variant(without):
+        measured = whole.measured_as(known)
     else:
-        name = measured = _free(" reduced", whole.name, history.knobs)
+        measured = _free(" reduced", whole.name, history.knobs)
         source = f"{whole.name} without {', '.join(sorted(without))}, which bring nothing"
-        new = (NewCandidate(name, whole.knobs_without(without), source, whole.name, without),)
+        new = (NewCandidate(measured, whole.knobs_without(without), source, whole.name, without),)
     names = (measured, whole.name, history.baseline)
     first = history.last_block + 1
     runs = reduced_rounds(names, count, first, history.seed, whole.measure_s)
