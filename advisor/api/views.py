@@ -22,7 +22,7 @@ from advisor.api.serializers.requests import (
     StudyRequestSerializer,
 )
 from advisor.api.serializers.results import ResultsSerializer, RunSerializer, results_of
-from advisor.api.serializers.searches import SpaceSerializer
+from advisor.api.serializers.searches import SearchHereSerializer
 from advisor.api.serializers.studies import (
     StudyPageSerializer,
     StudySerializer,
@@ -35,7 +35,7 @@ from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
-from tuning.studies.searching import space_here
+from tuning.studies.searching import search_here
 from tuning.studies.taking_apart import take_apart_study
 
 UNAUTHORISED = error_response("No valid token.")
@@ -107,7 +107,7 @@ class SearchSpaceView(APIView):
         summary="What a search would change: nothing is stored or measured",
         request=StudyRequestSerializer,
         responses={
-            200: SpaceSerializer,
+            200: SearchHereSerializer,
             400: error_response("It would be refused."),
             401: UNAUTHORISED,
         },
@@ -115,10 +115,10 @@ class SearchSpaceView(APIView):
     def post(self, request: Request) -> Response:
         body = StudyRequestSerializer.of(request)
         try:
-            space = space_here(body.study_request())
+            found = search_here(body.study_request())
         except (TuningError, BenchmarkError) as error:
             raise _refused(body, error) from error
-        return Response(SpaceSerializer(space).data)
+        return Response(SearchHereSerializer(found).data)
 
 
 class StudyDetailView(APIView):

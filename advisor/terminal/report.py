@@ -14,12 +14,13 @@ from advisor.wording.findings import source_findings
 from advisor.wording.formatting import names_text
 from advisor.wording.importance import importance_note, knob_lines
 from advisor.wording.lines import line_rows
+from advisor.wording.searches import warm_start_text
 from advisor.wording.spaces import knob_text
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.configs.notes import Action
 from tuning.export.lines import Line, lines_of
-from tuning.models import DurabilityClass
+from tuning.models import DurabilityClass, Study
 from tuning.results.apart import TakenApart
 from tuning.results.boards import Board, Row
 from tuning.results.knob_importance import knob_importance
@@ -31,6 +32,7 @@ from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Ranked
 from tuning.strategy.search.importance import Importance
+from tuning.studies.earlier_studies import warm_start
 
 NOTE = (
     "* baseline. tpmP: New-Orders completed per minute (not tpmC, which is reserved for audited "
@@ -69,7 +71,7 @@ def print_ranking(result: StudyResult, console: Console) -> None:
         console.print(line, markup=False)
     _print_reasons(result, console)
     if searched := search_result(result):
-        _print_search(searched, console)
+        _print_search(searched, result.study, console)
         _print_importance(knob_importance(result), console)
     _print_findings(result, console)
     console.print(NOTE, style="dim")
@@ -136,7 +138,7 @@ def _print_findings(result: StudyResult, console: Console) -> None:
     console.print()
 
 
-def _print_search(searched: SearchResult, console: Console) -> None:
+def _print_search(searched: SearchResult, study: Study, console: Console) -> None:
     """The configs tried by a search; those that raced are in the ranking above."""
     said = [
         f"The search measured {len(searched.tried)} configs in {len(searched.looks)} short runs"
@@ -145,7 +147,8 @@ def _print_search(searched: SearchResult, console: Console) -> None:
         said.append(f"{searched.refused} were refused")
     if searched.duplicates:
         said.append(f"{searched.duplicates} had the same effective values as others")
-    console.print(f"{'; '.join(said)}.", markup=False)
+    begun = warm_start_text(warm_start(study.search or {}))
+    console.print(" ".join(filter(None, (f"{'; '.join(said)}.", begun))), markup=False)
     best = [one for one in searched.tried[:SHOWN_OF_SEARCH] if one.ratio is not None]
     for one in best:
         change = f"{((one.ratio or 1) - 1) * 100:+.1f} % {FULL_NAMES[searched.metric]}"

@@ -6,12 +6,14 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from advisor.wording.searches import warm_start_text
 from advisor.wording.spaces import space_lines
-from tuning.strategy.search.space import Space
+from tuning.studies.searching import SearchHere
 
 
-def print_space(space: Space, console: Console) -> None:
-    """A line per knob, then the pinned ones."""
+def print_space(found: SearchHere, console: Console) -> None:
+    """A line per knob, then the pinned ones, then what the search begins with."""
+    space = found.space
     table = Table(box=box.SIMPLE, collapse_padding=True, pad_edge=False)
     table.add_column("knob", no_wrap=True)
     for title in ("values", "default", "reason for the range"):
@@ -24,3 +26,5 @@ def print_space(space: Space, console: Console) -> None:
         console.print("Set in every config of the search:", style="bold")
         for name, value in space.pinned.items():
             console.print(f"{name} = {value}", markup=False)
+    if begins := warm_start_text(found.warm_start):
+        console.print(begins, markup=False)

@@ -19,7 +19,7 @@ from tuning.scale_model.sizes import GB, MB
 from tuning.studies import devices, lifecycle, modelling, searching
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
-from tuning.studies.searching import space_here
+from tuning.studies.searching import search_here
 from tuning.tests.test_study_lifecycle import BINARY, host_of_fakes, sent
 
 __all__ = ["host_of_fakes", "sent"]
@@ -97,13 +97,13 @@ def test_a_file_with_more_than_the_real_memory_is_refused() -> None:
 
 @pytest.mark.usefixtures("host")
 def test_a_search_stays_within_the_model_and_takes_bounds_for_the_real_server() -> None:
-    usual = space_here(asked(template="search"))
+    usual = search_here(asked(template="search")).space
     [pool] = [one for one in usual.dimensions if one.name == POOL]
     assert pool.high <= 240 * MB * 0.85
     assert pool.high > 180 * MIB
     assert usual.pinned[CHUNK] == f"{MIB}"
     wish = SearchRequest(bounds={POOL: ("16G", "32G")}, pinned={CHUNK: "128M"})
-    bounded = space_here(asked(template="search", search=wish))
+    bounded = search_here(asked(template="search", search=wish)).space
     [pool] = [one for one in bounded.dimensions if one.name == POOL]
     assert (pool.low / MIB, pool.high / MIB) == pytest.approx((82, 164), abs=2)
 
@@ -179,7 +179,7 @@ def test_without_control_groups_the_pool_alone_is_scaled(monkeypatch: pytest.Mon
     mine = ("mine", b"[mysqld]\ninnodb_flush_method = fsync\n")
     buffered = create_study(asked(template="compare", configs=[mine])).candidates.get(name="mine")
     assert buffered.config.knobs[METHOD] == "O_DIRECT"
-    assert METHOD not in space_here(asked(template="search")).names
+    assert METHOD not in search_here(asked(template="search")).space.names
 
 
 @pytest.mark.usefixtures("host")

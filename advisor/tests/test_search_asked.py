@@ -27,7 +27,7 @@ from tuning.studies.continuation import strategy_of
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.search_texts import read_bounds, read_keep, read_knobs, read_pinned
-from tuning.studies.searching import space_here
+from tuning.studies.searching import SearchHere, search_here
 from tuning.tests.test_study_lifecycle import BINARY, MINE, host_of_fakes, sent
 
 __all__ = ["host_of_fakes", "sent"]
@@ -90,7 +90,7 @@ def test_the_space_knows_what_the_data_leaves_on_the_device(
     space = Space.from_json(study.search["space"])
     redo = {one.name: one.high for one in space.dimensions}["innodb_redo_log_capacity"]
     assert redo <= 7 * 1024**3 // 2
-    assert searching.space_here(request) == space
+    assert searching.search_here(request).space == space
 
 
 @pytest.mark.usefixtures("host")
@@ -142,7 +142,7 @@ def test_a_search_races_and_confirms_whatever_its_template_does(template: str) -
 @pytest.mark.usefixtures("host")
 def test_a_template_that_loses_more_than_was_allowed_begins_no_search() -> None:
     request = StudyRequest(template="durability-price", search=search(), budget_minutes=2000)
-    for create in (create_study, space_here):
+    for create in (create_study, search_here):
         with pytest.raises(BadRequest, match="needs durability D2, not D0") as refused:
             create(request)
         assert refused.value.field == "template"
@@ -163,9 +163,9 @@ def test_path_lengths_are_refused_where_they_cannot_be_measured(
     aim: Aim, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = StudyRequest(template="search", search=search(aim=aim))
-    assert space_here(request).names
+    assert search_here(request).space.names
     monkeypatch.setattr(searching, "cpu_frequency_hz", lambda: None)
-    for create in (create_study, space_here):
+    for create in (create_study, search_here):
         with pytest.raises(BadRequest, match="does not report its CPU frequency") as refused:
             create(request)
         assert refused.value.field == field
@@ -277,12 +277,12 @@ def test_the_database_is_there_before_a_space_is_asked_for(
 ) -> None:
     steps: list[str] = []
 
-    def space(_: StudyRequest) -> Space:
+    def space(_: StudyRequest) -> SearchHere:
         steps.append("space")
         raise TuningError("enough", "the order is all that was wanted")
 
     monkeypatch.setattr(advise, "call_command", lambda name, **_: steps.append(name))
-    monkeypatch.setattr(advise, "space_here", space)
+    monkeypatch.setattr(advise, "search_here", space)
     with pytest.raises(SystemExit):
         call_command("advise", "--show-space", "--emulate", "hdd")
     assert steps == ["migrate", "space"]
@@ -356,7 +356,7 @@ def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
     found = answer.json()["search"]
     assert found["objective"] == "p95"
     assert found["keep"] == {"tpmP": 4000.0, "server_path_length": 2.5e6}
-    assert found["space"] == space.json()
+    assert found["space"] | {"warm_start": found["warm_start"]} == space.json()
     assert answer.json()["progress"]["searched"] == {
         "tried": 0,
         "rounds": 0,

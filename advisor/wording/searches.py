@@ -5,9 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuning.models import Slot, SlotPurpose
+from tuning.studies.earlier_studies import WarmStart
 
 # What a search does with a config, in four words.
 EXPLORE, REPEAT, CONFIRM, TAKE_APART = "explore", "repeat", "confirm", "take apart"
+
+
+def warm_start_text(found: WarmStart | None) -> str:
+    """What a search begins with, in a sentence; "" for nothing."""
+    if found is None:
+        return ""
+    runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
+    *first, last = map(str, found.studies)
+    studies = f"studies {', '.join(first)} and {last}" if first else f"study {last}"
+    return (
+        f"Starts with the best of {found.configs} configs ({runs}) of {studies} on this kind of "
+        "device; their figures are in no ranking."
+    )
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from tuning.proposals.plan import plan_proposals
 from tuning.strategy.budget import plan
 from tuning.studies.crash_tests import cancel_crash_tests, with_crash_tests
 from tuning.studies.devices import check_none_retired, find_devices
+from tuning.studies.earlier_studies import SearchPlace
 from tuning.studies.forecast import ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.host_resources import logical_cpus
 from tuning.studies.modelling import check_direct_io, file_fit, fitted, model_of
@@ -92,7 +93,10 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     )
     planned = [fitted(one, model, here) for one in found]
     measured = [plan for plan in planned if not plan.left_out]
-    search = plan_search(request, template, sizes, measured, here, model)
+    place = SearchPlace(
+        devices[0], target, driver.name, sizes, model is not None, measured[0].knobs
+    )
+    search = plan_search(request, template, sizes, measured, here, place, model)
     if search is None:
         _check_candidates(template.name, measured, planned)
         places = len(devices) * len(sizes.connections)

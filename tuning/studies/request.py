@@ -48,13 +48,15 @@ class SearchRequest:
     """What a search may change and its objective; the catalogue chooses the defaults.
 
     knobs: how many, or which. pinned: knobs that every config of the search sets to that value.
-    bounds: by knob the lowest and the highest value, as written in a my.cnf.
+    bounds: by knob the lowest and the highest value, as written in a my.cnf. warm_start: whether
+    it begins with the best configs of earlier studies on the same kind of device.
     """
 
     knobs: int | tuple[str, ...] | None = None
     pinned: Mapping[str, str] = field(default_factory=dict)
     bounds: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     aim: Aim = field(default_factory=Aim)
+    warm_start: bool = True
 
     def __post_init__(self) -> None:
         """Raises BadRequest for an invalid number."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
+from benchmarks.drivers.select import find_driver
 from benchmarks.errors import about
 from benchmarks.servers.discovery import find_server
 from benchmarks.telemetry.cpu import cpu_frequency_hz
@@ -24,6 +25,14 @@ from tuning.strategy.search.plan import SearchPlan
 from tuning.strategy.search.search import PREFIX
 from tuning.strategy.search.space import Space
 from tuning.studies.devices import find_devices
+from tuning.studies.earlier_studies import (
+    SearchPlace,
+    WarmStart,
+    earlier_measured,
+    read_earlier,
+    stored_earlier,
+    warm_start,
+)
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S
 from tuning.studies.host_resources import logical_cpus
 from tuning.studies.modelling import (
@@ -59,6 +68,7 @@ def plan_search(
     sizes: Sizes,
     measured: Sequence[PlannedCandidate],
     situation: Situation,
+    place: SearchPlace,
     model: ScaleModel | None = None,
 ) -> PlannedSearch | None:
     """The search of a study that begins with the candidates `measured`, the baseline first.
@@ -77,11 +87,20 @@ def plan_search(
     asked = asdict(search)
     del asked["aim"]
     document = {**search.aim.as_json(), "asked": asked, "space": space.as_json()}
+    document["earlier"] = _earlier(search, place, space)
     return PlannedSearch(minutes, document)
 
 
-def space_here(request: StudyRequest) -> Space:
-    """The space that a search on this host would get; nothing is stored and nothing measured.
+@dataclass(frozen=True)
+class SearchHere:
+    """What a search on this host would change and begin with."""
+
+    space: Space
+    warm_start: WarmStart | None
+
+
+def search_here(request: StudyRequest) -> SearchHere:
+    """What a search on this host would get; nothing is stored and nothing measured.
 
     Raises TuningError or BenchmarkError as creating the study would.
     """
@@ -90,6 +109,8 @@ def space_here(request: StudyRequest) -> Space:
     search = _search_of(request, template) or SearchRequest()
     _check_request(request, template, sizes)
     _check_aim(search.aim)
+    with about("driver"):
+        driver = find_driver(request.driver)
     with about("server"):
         binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
     model = model_of(request, sizes, binary.flavour)
@@ -104,12 +125,26 @@ def space_here(request: StudyRequest) -> Space:
         durability=situation.durability,
         host=situation.host,
     )
-    return _space_for(search, situation, fitted(baseline, model, situation), model)
+    first = fitted(baseline, model, situation)
+    space = _space_for(search, situation, first, model)
+    place = SearchPlace(
+        devices[0], situation.target, driver.name, sizes, model is not None, first.knobs
+    )
+    return SearchHere(space, warm_start({"earlier": _earlier(search, place, space)}))
 
 
 def plan_of(stored: Mapping[str, Any]) -> SearchPlan:
     """What the strategy goes by, of a search as it is stored."""
-    return SearchPlan(Space.from_json(stored["space"]), Aim.from_json(stored))
+    return SearchPlan(
+        Space.from_json(stored["space"]), Aim.from_json(stored), earlier=read_earlier(stored)
+    )
+
+
+def _earlier(search: SearchRequest, place: SearchPlace, space: Space) -> list[dict[str, Any]]:
+    """What the search begins with, as it is stored."""
+    if not search.warm_start:
+        return []
+    return stored_earlier(earlier_measured(place, space, search.aim.objective))
 
 
 def _search_of(request: StudyRequest, template: StudyTemplate) -> SearchRequest | None:

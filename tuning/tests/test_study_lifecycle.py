@@ -39,7 +39,7 @@ from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
-from tuning.studies import continuation, room
+from tuning.studies import continuation, room, searching
 from tuning.studies import lifecycle as studies
 from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
@@ -108,6 +108,7 @@ def host_of_fakes(
     settings.DEFAULT_DEVICE = tmp_path / "device"
     monkeypatch.setattr(studies, "find_server", lambda *_: BINARY)
     monkeypatch.setattr(studies, "find_driver", lambda *_: FakeDriver())
+    monkeypatch.setattr(searching, "find_driver", lambda *_: FakeDriver())
     monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
     monkeypatch.setattr(prepare, "identify", lambda _: BINARY)
     monkeypatch.setattr(prepare, "check_measurable", lambda _: None)

@@ -112,6 +112,10 @@ class SearchRequestSerializer(StrictSerializer):
     )
     objective = serializers.ChoiceField(choices=list(OBJECTIVES), default="tpmP")
     keep = KeepSerializer(required=False)
+    warm_start = serializers.BooleanField(
+        default=True,
+        help_text="Measures the best configs of earlier studies on the same kind of device first.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("knobs") and attrs.get("names"):
@@ -139,6 +143,7 @@ def search_request(values: dict[str, Any]) -> SearchRequest:
         pinned=read_pinned(texts),
         bounds=read_bounds(bounds),
         aim=Aim(read_objective(values["objective"]), keep, recovery_s),
+        warm_start=values["warm_start"],
     )
 
 

@@ -11,6 +11,7 @@ from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
+from tuning.studies.earlier_studies import WarmStart, warm_start
 from tuning.studies.search_texts import OBJECTIVES
 
 
@@ -41,6 +42,43 @@ class SpaceSerializer(serializers.Serializer[Any]):
     )
 
 
+class WarmStartSerializer(serializers.Serializer[Any]):
+    """Earlier studies whose best configs are measured first."""
+
+    studies = serializers.ListField(
+        child=serializers.IntegerField(), help_text="Earlier studies on the same kind of device."
+    )
+    configs = serializers.IntegerField(help_text="Different configs of them.")
+    runs = serializers.IntegerField(help_text="Runs of these configs.")
+
+
+class StoredWarmStartSerializer(WarmStartSerializer):
+    """That of a search as it is stored."""
+
+    def get_attribute(self, instance: dict[str, Any]) -> WarmStart | None:
+        return warm_start(instance)
+
+
+_WARM_START = {
+    "allow_null": True,
+    "help_text": "Earlier studies whose best configs are measured first. Null: none.",
+}
+
+
+class SearchHereSerializer(serializers.Serializer[Any]):
+    """A space, and the earlier studies that a search of it would begin with."""
+
+    dimensions = DimensionSerializer(
+        source="space.dimensions", many=True, help_text="One per knob, the most promising first."
+    )
+    pinned = serializers.DictField(
+        source="space.pinned",
+        child=serializers.CharField(),
+        help_text="Values that every config of the search sets.",
+    )
+    warm_start = WarmStartSerializer(**_WARM_START)
+
+
 class SearchSerializer(serializers.Serializer[Any]):
     objective = computed(
         serializers.ChoiceField,
@@ -54,6 +92,7 @@ class SearchSerializer(serializers.Serializer[Any]):
         "`server_path_length` (cycles per New-Order) and of `recovery_s` (seconds).",
     )
     space = SpaceSerializer()
+    warm_start = StoredWarmStartSerializer(**_WARM_START)
 
 
 class SearchedSerializer(serializers.Serializer[Any]):

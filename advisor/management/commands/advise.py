@@ -23,6 +23,7 @@ from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking
 from advisor.terminal.space import print_space
+from advisor.wording.searches import warm_start_text
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
@@ -38,6 +39,7 @@ from tuning.scale_model.sizes import read_size
 from tuning.search_space.space_request import BadSpace
 from tuning.statistics.aim import Aim
 from tuning.studies.devices import MB
+from tuning.studies.earlier_studies import warm_start
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest, origin_of
 from tuning.studies.search_texts import (
@@ -48,7 +50,7 @@ from tuning.studies.search_texts import (
     read_objective,
     read_pinned,
 )
-from tuning.studies.searching import space_here
+from tuning.studies.searching import search_here
 from tuning.study_templates.loader import USUAL_TEMPLATE
 
 # Options whose name differs from that of the request's field.
@@ -293,6 +295,12 @@ class Command(BaseCommand):
             default="tpmP",
             help="metric to optimise (default: tpmP)",
         )
+        group.add_argument(
+            "--no-warm-start",
+            dest="warm_start",
+            action="store_false",
+            help="do not begin with the best configs of earlier studies on this kind of device",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         end_like_ctrl_c()
@@ -300,7 +308,7 @@ class Command(BaseCommand):
         try:
             call_command("migrate", verbosity=0)  # the space also depends on known devices
             if options["show_space"]:
-                print_space(space_here(_request(options)), Console())
+                print_space(search_here(_request(options)), Console())
                 return
             study = _run(options, console)
         except (AdvisorError, BenchmarkError, TuningError) as error:
@@ -373,12 +381,15 @@ def _search(options: dict[str, Any]) -> SearchRequest | None:
                 raise BadRequest(f"--{name} can be used with --search only")
         if options["objective"] != "tpmP":
             raise BadRequest("--objective can be used with --search only")
+        if not options["warm_start"]:
+            raise BadRequest("--no-warm-start can be used with --search only")
         return None
     return SearchRequest(
         knobs=read_knobs(options["knobs"] or ""),
         pinned=read_pinned(options["pin"]),
         bounds=read_bounds(options["bound"]),
         aim=Aim(read_objective(options["objective"]), *read_keep(options["keep"])),
+        warm_start=options["warm_start"],
     )
 
 
@@ -387,6 +398,8 @@ def _run(options: dict[str, Any], console: Console) -> Study:
     if options["as_measured"] and request.data_size is None and request.memory is None:
         raise BadRequest("--as-measured can be used with --data-size and --memory only")
     study = create_study(request, wake=False)
+    if begins := warm_start_text(warm_start(study.search or {})):
+        console.print(begins, markup=False, soft_wrap=True)
     try:
         with Supervisor() as processes:
             follow(study, console, processes.check)

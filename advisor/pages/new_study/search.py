@@ -82,6 +82,14 @@ class SearchFields(forms.Form):
         help_text="One per line, such as innodb_buffer_pool_size=1G..4G.",
     )
 
+    search_warm_start = forms.BooleanField(
+        label="Begin with earlier studies",
+        required=False,
+        initial=True,
+        help_text="The best configs that they found on the same kind of device are measured "
+        "first. Their figures are in no ranking.",
+    )
+
     def search_request(self) -> SearchRequest:
         """The request of the cleaned fields; raises BadRequest."""
         data = self.cleaned_data
@@ -90,6 +98,7 @@ class SearchFields(forms.Form):
             pinned=data["search_pinned"],
             bounds=data["search_bounds"],
             aim=Aim(data["search_objective"], *data["search_keep"]),
+            warm_start=data["search_warm_start"],
         )
 
 

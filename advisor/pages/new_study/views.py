@@ -18,15 +18,15 @@ from advisor.pages.configs.texts import (
 )
 from advisor.pages.new_study.devices import choosable
 from advisor.pages.new_study.forms import NewStudyForm
+from advisor.wording.searches import warm_start_text
 from advisor.wording.spaces import space_lines
 from benchmarks.errors import BenchmarkError
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.errors import InvalidConfig, Problem, TuningError
-from tuning.strategy.search.space import Space
 from tuning.studies.check import check_text
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import MAX_CONFIGS, OLDER
-from tuning.studies.searching import space_here
+from tuning.studies.searching import SearchHere, search_here
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
 # Values of `action`; without one the study is started.
@@ -44,7 +44,7 @@ class _Answer:
     only_checked: bool = False
     is_device_gone: bool = False
     shows_space: bool = False
-    space: Space | None = None
+    found: SearchHere | None = None
 
 
 @require_http_methods(["GET", "POST"])
@@ -61,7 +61,7 @@ def study_new(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             _show_space(form, answer)
         # An answer with an error is not swapped in.
-        is_fine = answer.space is not None or request.htmx  # type: ignore[attr-defined]
+        is_fine = answer.found is not None or request.htmx  # type: ignore[attr-defined]
         return _page(request, form, answer, status=200 if is_fine else 400)
     if form.is_valid() and not answer.config_errors:
         template = next(one for one in templates if one.name == form.cleaned_data["template"])
@@ -83,7 +83,7 @@ def study_new(request: HttpRequest) -> HttpResponse:
 
 def _show_space(form: NewStudyForm, answer: _Answer) -> None:
     try:
-        answer.space = space_here(form.study_request(answer.configs))
+        answer.found = search_here(form.study_request(answer.configs))
     except (TuningError, BenchmarkError) as error:
         form.add_refusal(error)
 
@@ -149,7 +149,8 @@ def _page(
         "form": form,
         "answer": answer,
         "configs": answer.configs or [ConfigText("")],
-        "space_lines": space_lines(answer.space) if answer.space else [],
+        "space_lines": space_lines(answer.found.space) if answer.found else [],
+        "begins": warm_start_text(answer.found.warm_start) if answer.found else "",
         "lines_helped": sum(check.lines_helped for check in answer.checks),
         "default_device": settings.DEFAULT_DEVICE,
         "most_kib": MAX_CONFIG_BYTES // 1024,

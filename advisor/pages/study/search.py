@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from advisor.wording.importance import KnobLine, importance_note, knob_lines
-from advisor.wording.searches import phase_of
+from advisor.wording.searches import phase_of, warm_start_text
 from advisor.wording.spaces import SpaceLine, knob_text, knobs_text, space_lines
 from tuning.models import Slot
 from tuning.results.knob_importance import knob_importance
@@ -15,6 +15,7 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import mean_ratio
 from tuning.strategy.search.space import Dimension, Space
+from tuning.studies.earlier_studies import warm_start
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class SearchView:
     now: Now | None
     knobs: list[KnobLine]
     importance: str
+    begins: str
     values: list[ValueLine]
 
     @property
@@ -94,6 +96,7 @@ def search_view(result: StudyResult) -> SearchView | None:
         now=_now(result),
         knobs=knob_lines(learned) if learned else [],
         importance=importance_note(learned) if learned else "",
+        begins=warm_start_text(warm_start(stored)),
         values=list(_value_lines(found, space)),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tuning.statistics.aim import Aim
@@ -11,15 +12,31 @@ from tuning.strategy.search.space import Space
 
 
 @dataclass(frozen=True)
+class EarlierConfig:
+    """A config that an earlier study measured, beside the same baseline as this search has.
+
+    study: its number. gain: the mean log of the objective's ratios to the baseline's run of the
+    same block, larger is better. runs: how many ratios those are.
+    """
+
+    study: int
+    knobs: Mapping[str, str]
+    gain: float
+    runs: int
+
+
+@dataclass(frozen=True)
 class SearchPlan:
     """space: what may be changed. aim: what is to be best, and the limits beside it.
 
     runs: how many runs screening and racing get where the study has no budget.
+    earlier: what earlier studies measured; the best of it is measured first.
     """
 
     space: Space
     aim: Aim = field(default_factory=Aim)
     runs: int = 100
+    earlier: tuple[EarlierConfig, ...] = ()
 
 
 def log_figure(run: Observation, metric: Metric) -> float | None:

@@ -17,9 +17,10 @@ import numpy as np
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Budget, Done, History, NewCandidate, Proposal, Strategy
 from tuning.strategy.racing import FIRST_DECISION
+from tuning.strategy.search.earlier import best_before
 from tuning.strategy.search.grid import Grid, Points
 from tuning.strategy.search.knowledge import Knowledge, Standing, learn
-from tuning.strategy.search.plan import SearchPlan
+from tuning.strategy.search.plan import EarlierConfig, SearchPlan
 from tuning.strategy.search.proposer import Pick, next_points
 
 PREFIX = "search-"
@@ -32,8 +33,9 @@ class Effort:
     batch: new configs beside the baseline. design: configs spread over the space before the model
     is asked, those that were given included. finalists: how many race. race_share: of all runs.
     doubts: standard deviations that are taken off what is expected of a config before it is
-    picked. most: screening runs after which it races, whatever the budget: by then the model has
-    learned what it can, and the time of a proposal grows with their cube.
+    picked. earlier: configs of earlier studies that are measured first. most: screening runs after
+    which it races, whatever the budget: by then the model has learned what it can, and the time of
+    a proposal grows with their cube.
     """
 
     batch: int = 5
@@ -41,6 +43,7 @@ class Effort:
     finalists: int = 3
     race_share: float = 0.3
     doubts: float = 1.0
+    earlier: int = 3
     most: int = 300
 
 
@@ -114,6 +117,8 @@ class Search:
         random = np.random.default_rng([abs(history.seed), history.last_block, len(ours)])
         grid = Grid(self.plan.space)
         known = {tuple(grid.nearest(knobs).tolist()) for knobs in history.knobs.values()}
+        if not ours and (begun := self._begun(grid, known, count)):
+            return _batch(history, [one.name for one in begun], tuple(begun))
         if found is None or len(seen) - 1 < self.effort.design:
             short = count if found is None else min(count, self.effort.design - len(seen) + 1)
             drawn = [tuple(point.tolist()) for point in grid.spread(short, random)]
@@ -130,6 +135,15 @@ class Search:
         if not fresh:
             return None
         return _batch(history, [one.name for one in fresh], tuple(fresh))
+
+    def _begun(self, grid: Grid, known: set[tuple[int, ...]], count: int) -> list[NewCandidate]:
+        """The best of earlier studies, to be measured here."""
+        best = best_before(self.plan, grid, self.effort.earlier)
+        there = [(point, one) for point, one in best if tuple(point.tolist()) not in known]
+        return [
+            NewCandidate(f"{PREFIX}{place}", grid.knobs(point), _where_from(one))
+            for place, (point, one) in enumerate(there[:count], 1)
+        ]
 
     def _total(self, history: History) -> int:
         budget = history.budget
@@ -198,6 +212,13 @@ def _why(found: Knowledge, pick: Pick, ranked: list[Standing]) -> str:
     if pick.is_near and gaps[nearest] <= len(pick.point) // 2:
         return f"{gaps[nearest]} settings differ from {nearest}; {expected}"
     return f"little is known about this part of the space; {expected}"
+
+
+def _where_from(one: EarlierConfig) -> str:
+    runs = "1 run" if one.runs == 1 else f"{one.runs} runs"
+    return (
+        f"among the best of study {one.study}: {100 * math.expm1(one.gain):+.0f} % there ({runs})"
+    )
 
 
 def _apart(point: Points, other: tuple[int, ...]) -> int:

@@ -28,7 +28,7 @@ from tuning.strategy.protocol import (
     Strategy,
 )
 from tuning.strategy.racing import Race
-from tuning.strategy.search.plan import SearchPlan
+from tuning.strategy.search.plan import EarlierConfig, SearchPlan
 from tuning.strategy.search.space import Dimension, Space
 from tuning.strategy.tests.simulated import BASE, Place, to_the_end
 
@@ -94,11 +94,16 @@ PLAN = SearchPlan(
     ),
     runs=25,
 )
+EARLIER = tuple(
+    EarlierConfig(7, {"innodb_io_capacity": str(200 * n)}, 0.1 * n, runs=n) for n in (1, 2, 3)
+)
 # Each fits models or looks again at every step, so fewer places have to do.
 SLOW: dict[str, Strategy] = {
     "search, race, confirmed": strategy_for(races=True, confirms=True, search=PLAN),
     "race, confirmed, taken apart": strategy_for(races=True, confirms=True, takes_apart=True),
-    "search, fixed blocks": strategy_for(races=False, confirms=False, search=PLAN),
+    "search, fixed blocks": strategy_for(
+        races=False, confirms=False, search=replace(PLAN, earlier=EARLIER)
+    ),
 }
 LINES = (
     "innodb_buffer_pool_size",

@@ -15,7 +15,7 @@ from tuning.statistics.data import Observation
 from tuning.strategy.protocol import Budget, Done, History, PlannedRun
 from tuning.strategy.search.grid import Grid
 from tuning.strategy.search.knowledge import Knowledge
-from tuning.strategy.search.plan import SearchPlan
+from tuning.strategy.search.plan import EarlierConfig, SearchPlan
 from tuning.strategy.search.search import Effort, Search
 from tuning.strategy.search.space import Space
 from tuning.strategy.search.tests.choice import choice
@@ -187,9 +187,11 @@ class Ours:
     start: Sequence[Config]
     seed: int
     effort: Effort = DEFAULT
+    earlier: tuple[EarlierConfig, ...] = ()
 
     def __post_init__(self) -> None:
-        self.search = _Remembering(SearchPlan(self.space, runs=10**6), _Never(), self.effort)
+        plan = SearchPlan(self.space, runs=10**6, earlier=self.earlier)
+        self.search = _Remembering(plan, _Never(), self.effort)
         self.knobs: dict[str, Mapping[str, str]] = {BASELINE: {}}
         self.knobs |= {f"start-{place}": one for place, one in enumerate(self.start)}
         self.screened: list[Observation] = []

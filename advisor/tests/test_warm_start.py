@@ -1,0 +1,327 @@
+"""A search begins with the best of earlier studies in its situation, and with no other's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from advisor.tests.search_study import queued_slot
+from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, post, search
+from advisor.wording.searches import warm_start_text
+from benchmarks.models import Config, Device, Run, RunState, Server, Workload
+from benchmarks.storage.kinds import DeviceKind
+from benchmarks.telemetry.cpu import logical_cpus
+from tuning.configs.knobs import config_hash
+from tuning.models import Candidate, SlotPurpose, Study, StudyState
+from tuning.results.knob_importance import knob_importance
+from tuning.results.study_result import StudyResult
+from tuning.strategy.protocol import Proposal
+from tuning.strategy.search.search import Search
+from tuning.studies.continuation import strategy_of
+from tuning.studies.earlier_studies import WarmStart, warm_start
+from tuning.studies.forecast import places
+from tuning.studies.history import history_of
+from tuning.studies.lifecycle import create_study
+from tuning.studies.request import SearchRequest, StudyRequest
+from tuning.studies.searching import plan_of
+from tuning.tests.test_study_lifecycle import host_of_fakes, sent
+
+__all__ = ["host", "host_of_fakes", "sent"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("host")]
+
+WANTED = search(knobs=(POOL, CAPACITY))
+# Values of innodb_io_capacity and what they are worth, in log units.
+FOUND = (("400", 0.3), ("800", 0.2), ("600", -0.1))
+
+
+def begun(wanted: SearchRequest = WANTED, **values: Any) -> Study:
+    """A new search, as it is stored."""
+    study = create_study(StudyRequest(template="search", search=wanted, seed=7, **values))
+    return Study.objects.get(pk=study.pk)
+
+
+def earlier(
+    found: Sequence[tuple[str, float]] = FOUND,
+    *,
+    state: RunState = RunState.OK,
+    purpose: SlotPurpose = SlotPurpose.SEARCH,
+) -> Study:
+    """A search that measured these and has finished."""
+    study = begun(search(knobs=(POOL, CAPACITY), warm_start=False))
+    baseline = study.candidates.get(is_baseline=True)
+    for block, (value, gain) in enumerate(found, 1):
+        ended(queued_slot(study, baseline, block, purpose).run, 6000.0)
+        slot = queued_slot(study, candidate(study, {CAPACITY: value}), block, purpose)
+        ended(slot.run, 6000 * math.exp(gain), state)
+    Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
+    return study
+
+
+def candidate(study: Study, knobs: dict[str, str], **values: Any) -> Candidate:
+    config, _ = Config.objects.get_or_create(hash=config_hash(knobs), defaults={"knobs": knobs})
+    return Candidate.objects.create(
+        study=study,
+        name=f"search-{config.pk}",
+        config=config,
+        position=study.candidates.count() + 5,
+        found_by_search=True,
+        **values,
+    )
+
+
+def ended(run: Run, tpmP: float, state: RunState = RunState.OK) -> None:
+    Run.objects.filter(pk=run.pk).update(
+        state=state,
+        tpmP=tpmP if state == RunState.OK else None,
+        p95_ms=3e5 / tpmP,
+        comparability_key="same",
+        fingerprint={"logical_cpus": str(logical_cpus())},
+    )
+
+
+def began_with(study: Study) -> WarmStart | None:
+    assert study.search is not None
+    return warm_start(study.search)
+
+
+def test_a_search_is_stored_with_what_earlier_studies_measured() -> None:
+    before = earlier()
+    study = begun()
+    assert began_with(study) == WarmStart((before.pk,), 3, 3)
+    assert study.search is not None
+    plan = plan_of(study.search)
+    assert {(one.study, one.runs) for one in plan.earlier} == {(before.pk, 1)}
+    gains = {one.knobs[CAPACITY]: one.gain for one in plan.earlier}
+    assert gains == pytest.approx(dict(FOUND))
+    ids = [run for one in study.search["earlier"] for run in one["runs"]]
+    assert set(ids) == set(
+        Run.objects.filter(slot__candidate__found_by_search=True).values_list("pk", flat=True)
+    )
+
+
+def test_the_newest_studies_come_first_and_each_counts() -> None:
+    first, second = earlier(), earlier((("400", 0.1),))
+    found = begun()
+    assert began_with(found) == WarmStart((first.pk, second.pk), 4, 4)
+    assert found.search is not None
+    assert plan_of(found.search).earlier[0].study == second.pk
+
+
+def test_a_restart_proposes_the_same_whatever_was_measured_since() -> None:
+    earlier()
+    study = begun()
+
+    def first() -> Any:
+        strategy = strategy_of(Study.objects.get(pk=study.pk))
+        assert isinstance(strategy, Search)
+        history = history_of(study, places(study)[0])
+        return strategy.propose(history.among(()))  # as if nothing else was given
+
+    once = first()
+    assert isinstance(once, Proposal)
+    values = [float(one.knobs[CAPACITY]) for one in once.new]
+    assert values == pytest.approx([400, 800], rel=0.06)  # the nearest of the space's steps
+    earlier((("1200", 0.9),))
+    assert first() == once
+
+
+def test_their_figures_are_in_no_ranking_and_in_no_importance() -> None:
+    earlier()
+    study = begun()
+    result = StudyResult(study)
+    assert not result.boards
+    learned = knob_importance(result)
+    assert learned is not None
+    assert learned.runs == 0
+    assert not history_of(study, places(study)[0]).screened
+
+
+def _other_device(before: Study) -> None:
+    for device in before.devices.all():
+        identity = {**device.identity, "model": "another model"}
+        Device.objects.filter(pk=device.pk).update(identity=identity)
+
+
+def _other_limits(before: Study) -> None:
+    profile = {"name": "hdd", "kind": DeviceKind.HDD.value, "read_iops": 200}
+    before.devices.update(emulation=profile)
+
+
+def _other_logs(before: Study) -> None:
+    device = before.devices.get()
+    Device.objects.filter(pk=device.pk).update(log_identity=device.identity)
+
+
+def _other_load(name: str, value: object) -> Callable[[Study], None]:
+    return lambda before: _(Workload.objects.filter(studies=before).update(**{name: value}))
+
+
+def _other_server(name: str, value: object) -> Callable[[Study], None]:
+    return lambda before: _(Server.objects.filter(pk=before.server_id).update(**{name: value}))
+
+
+def _other_study(**values: object) -> Callable[[Study], None]:
+    return lambda before: _(Study.objects.filter(pk=before.pk).update(**values))
+
+
+def _(_: int) -> None:
+    """Takes the number of rows that were changed."""
+
+
+def _other_baseline(before: Study) -> None:
+    knobs = {CAPACITY: "300"}
+    config = Config.objects.create(hash=config_hash(knobs), knobs=knobs)
+    before.candidates.filter(is_baseline=True).update(config=config)
+
+
+def _other_cpus(before: Study) -> None:
+    Run.objects.filter(slot__study=before).update(fingerprint={"logical_cpus": "999"})
+
+
+def _without_baseline(before: Study) -> None:
+    Run.objects.filter(slot__candidate__is_baseline=True).update(state=RunState.DISTURBED)
+
+
+def _not_comparable(before: Study) -> None:
+    Run.objects.filter(slot__candidate__is_baseline=True).update(comparability_key="other")
+
+
+CHANGES: dict[str, Callable[[Study], None]] = {
+    "device": _other_device,
+    "limits": _other_limits,
+    "logs": _other_logs,
+    "driver": _other_load("driver", "another"),
+    "warehouses": _other_load("warehouses", 40),
+    "connections": _other_load("connections", 200),
+    "flavour": _other_server("flavour", "mariadb"),
+    "version": _other_server("version", "8.0.40"),
+    "memory": _other_study(memory_bytes=10**6),
+    "unknown memory": _other_study(memory_bytes=None),
+    "cancelled": _other_study(state=StudyState.CANCELLED),
+    "running": _other_study(state=StudyState.RUNNING),
+    "scale model": _other_study(scale_model={"data_bytes": 1}),
+    "baseline": _other_baseline,
+    "processors": _other_cpus,
+    "no baseline": _without_baseline,
+    "not comparable": _not_comparable,
+}
+
+
+def with_rows_of_its_own(before: Study) -> Study:
+    """The same with copies of the rows that studies share: changing them changes no other."""
+    device, workload, server = before.devices.get(), before.workloads.get(), before.server
+    slots = before.slots.filter(device=device)
+    device.pk, device.data_dir = None, f"{device.data_dir}-before"
+    workload.pk, workload.warmup_s = None, workload.warmup_s + 1
+    server.pk, server.path = None, "/before/mysqld"
+    for row in (device, workload, server):
+        row.save()
+    before.devices.set([device])
+    before.workloads.set([workload])
+    slots.update(device=device, workload=workload)
+    Study.objects.filter(pk=before.pk).update(server=server)
+    return Study.objects.get(pk=before.pk)
+
+
+def test_a_study_on_another_device_of_the_same_kind_counts() -> None:
+    before = with_rows_of_its_own(earlier())
+    assert began_with(begun()) == WarmStart((before.pk,), 3, 3)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_study_of_another_situation_is_left_out(change: str) -> None:
+    CHANGES[change](with_rows_of_its_own(earlier()))
+    assert began_with(begun()) is None
+
+
+def test_configs_that_failed_or_were_never_beside_a_baseline_are_left_out() -> None:
+    earlier(state=RunState.CRASHED)
+    earlier(state=RunState.DISTURBED)
+    earlier(purpose=SlotPurpose.APART)
+    before = earlier()
+    slot = before.slots.filter(candidate__found_by_search=True).first()
+    assert slot is not None
+    ended(queued_slot(before, slot.candidate, 9).run, 1.0, RunState.CRASHED)
+    assert began_with(begun()) == WarmStart((before.pk,), 2, 2)
+
+
+def test_only_configs_of_the_new_space_are_begun_with() -> None:
+    before = earlier()
+    bounded = search(knobs=(POOL, CAPACITY), bounds={CAPACITY: ("500", "700")})
+    assert began_with(begun(bounded)) == WarmStart((before.pk,), 1, 1)
+    assert began_with(begun(search(knobs=(POOL,)))) is None
+    pinned = search(knobs=(POOL,), pinned={CAPACITY: "400"})
+    assert began_with(begun(pinned)) == WarmStart((before.pk,), 1, 1)
+    apart = before.slots.filter(candidate__found_by_search=True)
+    Candidate.objects.filter(slots__in=apart).update(logs_with_data=True)
+    assert began_with(begun()) is None
+
+
+def test_a_limit_that_was_raised_for_the_connections_is_no_other_config() -> None:
+    before = earlier(())
+    one = candidate(
+        before,
+        {CAPACITY: "400", "max_connections": "300"},
+        notes=[{"name": "max_connections", "action": "adjusted", "detail": "raised"}],
+    )
+    ended(queued_slot(before, before.candidates.get(is_baseline=True), 1).run, 6000.0)
+    ended(queued_slot(before, one, 1).run, 7000.0)
+    assert began_with(begun()) == WarmStart((before.pk,), 1, 1)
+    Candidate.objects.filter(pk=one.pk).update(notes=[])
+    assert began_with(begun()) is None
+
+
+def test_a_cold_start_and_old_rows_begin_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    earlier()
+    study = begun(search(knobs=(POOL, CAPACITY), warm_start=False))
+    assert began_with(study) is None
+    assert study.search is not None
+    old = {name: part for name, part in study.search.items() if name != "earlier"}
+    assert plan_of(old).earlier == ()
+    request = advised(monkeypatch, "--search", "--no-warm-start")
+    assert request.search == SearchRequest(warm_start=False)
+
+
+def test_it_is_refused_without_a_search(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        call_command("advise", "--no-warm-start")
+    assert "--no-warm-start can be used with --search only" in capsys.readouterr().err
+
+
+def test_pages_terminal_and_api_say_what_a_search_begins_with(
+    admin_client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = earlier()
+    said = warm_start_text(WarmStart((before.pk,), 3, 3))
+    assert f"3 configs (3 runs) of study {before.pk} on" in said
+    call_command("advise", "--show-space", "--knobs", f"{POOL},{CAPACITY}")
+    assert said in " ".join(capsys.readouterr().out.split())
+    call_command("advise", "--show-space", "--knobs", f"{POOL},{CAPACITY}", "--no-warm-start")
+    assert "configs (" not in capsys.readouterr().out
+    blank = {"template": "search", "driver": "auto", "durability": "D0"}
+    asked = blank | {"action": "space", "search_knobs": f"{POOL},{CAPACITY}"}
+    page = admin_client.post("/studies/new/", asked | {"search_warm_start": "on"})
+    assert said in page.content.decode()
+    assert said not in admin_client.post("/studies/new/", asked).content.decode()
+    fresh = admin_client.get("/studies/new/").content.decode()
+    assert 'name="search_warm_start"' in fresh
+    wanted = {"names": [POOL, CAPACITY]}
+    body = {"template": "search", "search": wanted}
+    shown = {"studies": [before.pk], "configs": 3, "runs": 3}
+    assert post(admin_client, "search-space/", body).json()["warm_start"] == shown
+    made = post(admin_client, "studies/", body).json()
+    assert made["search"]["warm_start"] == shown
+    assert said in admin_client.get(f"/studies/{made['id']}/").content.decode()
+    body["search"] = wanted | {"warm_start": False}
+    assert post(admin_client, "search-space/", body).json()["warm_start"] is None
+
+
+def test_several_studies_in_words() -> None:
+    assert warm_start_text(None) == ""
+    said = warm_start_text(WarmStart((3, 5, 8), 2, 1))
+    assert "2 configs (1 run) of studies 3, 5 and 8 on" in said

@@ -1,0 +1,281 @@
+"""What a search may begin with: configs that earlier studies measured in the same situation.
+
+Finished studies on this host, on the same kind of device, with the same baseline, flavour and
+version series, driver, and nearly the same data, memory and connections. When in doubt a study is
+left out: what it says would be of another place.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db.models.fields.json import KeyTextTransform
+
+from benchmarks.emulation.profile import EmulationProfile
+from benchmarks.inventory.devices import FoundDevice
+from benchmarks.memory import memory_budget
+from benchmarks.models import Config, Device, RunState, Workload
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.telemetry.cpu import logical_cpus
+from tuning.catalogue.target import ServerTraits
+from tuning.configs.knobs import config_hash
+from tuning.configs.notes import Action
+from tuning.models import SlotPurpose, Study, StudyState
+from tuning.results.evidence import traits_of
+from tuning.statistics.data import Metric
+from tuning.statistics.rounds import Short, round_ratios
+from tuning.strategy.racing import FAULTS
+from tuning.strategy.search.earlier import lies_in
+from tuning.strategy.search.plan import EarlierConfig, log_value
+from tuning.strategy.search.space import Space
+from tuning.studies.request import Sizes
+
+# The newest studies, and configs of them: a model of more would make a proposal slow.
+MAX_STUDIES = 10
+MAX_CONFIGS = 60
+# How many times larger one of two data sizes, memories or numbers of connections may be.
+_SIZE = 1.25
+_CONNECTIONS = 1.5
+# Its pairs are the winner's without some lines: without a baseline beside them there is no ratio.
+_PURPOSES = (
+    SlotPurpose.BLOCK,
+    SlotPurpose.CONFIRMATION,
+    SlotPurpose.SEARCH,
+    SlotPurpose.REDUCED,
+)
+
+
+@dataclass(frozen=True)
+class SearchPlace:
+    """Where a search is going to measure. `baseline`: what its baseline sets."""
+
+    device: FoundDevice
+    target: ServerTraits
+    driver: str
+    sizes: Sizes
+    is_scale_model: bool
+    baseline: Mapping[str, str]
+
+    @property
+    def memory_bytes(self) -> int:
+        """What a server may use here."""
+        limit = self.device.memory_bytes
+        return memory_budget() if limit is None else limit
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Configs that a search begins with, by their study; `runs` has the numbers of their runs."""
+
+    study: int
+    config: int
+    gain: float
+    runs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """What a search begins with, in numbers."""
+
+    studies: tuple[int, ...]
+    configs: int
+    runs: int
+
+
+def earlier_measured(place: SearchPlace, space: Space, metric: Metric) -> list[Earlier]:
+    """What earlier studies measured of the space, of the newest study first."""
+    found: list[Earlier] = []
+    for study in _studies(place):
+        found += _measured(study, place, space, metric)
+        if len(found) >= MAX_CONFIGS:
+            break
+    return found[:MAX_CONFIGS]
+
+
+def stored_earlier(found: Iterable[Earlier]) -> list[dict[str, Any]]:
+    """For the row of the search, so that it proposes the same after a restart."""
+    return [asdict(one) for one in found]
+
+
+def warm_start(search: Mapping[str, Any]) -> WarmStart | None:
+    """Of a search as it is stored; None where it begins with nothing."""
+    found = search.get("earlier", [])
+    if not found:
+        return None
+    studies = tuple(sorted({one["study"] for one in found}))
+    return WarmStart(studies, len(found), sum(len(one["runs"]) for one in found))
+
+
+def read_earlier(search: Mapping[str, Any]) -> tuple[EarlierConfig, ...]:
+    """What the strategy begins with, of a search as it is stored."""
+    found = search.get("earlier", [])
+    if not found:
+        return ()
+    configs = Config.objects.in_bulk({one["config"] for one in found})
+    return tuple(
+        EarlierConfig(one["study"], configs[one["config"]].knobs, one["gain"], len(one["runs"]))
+        for one in found
+        if one["config"] in configs
+    )
+
+
+def _studies(place: SearchPlace) -> list[Study]:
+    """The newest finished studies in the same situation."""
+    there = (
+        Study.objects.filter(
+            state=StudyState.FINISHED,
+            host__name=settings.HOST_NAME,
+            server__flavour=place.target.flavour.value,
+            scale_model__isnull=not place.is_scale_model,
+            candidates__is_baseline=True,
+            candidates__config__hash=config_hash(place.baseline),
+        )
+        .select_related("server")
+        .prefetch_related("devices", "workloads")
+        .order_by("-pk")
+    )
+    found = []
+    for study in there.iterator(chunk_size=MAX_STUDIES):
+        series = traits_of(study.server).version[:2]
+        if series == place.target.version[:2] and _places(study, place):
+            found.append(study)
+        if len(found) == MAX_STUDIES:
+            break
+    return found
+
+
+def _places(study: Study, place: SearchPlace) -> list[tuple[int, int]]:
+    """Its devices and workloads that are like the search's."""
+    return [
+        (device.pk, workload.pk)
+        for device in study.devices.all()
+        for workload in study.workloads.all()
+        if _is_like(device, place.device) and _loads_like(study, device, workload, place)
+    ]
+
+
+def _is_like(device: Device, found: FoundDevice) -> bool:
+    """Whether both are of one kind and model, under the same limits on what they can do."""
+    return (
+        _limits(device.profile) == _limits(found.emulation)
+        and _same(device.found, found.data)
+        and _same(device.found_for_logs, found.log)
+    )
+
+
+def _limits(profile: EmulationProfile | None) -> EmulationProfile | None:
+    """Without those on memory, which are compared with the data."""
+    if profile is None or not profile.throttles:
+        return None
+    return replace(profile, memory_bytes=None, scale=None)
+
+
+def _same(one: DeviceIdentity | None, other: DeviceIdentity | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.is_same_device(other)
+
+
+def _loads_like(study: Study, device: Device, workload: Workload, place: SearchPlace) -> bool:
+    limit = device.profile.memory_bytes if device.profile else None
+    memory = study.memory_bytes if limit is None else limit
+    if memory is None or workload.driver != place.driver:
+        return False
+    sizes, here = place.sizes, place.memory_bytes
+    return (
+        _near(workload.warehouses, sizes.warehouses, _SIZE)
+        and _near(memory, here, _SIZE)
+        and _near(memory / workload.warehouses, here / sizes.warehouses, _SIZE)
+        and _near(workload.connections, sizes.connections[0], _CONNECTIONS)
+    )
+
+
+def _near(one: float, other: float, factor: float) -> bool:
+    return max(one, other) <= factor * min(one, other)
+
+
+class _Row(NamedTuple):
+    """A run of an earlier study that ended."""
+
+    device_id: int
+    workload_id: int
+    block: int
+    candidate_id: int
+    candidate__is_baseline: bool
+    candidate__config_id: int
+    candidate__logs_with_data: bool
+    run_id: int
+    run__state: str
+    run__comparability_key: str
+    cpus: str | None
+    figure: float | None
+
+
+def _measured(study: Study, place: SearchPlace, space: Space, metric: Metric) -> list[Earlier]:
+    """Its configs in the space; those with the most runs first, then the latest."""
+    rows = _rows(study, place, metric)
+    faulty = {row.candidate_id for row in rows if row.run__state in FAULTS}
+    known = _ratios([row for row in rows if row.run__state == RunState.OK])
+    knobs = _knobs(study, space)
+    logs: dict[int, list[float]] = defaultdict(list)
+    runs: dict[int, list[int]] = defaultdict(list)
+    for row, ratio in known:
+        if row.candidate_id in faulty or row.candidate_id not in knobs:
+            continue
+        logs[row.candidate__config_id].append(log_value(metric, ratio))
+        runs[row.candidate__config_id].append(row.run_id)
+    found = [
+        Earlier(study.pk, config, fmean(there), tuple(runs[config]))
+        for config, there in logs.items()
+    ]
+    return sorted(found, key=lambda one: (-len(one.runs), -one.runs[-1]))
+
+
+def _knobs(study: Study, space: Space) -> set[int]:
+    """Its candidates that the search could have made itself."""
+    found = set()
+    for one in study.candidates.select_related("config"):
+        adjusted = {note["name"] for note in one.notes if note["action"] == Action.ADJUSTED}
+        adjusted -= {*space.names, *space.pinned}  # raised for the connections, here as there
+        left = {name: text for name, text in one.config.knobs.items() if name not in adjusted}
+        if not (one.is_baseline or one.logs_with_data) and lies_in(space, left):
+            found.add(one.pk)
+    return found
+
+
+def _rows(study: Study, place: SearchPlace, metric: Metric) -> list[_Row]:
+    cpus = str(logical_cpus())
+    names = [*_Row._fields[:-1], f"run__{metric.value}"]
+    there = study.slots.filter(purpose__in=_PURPOSES).order_by("order")
+    columns = there.annotate(
+        cpus=KeyTextTransform("logical_cpus", "run__fingerprint")
+    ).values_list(*names)
+    places = set(_places(study, place))
+    found = [_Row(*row) for row in columns]
+    return [
+        row
+        for row in found
+        if (row.device_id, row.workload_id) in places
+        and (row.run__state != RunState.OK or row.cpus == cpus)
+    ]
+
+
+def _ratios(rows: Sequence[_Row]) -> list[tuple[_Row, float]]:
+    """Each run but the baselines', with its ratio to the baseline of its own block."""
+    blocks: dict[tuple[object, ...], int] = {}
+    shorts = []
+    for row in rows:
+        key = row.device_id, row.workload_id, row.block, row.run__comparability_key
+        number = blocks.setdefault(key, len(blocks))
+        figure = row.figure if row.figure is not None and row.figure > 0 else None
+        shorts.append(Short(number, row.candidate__is_baseline, figure))
+    return [
+        (row, ratio)
+        for row, ratio in zip(rows, round_ratios(shorts), strict=True)
+        if ratio is not None and not row.candidate__is_baseline
+    ]
