@@ -77,11 +77,12 @@ def _about_reduced(apart: TakenApart, reduced: Reduced) -> str:
     found = reduced.found
     if found is None or found.state is ReductionState.UNFINISHED:
         return f"{apart.whole.name} without {left_out} was not measured to the end."
-    against = f"{_change(found.to_whole)} against {apart.whole.name}"
+    of = _OF[apart.metric]
+    against = f"{_change(found.to_whole, of)} against {apart.whole.name}"
     if reduced.is_advice:
         return (
             f"Taken apart: nothing measurable is lost without {left_out}, so they are left out. "
-            f"{reduced.candidate.name}: {_change(found.to_baseline)} against the baseline and "
+            f"{reduced.candidate.name}: {_change(found.to_baseline, of)} against the baseline and "
             f"{against}, in {reduced.rounds} fresh rounds; at most {loss_text(apart.margin)} may "
             "be lost."
         )
@@ -96,6 +97,6 @@ def _why_kept(apart: TakenApart, found: Reduction, against: str) -> str:
     return "without, a run failed or a limit was missed"
 
 
-def _change(found: Confirmation) -> str:
+def _change(found: Confirmation, of: str) -> str:
     spread = f" ({interval_text(found.interval)})" if found.interval else ""
-    return "no figure" if found.ratio is None else f"{(found.ratio - 1) * 100:+.1f} %{spread}"
+    return "no figure" if found.ratio is None else f"{(found.ratio - 1) * 100:+.1f} % {of}{spread}"

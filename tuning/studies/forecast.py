@@ -305,7 +305,10 @@ def _longer_s(slot: SlotState, place: Place) -> float:
 
 
 def _spent_s(slot: SlotState, run_s: float) -> float:
-    """The time of a run in a block, past or future; only a run that was cut short takes less."""
-    if slot.state == RunState.CUT_SHORT and slot.wall_s is not None:
-        return slot.wall_s
-    return run_s
+    """The time of a run, past or future, and of those that it replaces.
+
+    Only a run that was cut short takes less than others.
+    """
+    is_short = slot.state == RunState.CUT_SHORT and slot.wall_s is not None
+    newest_s = slot.wall_s if is_short and slot.wall_s is not None else run_s
+    return newest_s + slot.voided * run_s

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
+from django.db.models import Case, When
+
 from benchmarks.models import ACTIVE_RUN_STATES, RunState
 from tuning.models import Study
 from tuning.statistics.data import Metric
@@ -13,7 +15,8 @@ from tuning.statistics.data import Metric
 class SlotState(NamedTuple):
     """A slot and the state of its newest run, in plain columns: no model objects, no JSON.
 
-    `name`, `is_baseline` and `durability` are those of its candidate.
+    `name`, `is_baseline` and `durability` are those of its candidate. `voided` counts the runs
+    before the newest, which were lost, stopped or disturbed; at most 3 are counted.
     """
 
     order: int
@@ -35,6 +38,7 @@ class SlotState(NamedTuple):
     server_path_length: float | None
     debt_grew: bool
     measure_s: int
+    voided: int
 
     @property
     def place(self) -> tuple[int, int]:
@@ -74,11 +78,22 @@ _OF = dict.fromkeys(("name", "is_baseline", "durability"), "candidate") | dict.f
 )
 # Pairs may be longer than the runs of the blocks.
 _OF["measure_s"] = "run__workload"
+# Of as many as are measured again at most by default, and one more.
+_VOIDED = Case(
+    When(run__retry_of__retry_of__retry_of__isnull=False, then=3),
+    When(run__retry_of__retry_of__isnull=False, then=2),
+    When(run__retry_of__isnull=False, then=1),
+    default=0,
+)
 
 
 def slot_states(study: Study) -> list[SlotState]:
     """All slots of the study, in order, in one query."""
-    rows = study.slots.order_by("order").values_list(
-        *(f"{_OF[name]}__{name}" if name in _OF else name for name in SlotState._fields)
+    rows = (
+        study.slots.order_by("order")
+        .annotate(voided=_VOIDED)
+        .values_list(
+            *(f"{_OF[name]}__{name}" if name in _OF else name for name in SlotState._fields)
+        )
     )
     return [SlotState(*row) for row in rows]

@@ -17,9 +17,11 @@ from benchmarks.outcomes import Outcome
 from benchmarks.telemetry.disturbance import Disturbance, Kind
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
+from tuning.studies.forecast import Forecast, places
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, advance_host
+from tuning.studies.slot_states import slot_states
 from tuning.tests.test_study_lifecycle import (
     begin,
     measure_by_config,
@@ -285,3 +287,27 @@ def test_a_preparation_whose_server_was_ended_from_outside_starts_again_a_few_ti
     study.refresh_from_db()
     assert (study.state, study.reason_code) == (StudyState.FAILED, "lost")
     assert KILLED in study.reason
+
+
+def test_what_was_measured_again_counts_for_the_minutes(study: Study) -> None:
+    Study.objects.filter(pk=study.pk).update(budget_minutes=60, apart_minutes=60)
+    study.refresh_from_db()
+    begin(study)
+    (place,) = places(study)
+
+    def spent() -> tuple[float, float]:
+        forecast = Forecast(study, slot_states(study))
+        apart = forecast.apart_budget(place).seconds_left
+        blocks = forecast.budget(place).seconds_left
+        assert apart is not None
+        assert blocks is not None
+        return apart, blocks
+
+    before = spent()
+    run_s = Forecast(study, slot_states(study)).budget(place).run_s
+    assert run_s is not None
+    for number in (1, 2):
+        run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).latest("pk")
+        execute_run(run.pk, measure=disturb(lambda _: True))
+        advance_host(study.host_id)
+        assert before == pytest.approx([left + number * run_s for left in spent()])
