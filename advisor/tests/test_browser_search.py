@@ -57,6 +57,8 @@ def test_a_search_is_asked_for_with_its_space_shown_and_a_bad_bound_beside_its_f
         visitor.open(reverse("study-new"))
         for label in ("Blocks", "Race", "Confirm the winner"):
             expect(page.get_by_label(label, exact=True)).to_be_hidden()
+        for label in ("Time crash recovery", "Take the winner apart"):
+            expect(page.get_by_label(label, exact=True)).to_be_visible()
         note = page.get_by_text("A search has no number of blocks")
         expect(note).to_be_visible()
         page.get_by_label("Template").select_option("compare")
@@ -64,6 +66,7 @@ def test_a_search_is_asked_for_with_its_space_shown_and_a_bad_bound_beside_its_f
         blocks = page.get_by_label("Blocks", exact=True)
         expect(blocks).to_be_visible()
         blocks.fill("3")
+        expect(page.locator("#id_search_bounds")).to_be_disabled()
         page.get_by_label("Template").select_option("search")
         expect(blocks).to_be_disabled()
         page.get_by_role("button", name="Show search space").click()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,38 @@ def facts_of(html: str, name: str) -> str:
     assert found, name
     tag, _, rest = found[0].partition(">")
     return f"{tag}> " + " ".join(re.sub(r"<[^>]+>|&nbsp;|\xa0", " ", rest).split())
+
+
+class HiddenFields(HTMLParser):
+    """Names of the fields that stand in something hidden."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self._around: list[tuple[str, bool]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag in ("div", "fieldset"):
+            self._around.append((tag, "hidden" in given))
+        elif tag in ("input", "select", "textarea") and any(hidden for _, hidden in self._around):
+            self.found.add(given.get("name") or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("div", "fieldset"):
+            opened, _ = self._around.pop()
+            assert opened == tag
+
+
+def test_only_what_a_search_would_refuse_is_hidden_for_one(admin_client: Client) -> None:
+    html = admin_client.get("/studies/new/").content.decode()
+    assert HiddenFields(html).found == {"blocks", "races", "confirms", "keeps_duplicates"}
+    answer = admin_client.post("/studies/new/", {"template": "compare", "blocks": "no"})
+    hidden = HiddenFields(answer.content.decode()).found
+    assert hidden == {
+        f"search_{name}" for name in ("knobs", "objective", "keep", "pinned", "bounds")
+    }
 
 
 def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(

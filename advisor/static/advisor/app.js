@@ -112,13 +112,16 @@
   if (templateValues && templateChoice) {
     const values = JSON.parse(templateValues.textContent);
     const show = () => {
-      document.querySelectorAll("[data-template]").forEach((facts) => {
-        facts.hidden = facts.dataset.template !== templateChoice.value;
-      });
       // What does not go with the template is not sent either: it would be refused unseen.
+      const showIf = (part, isShown) => {
+        part.hidden = !isShown;
+        part.querySelectorAll("input, select, textarea").forEach((input) => { input.disabled = !isShown; });
+      };
+      document.querySelectorAll("[data-template]").forEach((part) => {
+        showIf(part, part.dataset.template === templateChoice.value);
+      });
       document.querySelectorAll("[data-not-template]").forEach((part) => {
-        part.hidden = part.dataset.notTemplate === templateChoice.value;
-        part.querySelectorAll("input, select").forEach((input) => { input.disabled = part.hidden; });
+        showIf(part, part.dataset.notTemplate !== templateChoice.value);
       });
       for (const [name, size] of Object.entries(values[templateChoice.value])) {
         document.getElementById(`id_${name}`).placeholder = size;
