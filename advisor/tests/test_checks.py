@@ -71,3 +71,25 @@ def test_tests_work_on_the_tables_of_the_migrations(request: pytest.FixtureReque
     written = {path.stem for path in ROOT.glob("*/migrations/0*.py")}
     assert len(written) > 20
     assert written <= applied or request.config.getoption("nomigrations")
+
+
+@pytest.mark.parametrize(("first", "runs", "passes"), [(0, 1, True), (1, 2, True), (3, 1, False)])
+def test_only_failures_are_tried_again(
+    tmp_path: Path, first: int, runs: int, passes: bool
+) -> None:
+    """When pytest breaks down, most tests have not run and failed ones are not all there is."""
+    program = tmp_path / "pytest"
+    program.write_text(
+        f'#!/bin/sh\necho "$@" >>{tmp_path}/runs\n'
+        f'case "$*" in *--last-failed*) exit 0;; *) exit {first};; esac\n'
+    )
+    program.chmod(0o755)
+    finished = subprocess.run(
+        ["make", "--silent", f"PYTHON_BIN={tmp_path}", "pytest"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        timeout=20,
+    )
+    assert len((tmp_path / "runs").read_text().splitlines()) == runs
+    assert (finished.returncode == 0) is passes
