@@ -171,3 +171,30 @@ def test_a_search_that_has_just_begun_says_so(visitor: Visitor) -> None:
         assert visitor.complaints == []
 
     in_browser(look)
+
+
+LEGENDS_OVER_PLOTS = """() => [...document.querySelectorAll(".chart")].filter((chart) => {
+    const legend = chart.querySelector(".legend");
+    const plot = chart.querySelector(".nsewdrag");
+    if (!legend || !plot) return false;
+    return legend.getBoundingClientRect().bottom > plot.getBoundingClientRect().top + 2;
+}).map((chart) => chart.dataset.chart)"""
+
+
+def test_legends_stay_above_their_charts_when_the_window_changes(visitor: Visitor) -> None:
+    device = factories.probed_device()
+
+    def look() -> None:
+        page = visitor.page
+        page.set_viewport_size({"width": 390, "height": 900})
+        visitor.open(reverse("device-detail", args=[device.pk]))
+        expect(page.locator("[data-chart=split] .legend")).to_be_visible()
+        assert page.evaluate(LEGENDS_OVER_PLOTS) == []
+        page.set_viewport_size({"width": 1280, "height": 900})
+        for _ in range(40):
+            if not page.evaluate(LEGENDS_OVER_PLOTS):
+                break
+            page.wait_for_timeout(250)
+        assert page.evaluate(LEGENDS_OVER_PLOTS) == []
+
+    in_browser(look)

@@ -83,13 +83,16 @@
   }
 
   // When the window changes, Plotly keeps the room of a legend with more or fewer lines than it
-  // has now. A second, complete drawing after the last change puts it right.
+  // has now, even when it redraws. After the last change such charts are drawn from scratch.
   let redrawing = 0;
   window.addEventListener("resize", () => {
     clearTimeout(redrawing);
     redrawing = setTimeout(() => {
-      for (const element of drawn.keys()) {
-        if (element.isConnected && element.offsetParent) Plotly.redraw(element);
+      for (const [element, figure] of [...drawn]) {
+        if (!element.isConnected || !element.querySelector(".legend")) continue;
+        Plotly.purge(element);
+        drawn.delete(element);
+        draw(element, figure);
       }
     }, REDRAW_AFTER_MS);
   });
