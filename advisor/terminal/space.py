@@ -22,6 +22,8 @@ def print_space(found: SearchHere, console: Console) -> None:
         table.add_row(line.name, line.values, line.default, line.source)
     console.print(f"A search changes {len(space.dimensions)} knobs:", style="bold")
     console.print(table)
+    if found.model is not None:
+        console.print(found.model.note_on_sizes, markup=False)
     if space.pinned:
         console.print("Set in every config of the search:", style="bold")
         for name, value in space.pinned.items():

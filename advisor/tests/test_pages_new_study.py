@@ -13,6 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from advisor.pages.new_study.search import SearchFields
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
 from benchmarks.inventory.devices import DeviceRequest
@@ -121,9 +122,7 @@ def test_only_what_a_search_would_refuse_is_hidden_for_one(admin_client: Client)
     assert HiddenFields(html).found == {"blocks", "races", "confirms", "keeps_duplicates"}
     answer = admin_client.post("/studies/new/", {"template": "compare", "blocks": "no"})
     hidden = HiddenFields(answer.content.decode()).found
-    assert hidden == {
-        f"search_{name}" for name in ("knobs", "objective", "keep", "pinned", "bounds")
-    }
+    assert hidden == set(SearchFields.base_fields)
 
 
 def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(

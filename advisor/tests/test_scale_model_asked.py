@@ -16,6 +16,7 @@ from benchmarks.inventory.devices import DeviceRequest
 from tuning.models import Study
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
+from tuning.search_space.space_request import BadSpace
 from tuning.studies import devices, lifecycle, modelling, searching
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
@@ -119,6 +120,11 @@ def test_a_search_stays_within_the_model_and_takes_bounds_for_the_real_server() 
         ({"data_size": GB // 2, "memory": GB}, "warehouses", "more than the stated data: .* 5"),
         ({"data_size": 50 * MB}, "data_size", "too small for a scale model"),
         ({"data_size": 100_000 * GB, "memory": GB // 10}, "memory", "cannot be modelled"),
+        (
+            {"data_size": 10**18, "memory": GB},
+            "memory",
+            "1,000,000 TB cannot .* at least 1,579,032,090 warehouses .* at most 10,000",
+        ),
         ({"memory": 0}, "memory", "must be between 1"),
         (
             {"devices": [DeviceRequest(memory_bytes=900 * MB)]},
@@ -225,6 +231,32 @@ def test_the_form_asks_for_it_and_refuses_beside_the_fields(
     study = Study.objects.get()
     page = admin_client.get(f"/studies/{study.pk}/").content.decode()
     assert "48 GB of memory for 200 GB of data (24%)" in page
+
+
+@pytest.mark.usefixtures("host")
+def test_a_space_says_that_its_sizes_are_those_of_the_model(
+    admin_client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = "Sizes that scale with memory are those of the scale model 1:200."
+    call_command("advise", "--search", "--show-space", "--data-size", "200G", "--memory", "48G")
+    assert note in capsys.readouterr().out
+    both = {"template": "search", "data_size": "200G", "memory": "48G"}
+    assert note in post(admin_client, action="space", **both)[1]
+    [answer, plain] = [
+        admin_client.post("/api/v1/search-space/", json.dumps(body), "application/json").json()
+        for body in (both, {"template": "search"})
+    ]
+    assert (answer["scale_model"], plain["scale_model"]) == ("scale model 1:200", None)
+    assert note not in post(admin_client, action="space", template="search")[1]
+    create_study(asked(template="search"))
+    assert note in admin_client.get(f"/studies/{Study.objects.get().pk}/").content.decode()
+
+
+@pytest.mark.usefixtures("host")
+def test_a_pin_beyond_the_memory_is_refused_with_whose_sizes_are_meant() -> None:
+    with pytest.raises(BadSpace, match=r"512\.0 MiB.*all sizes as in the scale model 1:200") as no:
+        search_here(asked(search=SearchRequest(pinned={POOL: "100G"})))
+    assert (no.value.code, no.value.field) == ("bad_pin", f"search.pinned.{POOL}")
 
 
 @pytest.mark.usefixtures("host")

@@ -90,6 +90,11 @@ class ScaleModel:
             f"{size_text(self.model_data_bytes)} ({self.warehouses} warehouses); {held}."
         )
 
+    @property
+    def note_on_sizes(self) -> str:
+        """Beside sizes that are shown as the model has them."""
+        return f"Sizes that scale with memory are those of the {self.title}."
+
     def fitted(self, target: ServerTraits) -> dict[str, str]:
         """What every config of the model sets only for being in a model."""
         found: dict[str, str] = {}

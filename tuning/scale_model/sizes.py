@@ -32,5 +32,5 @@ def size_text(count: float) -> str:
     for unit, name in ((10**12, "TB"), (GB, "GB"), (MB, "MB")):
         rounded = float(f"{count / unit:.3g}")
         if rounded >= 1:
-            return f"{rounded:,.6g} {name}"
+            return f"{rounded:,.7g} {name}"
     return f"{count:.0f} bytes"

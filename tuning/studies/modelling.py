@@ -64,11 +64,18 @@ def _check_size(model: ScaleModel) -> None:
         )
     here = memory_budget()
     most, least = model.most_warehouses(here), model.least_warehouses
+    allowed = MAX_SIZES["warehouses"]
     share = f"{size_text(model.memory_bytes)} for {size_text(model.data_bytes)}"
-    if least > min(most, MAX_SIZES["warehouses"]):
+    if least > allowed:
+        raise BadRequest(
+            f"{share} cannot be modelled: a server needs at least {least:,} warehouses of that "
+            f"proportion, and a study has at most {allowed:,}",
+            field="memory",
+        )
+    if least > most:
         raise BadRequest(
             f"{share} cannot be modelled on this host: a server needs at least {least} warehouses "
-            f"of that proportion, and {max(most, 0)} is the most that {size_text(here)} of memory "
+            f"of that proportion, and {most} is the most that {size_text(here)} of memory "
             "and the stated data allow",
             field="memory",
         )

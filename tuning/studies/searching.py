@@ -17,7 +17,7 @@ from tuning.configs.candidates import PlannedCandidate, plan_preset
 from tuning.configs.situation import Situation
 from tuning.scale_model.model import ScaleModel
 from tuning.search_space.build import build_space
-from tuning.search_space.space_request import SpaceRequest
+from tuning.search_space.space_request import BadSpace, SpaceRequest
 from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
@@ -93,10 +93,11 @@ def plan_search(
 
 @dataclass(frozen=True)
 class SearchHere:
-    """What a search on this host would change and begin with."""
+    """What a search on this host would change and begin with; sizes are those of the `model`."""
 
     space: Space
     warm_start: WarmStart | None
+    model: ScaleModel | None = None
 
 
 def search_here(request: StudyRequest) -> SearchHere:
@@ -130,7 +131,7 @@ def search_here(request: StudyRequest) -> SearchHere:
     place = SearchPlace(
         devices[0], situation.target, driver.name, sizes, model is not None, first.knobs
     )
-    return SearchHere(space, warm_start({"earlier": _earlier(search, place, space)}))
+    return SearchHere(space, warm_start({"earlier": _earlier(search, place, space)}), model)
 
 
 def plan_of(stored: Mapping[str, Any]) -> SearchPlan:
@@ -223,4 +224,10 @@ def _space_for(
         bounds=bounds_in_model(search.bounds, model, situation),
         base=baseline.knobs,
     )
-    return build_space(request, situation)
+    try:
+        return build_space(request, situation)
+    except BadSpace as error:
+        if model is None:
+            raise
+        text = f"{error} (all sizes as in the {model.title})"
+        raise BadSpace(error.code, text, field=error.field) from None

@@ -77,6 +77,11 @@ class SearchHereSerializer(serializers.Serializer[Any]):
         help_text="Values that every config of the search sets.",
     )
     warm_start = WarmStartSerializer(**_WARM_START)
+    scale_model = serializers.CharField(
+        source="model.title",
+        allow_null=True,
+        help_text="Whose sizes those of memory are, as `scale model 1:200`; null: of this host.",
+    )
 
 
 class SearchSerializer(serializers.Serializer[Any]):

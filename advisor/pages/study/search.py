@@ -12,6 +12,7 @@ from tuning.models import Slot
 from tuning.results.knob_importance import knob_importance
 from tuning.results.searched import SearchResult, Tried, search_result
 from tuning.results.study_result import StudyResult
+from tuning.scale_model.model import ScaleModel
 from tuning.statistics.data import Metric
 from tuning.statistics.rounds import mean_ratio
 from tuning.strategy.search.space import Dimension, Space
@@ -74,6 +75,7 @@ class SearchView:
     importance: str
     begins: str
     values: list[ValueLine]
+    model: ScaleModel | None
 
     @property
     def has_figures(self) -> bool:
@@ -98,6 +100,7 @@ def search_view(result: StudyResult) -> SearchView | None:
         importance=importance_note(learned) if learned else "",
         begins=warm_start_text(warm_start(stored)),
         values=list(_value_lines(found, space)),
+        model=ScaleModel.from_json(result.study.scale_model),
     )
 
 
