@@ -14,7 +14,7 @@ from pathlib import Path
 
 from django.db.models import Max
 
-from benchmarks.models import RunState
+from benchmarks.models import CrashTestState, RunState
 from tuning.catalogue.knob import Durability
 from tuning.configs.proposed import plan_proposed
 from tuning.errors import TuningError
@@ -38,6 +38,7 @@ from tuning.studies.host_resources import host_facts_here
 from tuning.studies.rows import add_slots, candidate_row
 from tuning.studies.searching import plan_of
 
+_UNFINISHED_TESTS = (CrashTestState.QUEUED, CrashTestState.RUNNING)
 # Proposals of which nothing can be measured, one after the other: then it is not going to change.
 MAX_FRUITLESS = 100
 
@@ -73,6 +74,9 @@ def think_ahead(study: Study) -> Thought | None:
         return None
     unfinished = RunState.QUEUED, RunState.RUNNING
     if study.slots.filter(run__state__in=unfinished).exists():
+        return None
+    # Asked every few seconds: it would take CPU time from the server whose recovery is timed.
+    if study.crash_slots.filter(test__state__in=_UNFINISHED_TESTS).exists():
         return None
     place = places(study)[0]  # a search has one
     history = history_of(study, place)
