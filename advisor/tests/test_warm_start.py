@@ -13,6 +13,7 @@ from django.test import Client
 from advisor.tests.search_study import queued_slot
 from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, post, search
 from advisor.wording.searches import warm_start_text
+from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Config, Device, Run, RunState, Server, Workload
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.telemetry.cpu import logical_cpus
@@ -50,9 +51,10 @@ def earlier(
     *,
     state: RunState = RunState.OK,
     purpose: SlotPurpose = SlotPurpose.SEARCH,
+    **values: Any,
 ) -> Study:
     """A search that measured these and has finished."""
-    study = begun(search(knobs=(POOL, CAPACITY), warm_start=False))
+    study = begun(search(knobs=(POOL, CAPACITY), warm_start=False), **values)
     baseline = study.candidates.get(is_baseline=True)
     for block, (value, gain) in enumerate(found, 1):
         ended(queued_slot(study, baseline, block, purpose).run, 6000.0)
@@ -226,6 +228,26 @@ def with_rows_of_its_own(before: Study) -> Study:
     slots.update(device=device, workload=workload)
     Study.objects.filter(pk=before.pk).update(server=server)
     return Study.objects.get(pk=before.pk)
+
+
+def test_emulated_devices_count_with_the_same_limits_and_nearly_the_same_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("benchmarks.inventory.devices.why_unavailable", lambda *_: "")
+
+    def on(megabytes: int, emulate: str = "hdd") -> dict[str, Any]:
+        limit = megabytes * 1_000_000
+        return {"devices": [DeviceRequest(emulate=emulate, memory_bytes=limit)]}
+
+    before = earlier(**on(1000))
+    device = before.devices.get()
+    assert device.emulation is not None
+    Device.objects.filter(pk=device.pk).update(emulation=device.emulation | {"note": "older"})
+    assert began_with(begun(**on(1000))) == WarmStart((before.pk,), 3, 3)
+    assert began_with(begun(**on(1200))) == WarmStart((before.pk,), 3, 3)
+    assert began_with(begun(**on(1300))) is None
+    assert began_with(begun(**on(1000, "sata-ssd"))) is None
+    assert began_with(begun(**on(1000, ""))) is None
 
 
 def test_a_study_on_another_device_of_the_same_kind_counts() -> None:

@@ -41,7 +41,7 @@ MAX_CONFIGS = 60
 # How many times larger one of two data sizes, memories or numbers of connections may be.
 _SIZE = 1.25
 _CONNECTIONS = 1.5
-# Its pairs are the winner's without some lines: without a baseline beside them there is no ratio.
+# Beside a winner without some of its lines there is no baseline, and so no ratio.
 _PURPOSES = (
     SlotPurpose.BLOCK,
     SlotPurpose.CONFIRMATION,
@@ -70,7 +70,10 @@ class SearchPlace:
 
 @dataclass(frozen=True)
 class Earlier:
-    """Configs that a search begins with, by their study; `runs` has the numbers of their runs."""
+    """A config that a search may begin with; study, config and runs are primary keys.
+
+    gain: the mean log of its runs' ratios to the baseline of their block, larger is better.
+    """
 
     study: int
     config: int
@@ -172,7 +175,7 @@ def _limits(profile: EmulationProfile | None) -> EmulationProfile | None:
     """Without those on memory, which are compared with the data."""
     if profile is None or not profile.throttles:
         return None
-    return replace(profile, memory_bytes=None, scale=None)
+    return replace(profile, memory_bytes=None, scale=None, note="")
 
 
 def _same(one: DeviceIdentity | None, other: DeviceIdentity | None) -> bool:

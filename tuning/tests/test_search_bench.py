@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from tuning.tests.search_bench.recorded import HERE, MIB, NATIVE, Surface, recor
 from tuning.tests.search_bench.replay import LEVEL, Replay
 from tuning.tests.search_bench.table import METHODS, WARM, WARM_START, Case, line
 from tuning.tests.search_bench.truth import KINDS, Truth, truth
+from tuning.tests.search_bench.warm import Mirrored, measured, shuffled
 from tuning.tests.tables import END, markdown, with_tables
 
 pytestmark = pytest.mark.long
@@ -132,3 +134,23 @@ def test_without_noise_a_run_is_the_truth(surface: Truth) -> None:
     quiet = Replay(surface, seed=3, is_noisy=False)
     figures = {quiet.measure({})[0] for _ in range(100)}
     assert figures == {LEVEL}
+
+
+def test_histories_are_of_the_place_that_they_say(surface: Truth) -> None:
+    same, mixed = measured(surface, 1, 12), shuffled(surface, 1)
+    assert all(one.gain == pytest.approx(surface.gain(one.knobs), abs=0.5) for one in same)
+    assert {one.gain for one in mixed} == {one.gain for one in measured(surface, 1)}
+    other = Mirrored(surface.name, surface.recorded, surface.grid, surface.models)
+    assert other.gain({}) == pytest.approx(0.0)
+    low, high = ({"innodb_redo_log_capacity": str(size * MIB)} for size in (64, 4096))
+    assert surface.gain(low) < surface.gain(high)
+    assert other.gain(low) > other.gain(high)
+
+
+def test_a_search_begins_sooner_near_the_best_with_a_history_of_its_place(
+    surface: Truth,
+) -> None:
+    history = measured(surface, 1, 40)
+    warm = play(partial(Ours, earlier=history), surface, (), 1, 12)
+    cold = play(Ours, surface, (), 1, 12)
+    assert warm.regret[-1] < cold.regret[-1]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 
+from tuning.tests.search_bench import warm as warm_start
 from tuning.tests.search_bench.play import Played, summary
 from tuning.tests.search_bench.recorded import SURFACES
 from tuning.tests.search_bench.table import (
@@ -27,7 +28,7 @@ from tuning.tests.tables import begin, markdown, with_tables
 
 SEEDS = 50
 CHOICES = 1000
-PARTS = ("truths", "tables", "choices")
+PARTS = ("truths", "tables", "choices", "warm")
 #: By part: the line before its tables in a document.
 BEGIN = {part: begin(f"tuning.tests.search_bench --only {part}") for part in PARTS}
 
@@ -40,8 +41,8 @@ def main() -> int:
     parser.add_argument(
         "--only",
         choices=PARTS,
-        help="what no search can do, the comparison, or "
-        "how often a choice is worse than the baseline",
+        help="what no search can do, the comparison, "
+        "how often a choice is worse than the baseline, or what earlier searches bring",
     )
     parser.add_argument("--write", type=Path, help="put the tables into this document as well")
     arguments = parser.parse_args()
@@ -72,8 +73,10 @@ def tables_of(part: str, seeds: int, searches: int) -> Iterator[tuple[str, list[
         for case in CASES:
             yield table(case, seeds)
         yield f"{seeds} searches per line; regrets are medians.\n", []
-    else:
+    elif part == "choices":
         yield choices(searches)
+    else:
+        yield warm(seeds), []
 
 
 def errors() -> str:
@@ -102,6 +105,14 @@ def choices(searches: int) -> tuple[str, list[str]]:
     title = f"**Many searches of {SHORT_RUNS} runs, given nothing, seeds of their own**"
     missed = [] if row[1] == "0" else [f"{row[1]} of {row[0]} choices are worse than the baseline"]
     return markdown(title, head, [row]), missed
+
+
+def warm(seeds: int) -> str:
+    """What it brings to begin with an earlier search, and what if that misleads."""
+    runs = warm_start.EARLIER_RUNS
+    title = f"**{seeds} searches per line, medians; the earlier ones had {runs} runs**"
+    lines = [warm_start.line(name, seeds) for name in warm_start.HISTORIES]
+    return markdown(title, warm_start.HEAD, lines)
 
 
 def table(case: Case, seeds: int) -> tuple[str, list[str]]:
