@@ -120,7 +120,7 @@ def _of_lines(
         low=confirmed.interval.low if confirmed.interval else None,
         high=confirmed.interval.high if confirmed.interval else None,
         confirmation=recommendation.confirmation,
-        verdict=recommendation.verdict,
+        verdict=f"{recommendation.verdict} This file has all lines of {whole.name}, as asked for.",
     )
     if recommendation.objective_ratio is not None:
         of_objective = board.confirmation_of(whole)

@@ -31,7 +31,7 @@ from tuning.strategy.budget import plan
 from tuning.studies.crash_tests import cancel_crash_tests, with_crash_tests
 from tuning.studies.devices import check_none_retired, find_devices
 from tuning.studies.earlier_studies import SearchPlace
-from tuning.studies.forecast import ASSUMED_OVERHEAD_S, Forecast
+from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.host_resources import logical_cpus
 from tuning.studies.modelling import check_direct_io, file_fit, fitted, model_of
 from tuning.studies.request import (
@@ -97,12 +97,13 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         devices[0], target, driver.name, sizes, model is not None, measured[0].knobs
     )
     search = plan_search(request, template, sizes, measured, here, place, model)
+    design = _design(request, template, searches=search is not None)
     if search is None:
         _check_candidates(template.name, measured, planned)
-        places = len(devices) * len(sizes.connections)
-        _check_budget(request, sizes, candidates=len(measured) - 1, places=places)
+        share = 1 - APART_SHARE if design["takes_apart"] else 1.0
+        share /= len(devices) * len(sizes.connections)
+        _check_budget(request, sizes, candidates=len(measured) - 1, share=share)
     _check_redo(measured, target, here.host, free=room)
-    design = _design(request, template, searches=search is not None)
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
         study = Study.objects.create(
@@ -243,18 +244,22 @@ def _check_redo(
         raise InvalidConfig(problems)
 
 
-def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, places: int) -> None:
-    """Raise BadRequest for a budget with too few blocks to separate a difference from noise."""
+def _check_budget(request: StudyRequest, sizes: Sizes, *, candidates: int, share: float) -> None:
+    """Raise BadRequest for a budget with too few blocks to separate a difference from noise.
+
+    `share` of it is for the blocks and pairs of each device and number of connections.
+    """
     if request.budget_minutes is None:
         return
     run_s = sizes.warmup_s + sizes.measure_s + ASSUMED_OVERHEAD_S
-    fits = plan(request.budget_minutes / places, candidates, run_s)
+    fits = plan(request.budget_minutes * share, candidates, run_s)
     if not fits.is_enough:
         needed = fits.least_blocks * (candidates + 2) * run_s + fits.pairs_s
         raise BadRequest(
-            f"budget_minutes {request.budget_minutes} is enough for {fits.blocks} blocks, but a "
+            f"budget_minutes {request.budget_minutes} is enough for {fits.blocks} "
+            f"block{'' if fits.blocks == 1 else 's'}, but a "
             f"study of this size needs {fits.least_blocks}: about "
-            f"{ceil(places * needed / 60)} minutes",
+            f"{ceil(needed / share / 60)} minutes",
             field="budget_minutes",
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.models import DurabilityClass, SlotPurpose, Study, StudyState
 from tuning.results.study_result import StudyResult
+from tuning.studies.forecast import APART_SHARE, Forecast, places
 from tuning.studies.lifecycle import create_study, extend_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest, StudyRequest
@@ -219,6 +221,24 @@ def test_a_budget_too_small_for_a_verdict_is_refused_with_what_is_needed() -> No
         started(budget_minutes=8)
     assert no.value.field == "budget_minutes"
     assert not Study.objects.exists()
+
+
+def test_a_budget_has_to_suffice_without_what_is_kept_for_taking_the_winner_apart() -> None:
+    def least(takes_apart: bool) -> int:
+        with pytest.raises(BadRequest, match="is enough for") as refused:
+            started(budget_minutes=8, takes_apart=takes_apart)
+        return int(re.findall(r"about (\d+) minutes", str(refused.value))[0])
+
+    plain, apart = least(False), least(True)
+    assert apart >= plain / (1 - APART_SHARE) - 1 > plain
+    started(budget_minutes=plain)
+    with pytest.raises(BadRequest, match="is enough for 1 block, but"):
+        started(budget_minutes=plain, takes_apart=True)
+    study = started(budget_minutes=apart, takes_apart=True)
+    (place,) = places(study)
+    runs = Forecast(study, ()).budget(place).runs
+    assert runs is not None
+    assert runs // 5 >= 3
 
 
 def test_progress_counts_what_is_ahead_at_most() -> None:

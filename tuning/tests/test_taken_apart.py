@@ -267,6 +267,10 @@ def test_files_say_what_each_line_brings_and_can_have_all_of_them() -> None:
     whole = result.export(found, ExportRequest(keeps_lines=True)).text
     assert "table_open_cache = 3000" in whole.splitlines()
     assert "so left out" not in whole
+    assert "This file has all lines of fast, as asked for." in " ".join(
+        whole.replace("#", "").split()
+    )
+    assert "as asked for" not in text
     document = json.loads(result.export(found, ExportRequest("json")).text)
     jsonschema.validate(document, SCHEMA)
     assert [one["state"] for one in document["left_out"]] == ["no_effect", "no_effect"]
