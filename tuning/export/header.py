@@ -9,7 +9,7 @@ from tuning.configs.notes import Action, Note
 from tuning.export.comments import CNF, comment, item, labelled
 from tuning.export.facts import ExportFacts
 from tuning.export.safety import WARNINGS, durability_of_export, warnings
-from tuning.export.words import TPMP, measured, not_tested
+from tuning.export.words import TPMP, baseline_in_model, measured, not_tested
 
 
 def header(
@@ -49,6 +49,8 @@ def header(
     yield from labelled("Candidate", facts.candidate, mark=mark)
     if facts.source:
         yield from labelled("Origin", facts.source, mark=mark)
+    if baseline := baseline_in_model(facts):
+        yield from labelled("Baseline", baseline, mark=mark)
     for effect in facts.effects:
         yield from labelled("Workload", effect.workload, mark=mark)
         if facts.proportion:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tuning.catalogue.facts import Dynamic
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.loader import load_catalogue
+from tuning.configs.effective.readback import effective_values
 from tuning.configs.effective.variables import POOL
 from tuning.configs.values import readable_value, same
 from tuning.export.facts import Effect, ExportFacts, LinesEvidence
@@ -115,6 +116,24 @@ def sized_back(line: Line, model: ScaleModel) -> str:
         "" if line.default is None or not same(line.default, line.in_model) else ", its default,"
     )
     return f"Measured as {there}{asked} in the {model.title}, which is {here} here{share}."
+
+
+def baseline_in_model(facts: ExportFacts) -> str:
+    """What the baseline of a scale model is on the real server; "" where that is unknown.
+
+    A server with its defaults there has a far smaller pool than what the figures compare with.
+    """
+    measured = facts.translated_from or facts
+    read = effective_values([POOL], measured.baseline_variables, measured.server)
+    pool = read.get(POOL) or measured.baseline_knobs.get(POOL)
+    if facts.model is None or pool is None:
+        return ""
+    there = on_real_server(POOL, pool, facts.model, measured.server, measured.baseline_knobs)
+    knob = load_catalogue().knobs[POOL]
+    return (
+        f"{facts.baseline}; its buffer pool of {readable_value(knob, pool)} in the model stands "
+        f"for {readable_value(knob, there)} on the real server"
+    )
 
 
 def traits(line: Line) -> str:

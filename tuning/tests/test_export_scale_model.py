@@ -100,6 +100,14 @@ def test_every_format_says_what_was_measured_in_the_model() -> None:
     assert both in later
 
 
+@pytest.mark.parametrize("target", [None, MARIADB])
+def test_every_file_says_what_the_baseline_stands_for(target: object) -> None:
+    said = "server-default; its buffer pool of 128M in the model stands for 25G on"
+    for name in ("cnf", "sql", "rollback-cnf"):
+        assert said in flat(text_of(of_model(), name, target=target))
+    assert "Baseline:" not in text_of(facts(baseline_variables={POOL: f"{128 * MIB}"}))
+
+
 def test_a_line_that_was_left_out_is_listed_with_both_values() -> None:
     found = LinesEvidence({POOL: f"{IN_MODEL}", REDO: "1073741824"}, "no_effect", "nothing")
     without = of_model(
