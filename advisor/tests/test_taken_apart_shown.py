@@ -75,7 +75,9 @@ def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: 
     study = started(blocks=3)
     Study.objects.filter(pk=study.pk).update(apart_minutes=1)
     to_the_end(study, measuring())
-    assert "not tested on its own: the time did not suffice" in page(client, study)
+    shown = page(client, study)
+    assert "kept, not tested on its own" in shown
+    assert "the time did not suffice" in shown
     answer = client.post(f"/studies/{study.pk}/take-apart/")
     assert answer.status_code == 302
     study.refresh_from_db()

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from advisor.wording.spaces import knob_text
 from tuning.results.apart import LinesEffect, TakenApart
-from tuning.results.apart_texts import effect_text
+from tuning.results.apart_texts import effect_text, shortage_text
 from tuning.statistics.removal import RemovalState
 
 ANSWERS = {
     RemovalState.MATTERS: "matters",
     RemovalState.NEEDED: "kept",
-    RemovalState.UNSETTLED: "not settled: kept",
-    RemovalState.UNTESTED: "not tested: kept",
+    RemovalState.UNSETTLED: "kept, not settled",
+    RemovalState.UNTESTED: "kept, not tested on its own",
     RemovalState.NO_EFFECT: "no measurable effect",
     RemovalState.SAME: "the server's own value",
 }
@@ -40,7 +40,13 @@ def line_rows(apart: TakenApart) -> list[LineRow]:
             tuple(f"{name} = {knob_text(name, knobs[name])}" for name in one.names),
             one,
             ANSWERS[one.state] if apart.is_over or one.state not in _OPEN else NOT_SETTLED_YET,
-            effect_text(one, apart),
+            _text(one, apart),
         )
         for one in apart.effects
     ]
+
+
+def _text(effect: LinesEffect, apart: TakenApart) -> str:
+    if effect.state is RemovalState.UNTESTED and apart.is_over:
+        return shortage_text(apart)  # the answer has said the rest
+    return effect_text(effect, apart)

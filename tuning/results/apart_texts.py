@@ -27,7 +27,7 @@ def apart_sentences(apart: TakenApart) -> list[str]:
         texts.append(f"Nothing measurable is lost without {left_out}, but {_why_kept_all(apart)}.")
     if apart.is_over and apart.untested:
         names = ", ".join(apart.untested)
-        texts.append(f"Not tested on their own, because {_shortage(apart)}: {names}.")
+        texts.append(f"Not tested on their own, because {shortage_text(apart)}: {names}.")
     if apart.is_over and apart.is_left:
         texts.append(f"manage.py study take-apart {apart.whole.study_id} goes on with that.")
     return texts
@@ -38,7 +38,7 @@ def effect_text(effect: LinesEffect, apart: TakenApart) -> str:
     if effect.state is RemovalState.SAME:
         return "the server has the same effective values without"
     if effect.state is RemovalState.UNTESTED:
-        why = f"not tested on its own: {_shortage(apart)}"
+        why = f"not tested on its own: {shortage_text(apart)}"
         return why if apart.is_over else "not tested on its own yet"
     if effect.ratio is None:
         return effect.reason or "no figure"
@@ -61,10 +61,11 @@ def _why_kept_all(apart: TakenApart) -> str:
         return f"{without} cannot be used, so they are kept: {apart.no_use.rstrip('.')}"
     if apart.is_concluded:
         return f"the study was concluded early, before {without} was measured: they are kept"
-    return f"{_shortage(apart)} to measure {without}, so they are kept"
+    return f"{shortage_text(apart)} to measure {without}, so they are kept"
 
 
-def _shortage(apart: TakenApart) -> str:
+def shortage_text(apart: TakenApart) -> str:
+    """Why lines were not tested."""
     if apart.is_concluded:
         return "the study was concluded early"
     if not apart.is_left:
