@@ -111,8 +111,9 @@ class ExportFacts:
         return self.translated_from.server if self.translated_from else self.server
 
     def own(self, name: str) -> LinesEvidence | None:
-        """What taking the winner apart found of a line; None if it was not taken apart."""
-        return next((one for one in self.apart if name in one.lines), None)
+        """What taking the winner apart found of a line that is kept; None if nothing."""
+        kept = (one for one in self.apart if one not in self.left_out)
+        return next((one for one in kept if name in one.lines), None)
 
     @property
     def keeps_baseline(self) -> bool:

@@ -29,7 +29,7 @@ def apart_sentences(apart: TakenApart) -> list[str]:
         names = ", ".join(apart.untested)
         texts.append(f"Not tested on their own, because {shortage_text(apart)}: {names}.")
     if apart.is_over and apart.is_left:
-        texts.append(f"manage.py study take-apart {apart.whole.study_id} goes on with that.")
+        texts.append(f"manage.py study take-apart {apart.whole.study_id} takes it further apart.")
     return texts
 
 

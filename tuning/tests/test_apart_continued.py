@@ -63,7 +63,7 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
     assert taken_apart(study).untested == ("table_open_cache",)
     assert (
         "because the time did not suffice: table_open_cache. "
-        f"manage.py study take-apart {study.pk} goes on with that."
+        f"manage.py study take-apart {study.pk} takes it further apart."
     ) in first.verdict
     assert can_be_taken_apart(StudyResult(study))
     take_apart_study(study)

@@ -275,3 +275,15 @@ def test_files_say_what_each_line_brings_and_can_have_all_of_them() -> None:
     jsonschema.validate(document, SCHEMA)
     assert [one["state"] for one in document["left_out"]] == ["no_effect", "no_effect"]
     assert {line["own_effect"]["state"] for line in document["lines"]} == {"matters"}
+
+    # A line of which the baseline has another value gets that one back.
+    for candidate in (found.candidate, study.candidates.get(is_baseline=True)):
+        candidate.config.knobs |= {"table_open_cache": "2000"}
+        candidate.config.save()
+    result = StudyResult(study)
+    text = result.export(result.recommendations[0], ExportRequest("json")).text
+    document = json.loads(text)
+    assert len(document["left_out"]) == 2
+    own = {line["name"]: line["own_effect"] for line in document["lines"]}
+    assert own["table_open_cache"] is None
+    assert own["innodb_io_capacity"]["state"] == "matters"
