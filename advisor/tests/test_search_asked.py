@@ -356,7 +356,8 @@ def test_the_api_takes_a_search_and_shows_it(admin_client: Client) -> None:
     found = answer.json()["search"]
     assert found["objective"] == "p95"
     assert found["keep"] == {"tpmP": 4000.0, "server_path_length": 2.5e6}
-    assert found["space"] | {"warm_start": found["warm_start"]} == space.json()
+    beside = {"warm_start": found["warm_start"], "scale_model": answer.json()["scale_model"]}
+    assert found["space"] | beside == space.json()
     assert answer.json()["progress"]["searched"] == {
         "tried": 0,
         "rounds": 0,
