@@ -12,7 +12,7 @@ import numpy as np
 from tuning.strategy.search.plan import EarlierConfig
 from tuning.tests.search_bench.methods import Ours
 from tuning.tests.search_bench.play import play
-from tuning.tests.search_bench.recorded import BASELINE
+from tuning.tests.search_bench.recorded import BASELINE, SATA_SSD
 from tuning.tests.search_bench.replay import Replay
 from tuning.tests.search_bench.truth import Truth, truth
 
@@ -70,9 +70,15 @@ def mirrored(there: Truth, seed: int) -> History:
     return measured(other, seed)
 
 
+def other_device(there: Truth, seed: int) -> History:
+    """Of the other recorded surface."""
+    return measured(truth(there.name, SATA_SSD), seed)
+
+
 HISTORIES: Mapping[str, Callable[[Truth, int], History]] = {
     "nothing": lambda there, seed: (),
     "the same place": measured,
+    "another device, the emulated SSD with 1 GB": other_device,
     "the same place, figures shuffled": shuffled,
     "a place where every knob acts the other way round": mirrored,
 }
