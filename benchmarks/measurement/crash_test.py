@@ -12,12 +12,11 @@ from typing import Any
 import pymysql
 
 from benchmarks.datasets.cloning import clone
-from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, ensure_dataset
 from benchmarks.drivers.protocol import Phase
 from benchmarks.emulation.device import emulated_device
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.drive import target_of
-from benchmarks.measurement.folders import run_folders
+from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
 from benchmarks.servers.failures import find_trouble
@@ -75,15 +74,7 @@ def crash_test(
     steps = Steps(report)
     steps.enter("checking the device")
     check_in_place(plan.layout, plan.expected)
-    steps.enter("looking for the dataset")
-    dataset = ensure_dataset(
-        plan.binary,
-        device_dir=plan.layout.root,
-        warehouses=plan.load.warehouses,
-        page_size=int(plan.options.get("innodb_page_size") or DEFAULT_PAGE_SIZE),
-        registry=plan.registry,
-        should_stop=should_stop,
-    )
+    dataset = find_dataset(plan, steps, should_stop)
     found: list[Recovered] = []
     with run_folders(plan, steps) as (run_dir, log_dir):
         steps.enter("cloning the dataset")

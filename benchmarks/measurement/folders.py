@@ -1,14 +1,28 @@
-"""The directories of one job on a device, made at its beginning and deleted at its end."""
+"""What one job has on a device: its golden dataset, and directories that go at its end."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, Dataset, ensure_dataset
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
+
+
+def find_dataset(plan: Plan, steps: Steps, should_stop: Callable[[], bool]) -> Dataset:
+    """The golden copy that the plan's clones are made of, loaded if there is none."""
+    steps.enter("looking for the dataset")
+    return ensure_dataset(
+        plan.binary,
+        device_dir=plan.layout.root,
+        warehouses=plan.load.warehouses,
+        page_size=int(plan.options.get("innodb_page_size") or DEFAULT_PAGE_SIZE),
+        registry=plan.registry,
+        should_stop=should_stop,
+    )
 
 
 @contextmanager

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from benchmarks.datasets.cloning import clone
-from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, ensure_dataset
 from benchmarks.emulation.device import emulated_device
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.conclusion import conclude, samples_of, weigh_conditions
 from benchmarks.measurement.drive import drive
 from benchmarks.measurement.fingerprint import comparability_key, comparable_facts
-from benchmarks.measurement.folders import run_folders
+from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended, Evidence, Measurement
 from benchmarks.measurement.steps import Steps
@@ -44,15 +43,7 @@ def measure(
     steps = Steps(report)
     steps.enter("checking the device")
     data, log = check_in_place(plan.layout, plan.expected)
-    steps.enter("looking for the dataset")
-    dataset = ensure_dataset(
-        plan.binary,
-        device_dir=plan.layout.root,
-        warehouses=plan.load.warehouses,
-        page_size=int(plan.options.get("innodb_page_size") or DEFAULT_PAGE_SIZE),
-        registry=plan.registry,
-        should_stop=should_stop,
-    )
+    dataset = find_dataset(plan, steps, should_stop)
     with run_folders(plan, steps) as (run_dir, log_dir), ExitStack() as stack:
         places = [place for place in (run_dir, log_dir) if place]
         # Before the long part: limits that cannot be set cost no copy of the dataset.

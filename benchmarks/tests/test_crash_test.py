@@ -84,7 +84,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setattr(module, "running_server", found.running_server)
     monkeypatch.setattr(module, "emulated_device", found.emulated_device)
     monkeypatch.setattr(module, "forget_cached", lambda _: found.events.append("cold"))
-    for name in ("check_in_place", "ensure_dataset", "clone"):
+    for name in ("check_in_place", "find_dataset", "clone"):
         monkeypatch.setattr(module, name, lambda *_, **__: None)
     monkeypatch.setattr(module, "read_debt", lambda _: OWED)
     monkeypatch.setattr(module, "find_trouble", lambda _: None)

@@ -231,7 +231,7 @@ def test_a_run_looks_at_each_of_its_devices_once(
     def stop_here(*_: Any, **__: Any) -> None:
         raise LoadFailed("far enough")
 
-    monkeypatch.setattr(measure, "ensure_dataset", stop_here)
+    monkeypatch.setattr(measure, "find_dataset", stop_here)
 
     def execute() -> None:
         measure.measure(
