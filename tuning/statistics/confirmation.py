@@ -63,7 +63,12 @@ def pairs_needed(analysis: Analysis) -> int:
         return MIN_PAIRS
     near = best.interval.low if analysis.metric.more_is_better else best.interval.high
     effect = abs(log(best.ratio) + log(near)) / 2
-    wanted = 2 * (_REACH * log(1 + analysis.run_noise) / max(effect, 1e-6)) ** 2
+    return pairs_to_show(effect, analysis.run_noise)
+
+
+def pairs_to_show(effect: float, run_noise: float) -> int:
+    """Pairs that are likely to show an effect, a log; between `MIN_PAIRS` and `MAX_PAIRS`."""
+    wanted = 2 * (_REACH * log(1 + run_noise) / max(effect, 1e-6)) ** 2
     return min(max(MIN_PAIRS, ceil(wanted)), MAX_PAIRS)
 
 

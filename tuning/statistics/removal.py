@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil, exp, inf, log
+from math import exp, inf, log
 
 from tuning.statistics.analysis import Interval, Standing
 from tuning.statistics.confirmation import (
     MAX_PAIRS,
-    MIN_PAIRS,
     Confirmation,
     ConfirmationState,
     confirm,
+    pairs_to_show,
 )
 from tuning.statistics.data import Metric
 
@@ -25,8 +25,6 @@ from tuning.statistics.data import Metric
 MARGIN = 0.05
 # ... and as a share of the whole's lead over the baseline.
 MARGIN_OF_LEAD = 0.5
-# Standard errors for 95 % confidence, plus those for a power of 80 %.
-_REACH = 2.3 + 0.84
 
 
 class RemovalState(StrEnum):
@@ -86,8 +84,7 @@ def rounds_needed(run_noise: float | None, margin: float) -> int:
     """Fresh rounds that are likely to show that a config as good as the whole is."""
     if run_noise is None or margin <= 0:
         return MAX_PAIRS
-    wanted = 2 * (_REACH * log(1 + run_noise) / margin) ** 2
-    return min(max(MIN_PAIRS, ceil(wanted)), MAX_PAIRS)
+    return pairs_to_show(margin, run_noise)
 
 
 def judge_reduction(
