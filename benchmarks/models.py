@@ -95,6 +95,11 @@ class Device(models.Model):
         return EmulationProfile(**self.emulation) if self.emulation else None
 
     @property
+    def memory_limit_bytes(self) -> int | None:
+        """What a server may use of memory there; None where nothing limits it."""
+        return self.profile.memory_bytes if self.profile else None
+
+    @property
     def is_throttled(self) -> bool:
         """Whether it emulates a slower device, and not only less memory."""
         return self.profile is not None and self.profile.throttles

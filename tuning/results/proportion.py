@@ -16,7 +16,7 @@ def proportion_text(study: Study, device: Device, workload: Workload) -> str:
     """
     if model := ScaleModel.from_json(study.scale_model):
         return model.sentence
-    limit = device.profile.memory_bytes if device.profile else None
+    limit = device.memory_limit_bytes
     memory = limit if limit is not None else study.memory_bytes
     if memory is None:
         return ""

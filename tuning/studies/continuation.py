@@ -176,12 +176,11 @@ def _queue(study: Study, place: Place, runs: Sequence[PlannedRun]) -> bool:
 def _write_new(study: Study, place: Place, new: NewCandidate) -> Candidate:
     """The row of a new candidate, with what values and rules say of it."""
     device = place.device
-    limit = device.profile.memory_bytes if device.profile else None
     target = traits_of(study.server)
     facts = host_facts_here(
         {Path(device.data_dir)},
         place.workload.connections,
-        limit,
+        device.memory_limit_bytes,
         ScaleModel.from_json(study.scale_model),
         target,
     )

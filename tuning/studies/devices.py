@@ -143,7 +143,7 @@ def request_for(device: Device) -> DeviceRequest:
         path=device.layout.data_dir,
         log_dir=device.layout.log_dir,
         emulate=profile.name if profile else "",
-        memory_bytes=profile.memory_bytes if profile else None,
+        memory_bytes=device.memory_limit_bytes,
         kind=DeviceKind(device.kind_correction) if device.kind_correction else None,
         limits=profile,
     )

@@ -185,7 +185,7 @@ def _same(one: DeviceIdentity | None, other: DeviceIdentity | None) -> bool:
 
 
 def _loads_like(study: Study, device: Device, workload: Workload, place: SearchPlace) -> bool:
-    limit = device.profile.memory_bytes if device.profile else None
+    limit = device.memory_limit_bytes
     memory = study.memory_bytes if limit is None else limit
     if memory is None or workload.driver != place.driver:
         return False

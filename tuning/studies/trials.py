@@ -84,7 +84,7 @@ def _tightest(devices: Iterable[Device]) -> Device:
     """The one that leaves a server the least memory; of equals the first."""
 
     def memory(device: Device) -> float:
-        limit = device.profile.memory_bytes if device.profile else None
+        limit = device.memory_limit_bytes
         return inf if limit is None else limit
 
     return min(devices, key=memory)
