@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchmarks.jobs import heartbeat
@@ -64,22 +65,22 @@ def cancel_crash_tests(study: Study) -> None:
 
     The queued ones first: one that is claimed at the same moment is running at the second step.
     """
-    there = CrashTest.objects.filter(slot__study=study)
-    there.filter(state=CrashTestState.QUEUED).update(
-        state=CrashTestState.CANCELLED,
-        finished_at=timezone.now(),
-        reason="cancelled by the user",
-    )
+    there = _close_queued(study, "cancelled by the user")
     there.filter(state=CrashTestState.RUNNING).update(stop_request=heartbeat.CANCELLED)
 
 
 def close_crash_tests(study: Study, reason: str) -> None:
     """The study has ended: queued ones never start, and a lost one stays without a figure."""
+    _close_queued(study, reason).filter(state=CrashTestState.LOST).update(claimed_by="")
+
+
+def _close_queued(study: Study, reason: str) -> QuerySet[CrashTest]:
+    """Ends those that have not begun; returns all of the study."""
     there = CrashTest.objects.filter(slot__study=study)
     there.filter(state=CrashTestState.QUEUED).update(
         state=CrashTestState.CANCELLED, finished_at=timezone.now(), reason=reason
     )
-    there.filter(state=CrashTestState.LOST).update(claimed_by="")
+    return there
 
 
 def _to_test(result: StudyResult, board: Board, *, has_limit: bool) -> list[Candidate]:

@@ -35,6 +35,7 @@ from tuning.studies.continuation import Thought, continue_study, think_ahead
 from tuning.studies.crash_tests import (
     close_crash_tests,
     next_crash_test,
+    running_crash_test,
     waiting_crash_test,
 )
 from tuning.studies.preparation import PreparationKind
@@ -188,7 +189,7 @@ def is_under_way(study: Study) -> bool:
         return bool(study.claimed_by)
     if Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists():
         return True
-    return CrashTest.objects.filter(slot__study=study, state=CrashTestState.RUNNING).exists()
+    return running_crash_test(study) is not None
 
 
 def _next_slot(study: Study) -> Slot | None:
