@@ -8,7 +8,7 @@ from tuning.results.apart import LinesEffect, Reduced, TakenApart
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.data import Metric
 from tuning.statistics.removal import Reduction, ReductionState, RemovalState, loss_text
-from tuning.statistics.verdict import interval_text
+from tuning.statistics.verdict import change_text
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 
 _OF = {
@@ -42,8 +42,7 @@ def effect_text(effect: LinesEffect, apart: TakenApart) -> str:
         return why if apart.is_over else "not tested on its own yet"
     if effect.ratio is None:
         return effect.reason or "no figure"
-    spread = f" ({interval_text(effect.interval)})" if effect.interval else ""
-    change = f"{(effect.ratio - 1) * 100:+.1f} % {_OF[apart.metric]}{spread}"
+    change = change_text(effect.ratio, effect.interval, _OF[apart.metric])
     if effect.state is RemovalState.UNSETTLED:
         return f"{change}; more than {loss_text(apart.margin)} may be lost without"
     return change
@@ -99,5 +98,4 @@ def _why_kept(apart: TakenApart, found: Reduction, against: str) -> str:
 
 
 def _change(found: Confirmation, of: str) -> str:
-    spread = f" ({interval_text(found.interval)})" if found.interval else ""
-    return "no figure" if found.ratio is None else f"{(found.ratio - 1) * 100:+.1f} % {of}{spread}"
+    return "no figure" if found.ratio is None else change_text(found.ratio, found.interval, of)

@@ -19,7 +19,7 @@ from tuning.statistics.analysis import Standing
 from tuning.statistics.confirmation import Confirmation, ConfirmationState
 from tuning.statistics.data import Metric
 from tuning.statistics.ranking import Interval
-from tuning.statistics.verdict import VerdictKind, interval_text
+from tuning.statistics.verdict import VerdictKind, change_text
 
 CONCLUDED = "the study was concluded early on request"
 UNCONFIRMED = "This lead was not confirmed in fresh pairs, so it is probably too high."
@@ -133,7 +133,7 @@ def _store_judged(study: Study, board: Board, quality: str, apart: TakenApart | 
     elif advice.candidate != board.baseline:
         sentences.append(UNCONFIRMED)
     if advice.gained is not None:
-        sentences.append(f"Its tpmP changed by {_change(advice.ratio, advice.interval)}.")
+        sentences.append(f"Its tpmP changed by {change_text(advice.ratio, advice.interval)}.")
     if board.failed:
         names = ", ".join(board.failed)
         sentences.append(f"Not considered because of failed runs: {names}.")
@@ -148,11 +148,6 @@ def _store_judged(study: Study, board: Board, quality: str, apart: TakenApart | 
     kind, floor = judgement.verdict.kind, judgement.analysis.floor
     verdict = " ".join(sentence for sentence in sentences if sentence)
     _store(study, board, advice, kind, floor, verdict)
-
-
-def _change(ratio: float, interval: Interval | None) -> str:
-    spread = f" ({interval_text(interval)})" if interval else ""
-    return f"{(ratio - 1) * 100:+.1f} %{spread}"
 
 
 def _store(

@@ -132,6 +132,12 @@ def interval_text(interval: Interval) -> str:
     return f"{interval.confidence * 100:.3g} % interval {low:+.1f} to {high:+.1f} %"
 
 
+def change_text(ratio: float, interval: Interval | None, of: str = "") -> str:
+    """1.123 as `+12.3 %`, with what it is a change of, and its interval if there is one."""
+    spread = f" ({interval_text(interval)})" if interval else ""
+    return f"{(ratio - 1) * 100:+.1f} %{of and f' {of}'}{spread}"
+
+
 def _blocks(count: int) -> str:
     return f"{count} block{'' if count == 1 else 's'}"
 
