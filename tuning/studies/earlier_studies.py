@@ -93,8 +93,8 @@ class WarmStart:
 def earlier_measured(place: SearchPlace, space: Space, metric: Metric) -> list[Earlier]:
     """What earlier studies measured of the space, of the newest study first."""
     found: list[Earlier] = []
-    for study in _studies(place):
-        found += _measured(study, place, space, metric)
+    for study, places in _studies(place):
+        found += _measured(study, places, space, metric)
         if len(found) >= MAX_CONFIGS:
             break
     return found[:MAX_CONFIGS]
@@ -127,8 +127,8 @@ def read_earlier(search: Mapping[str, Any]) -> tuple[EarlierConfig, ...]:
     )
 
 
-def _studies(place: SearchPlace) -> list[Study]:
-    """The newest finished studies in the same situation."""
+def _studies(place: SearchPlace) -> list[tuple[Study, set[tuple[int, int]]]]:
+    """The newest finished studies in the same situation, each with where it was in it."""
     there = (
         Study.objects.filter(
             state=StudyState.FINISHED,
@@ -145,21 +145,21 @@ def _studies(place: SearchPlace) -> list[Study]:
     found = []
     for study in there.iterator(chunk_size=MAX_STUDIES):
         series = traits_of(study.server).version[:2]
-        if series == place.target.version[:2] and _places(study, place):
-            found.append(study)
+        if series == place.target.version[:2] and (places := _places(study, place)):
+            found.append((study, places))
         if len(found) == MAX_STUDIES:
             break
     return found
 
 
-def _places(study: Study, place: SearchPlace) -> list[tuple[int, int]]:
+def _places(study: Study, place: SearchPlace) -> set[tuple[int, int]]:
     """Its devices and workloads that are like the search's."""
-    return [
+    return {
         (device.pk, workload.pk)
         for device in study.devices.all()
         for workload in study.workloads.all()
         if _is_like(device, place.device) and _loads_like(study, device, workload, place)
-    ]
+    }
 
 
 def _is_like(device: Device, found: FoundDevice) -> bool:
@@ -219,9 +219,11 @@ class _Row(NamedTuple):
     figure: float | None
 
 
-def _measured(study: Study, place: SearchPlace, space: Space, metric: Metric) -> list[Earlier]:
+def _measured(
+    study: Study, places: set[tuple[int, int]], space: Space, metric: Metric
+) -> list[Earlier]:
     """Its configs in the space; those with the most runs first, then the latest."""
-    rows = _rows(study, place, metric)
+    rows = _rows(study, places, metric)
     faulty = {row.candidate_id for row in rows if row.run__state in FAULTS}
     known = _ratios([row for row in rows if row.run__state == RunState.OK])
     knobs = _knobs(study, space)
@@ -251,14 +253,13 @@ def _knobs(study: Study, space: Space) -> set[int]:
     return found
 
 
-def _rows(study: Study, place: SearchPlace, metric: Metric) -> list[_Row]:
+def _rows(study: Study, places: set[tuple[int, int]], metric: Metric) -> list[_Row]:
     cpus = str(logical_cpus())
     names = [*_Row._fields[:-1], f"run__{metric.value}"]
     there = study.slots.filter(purpose__in=_PURPOSES).order_by("order")
     columns = there.annotate(
         cpus=KeyTextTransform("logical_cpus", "run__fingerprint")
     ).values_list(*names)
-    places = set(_places(study, place))
     found = [_Row(*row) for row in columns]
     return [
         row
