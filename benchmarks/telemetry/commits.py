@@ -12,12 +12,14 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
+
+from benchmarks.telemetry.patience import patience
 
 # A server that does not answer for so long stands still; nothing waits for this thread but the
 # end of the run.
@@ -102,7 +104,7 @@ class CommitCounter:
     def _read(self) -> None:
         try:
             if self._connection is None:
-                self._connection = self._connect(**_PATIENCE)
+                self._connection = self._connect(**patience(_TIMEOUT_S))
             asked = time.monotonic()
             with self._connection.cursor() as cursor:
                 cursor.execute(_QUERY)
@@ -126,8 +128,3 @@ class CommitCounter:
 
 
 _HAIR_S = 0.05
-_PATIENCE: dict[str, Any] = {
-    "connect_timeout": _TIMEOUT_S,
-    "read_timeout": _TIMEOUT_S,
-    "write_timeout": _TIMEOUT_S,
-}

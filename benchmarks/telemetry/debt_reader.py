@@ -12,15 +12,11 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
+from benchmarks.telemetry.patience import patience
 from benchmarks.telemetry.write_debt import DebtReading, WriteDebt, reading_of, redo_capacity
 
 # A server that stands still is not waited for: then the figures are missing, with the reason.
 _TIMEOUT_S = 3
-_PATIENCE: dict[str, Any] = {
-    "connect_timeout": _TIMEOUT_S,
-    "read_timeout": _TIMEOUT_S,
-    "write_timeout": _TIMEOUT_S,
-}
 _Timed = tuple[float, DebtReading]
 Connect = Callable[..., "Connection[Cursor]"]
 
@@ -68,7 +64,7 @@ class DebtReader:
         return WriteDebt(start, end, ended - began, capacity, missing)
 
     def _open(self) -> Connection[Cursor]:
-        self._connection = self._connect(**_PATIENCE)
+        self._connection = self._connect(**patience(_TIMEOUT_S))
         return self._connection
 
     def _close(self) -> None:
@@ -82,7 +78,7 @@ class DebtReader:
 
 def read_debt(connect: Connect) -> DebtReading:
     """What the server owes now; raises pymysql.Error or OSError if it does not say."""
-    with contextlib.closing(connect(**_PATIENCE)) as connection:
+    with contextlib.closing(connect(**patience(_TIMEOUT_S))) as connection:
         return _read(connection)[1]
 
 
