@@ -22,9 +22,19 @@ class Host(models.Model):
 
     name = models.CharField(max_length=255, unique=True)
     worker_seen_at = models.DateTimeField(null=True, blank=True)
+    drained_at = models.DateTimeField(
+        null=True, blank=True, help_text="since when it takes nothing new; null: it does"
+    )
+    drained_by = models.CharField(max_length=150, blank=True)
+    drain_reason = models.CharField(max_length=200, blank=True)
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether it starts nothing new; its current job may still be finishing."""
+        return self.drained_at is not None
 
     @property
     def queue(self) -> str:

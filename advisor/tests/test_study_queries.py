@@ -112,7 +112,7 @@ MAX_QUERIES = {
     "results": 12,
     "runs": 9,
     "document": 16,
-    "progress": 5,
+    "progress": 6,
 }
 
 

@@ -86,6 +86,8 @@ def store(
 
 def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
     waiting = kind.rows.filter(kind.waiting, pk=row_id)
+    if kind.waits_while_drained and waiting.exclude(**{f"{kind.host}__drained_at": None}).exists():
+        return None  # a message that was sent before the host was drained
     now = Now()
     values: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": now}
     try:

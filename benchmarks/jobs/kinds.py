@@ -68,6 +68,8 @@ class JobKind(ABC, Generic[RowT]):
     task: ClassVar[str]
     #: Lookup from the row to its host.
     host: ClassVar[str] = "host"
+    #: Whether a drained host leaves it in its queue.
+    waits_while_drained: ClassVar[bool] = True
     waiting: ClassVar[Q] = Q(state="queued")
     running: ClassVar[Q] = Q(state="running")
     ours: ClassVar[Q] = Q(state__in=("running", "lost"))

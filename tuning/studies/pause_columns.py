@@ -15,10 +15,11 @@ def pause_columns(by: str, reason: str) -> dict[str, Any]:
     """The columns of a study that is paused now; both texts become one line of fitting length."""
     return {
         "paused_at": timezone.now(),
-        "paused_by": _one_line(by)[:MAX_PAUSED_BY],
-        "pause_reason": _one_line(reason)[:MAX_PAUSE_REASON],
+        "paused_by": one_line(by)[:MAX_PAUSED_BY],
+        "pause_reason": one_line(reason)[:MAX_PAUSE_REASON],
     }
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """The text without line breaks, repeated blanks and what cannot be printed."""
     return "".join(filter(str.isprintable, " ".join(text.split())))

@@ -12,6 +12,7 @@ from tuning.models import SlotPurpose, Study, StudyState
 from tuning.statistics.aim import Aim
 from tuning.studies.apart_progress import apart_text
 from tuning.studies.crash_tests import running_crash_test
+from tuning.studies.draining import drain_text
 from tuning.studies.forecast import Forecast, expected_s
 from tuning.studies.pausing import pause_text
 from tuning.studies.scheduler import is_under_way
@@ -65,9 +66,12 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
         fraction = 1.0 if is_whole else done / max(len(slots), 1)
         return replace(counted, fraction=fraction, text=str(StudyState(study.state).label))
     progress = _unfinished(study, slots, counted)
-    if not study.is_paused:
+    if study.is_paused:
+        text = pause_text(study)
+    elif study.host.is_drained:
+        text = f"waiting: {drain_text(study.host)}"
+    else:
         return progress
-    text = pause_text(study)
     if is_under_way(study):
         text = f"{progress.text}; {text}"
     return replace(progress, text=text, eta_s=None)

@@ -62,13 +62,14 @@ def advance_host(host_id: int) -> None:
     """Take the next step of the host's next study; the others wait.
 
     A probe goes before a study that has not begun, and waits for one that has: its effect on the
-    device's caches would show in the next run.
+    device's caches would show in the next run. A drained host begins nothing: what was cancelled
+    or has nothing left to measure still ends.
     """
     while study := _next_study(host_id):
         if study.state == StudyState.QUEUED and _send_probe(host_id):
             return
         turn = _take_turn(study)
-        if turn.task:
+        if turn.task and not study.host.is_drained:
             _send(turn.task, turn.row_id, study.host)
         if not turn.ended:
             return
@@ -80,7 +81,8 @@ def _send_probe(host_id: int) -> bool:
     there = Probe.objects.filter(device__host_id=host_id).select_related("device__host")
     if there.filter(state=ProbeState.RUNNING).exists():
         return True
-    probe = there.filter(state=ProbeState.QUEUED).order_by("pk").first()
+    waiting = there.filter(state=ProbeState.QUEUED, device__host__drained_at=None)
+    probe = waiting.order_by("pk").first()
     if probe is None:
         return False
     _send(PROBE, probe.pk, probe.device.host)
@@ -131,6 +133,7 @@ def _take_turn(study: Study) -> _Turn:
             thought = think_ahead(study)
             with transaction.atomic():
                 locked = Study.objects.select_for_update().get(pk=study.pk)
+                locked.host = study.host
                 return _decide(locked, thought)
     except AWAY:
         raise
@@ -159,6 +162,8 @@ def _decide(study: Study, thought: Thought | None) -> _Turn:
         return _Turn(end_study(study, StudyState.CANCELLED, "cancelled", "cancelled by the user"))
     if study.is_paused:
         return _Turn(ended=True)
+    if study.state != StudyState.RUNNING and study.host.is_drained:
+        return _Turn()
     if study.state == StudyState.QUEUED:
         Study.objects.filter(pk=study.pk).update(
             state=StudyState.PREPARING, started_at=timezone.now()

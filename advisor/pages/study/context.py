@@ -26,6 +26,7 @@ from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
+from tuning.studies.draining import drain_text
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
@@ -60,6 +61,7 @@ def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
         "choice": choice,
         "took_s": _took_s(study),
         "pause": pause_text(study),
+        "drain": "" if study.is_finished else drain_text(study.host),
         "may_conclude": _may_conclude(study, slots),
         "concluding_blocks": CONCLUDING_BLOCKS,
         "is_under_way": not study.is_finished and is_under_way(study),
