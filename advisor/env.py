@@ -47,6 +47,14 @@ def read_limit(name: str, default: float, kind: type[float] | type[int] = float)
     return value
 
 
+def read_paths(name: str) -> list[Path]:
+    """Absolute paths, separated as in PATH."""
+    paths = [Path(text) for text in env.str(name, default="").split(os.pathsep) if text]
+    if relative := [str(path) for path in paths if not path.is_absolute()]:
+        raise ImproperlyConfigured(f"{name} has a path that is not absolute: {relative[0]}")
+    return paths
+
+
 def read_database(name: str, default: str) -> dict[str, Any]:
     """A Django database entry from a URL; only schemes that Django can talk to are taken."""
     url = env.str(name, default=default)

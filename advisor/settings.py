@@ -17,6 +17,7 @@ from advisor.env import (
     read_broker,
     read_database,
     read_limit,
+    read_paths,
     read_port,
     socket_path,
 )
@@ -44,6 +45,10 @@ CSRF_TRUSTED_ORIGINS = read(env.list, "ADVISOR_TRUSTED_ORIGINS", [])
 HOST_NAME = read(env.str, "ADVISOR_HOST_NAME", socket.gethostname())
 # The default device is the disk below the advisor's home.
 DEFAULT_DEVICE = Path(read(env.str, "ADVISOR_DEVICE", str(HOME / "device")))
+# What may be started and measured beside what the host finds by itself.
+LISTED_SERVERS = read_paths("ADVISOR_SERVERS")
+LISTED_DEVICES = read_paths("ADVISOR_DEVICES")
+CODE_VERSION = version()
 INSTANCE_REGISTRY = RUN_DIR / "instances"
 HEARTBEAT_SECONDS = 1.0
 # A run whose worker has been silent for this long is lost.
@@ -175,7 +180,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "MySQL OLTP tuning advisor",
     "DESCRIPTION": "Start studies, read rankings, download the recommended my.cnf.",
-    "VERSION": version(),
+    "VERSION": CODE_VERSION,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {

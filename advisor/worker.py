@@ -31,6 +31,7 @@ class HostWatch(bootsteps.StartStopStep):
     def start(self, parent: Any) -> None:
         from django.conf import settings
 
+        inspect()
         sweep()
         self._timer = parent.timer.call_repeatedly(settings.SWEEP_SECONDS, sweep)
 
@@ -45,6 +46,25 @@ def sweep() -> None:
     from tuning.studies.recovery import sweep_host
 
     _with_database(sweep_host)
+
+
+def inspect() -> None:
+    """Look at this host and store what it has."""
+    _with_database(_inspect)
+
+
+def _inspect(host_id: int) -> None:
+    from benchmarks.errors import NoServerUser
+    from benchmarks.inventory.here import inspect_here
+    from benchmarks.models import Host
+
+    try:
+        found = inspect_here(Host.objects.get(pk=host_id))
+    except NoServerUser as error:
+        logger.error("this host cannot measure: %s", error)
+        return
+    for refused in (*found.refused_servers, *found.refused_directories):
+        logger.warning("not to be used: %s", refused.reason)
 
 
 def tidy_up() -> None:

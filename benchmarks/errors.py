@@ -55,6 +55,10 @@ class NotAServer(BenchmarkError, code="not_a_server"):
     """The given path is not a mysqld that can run here."""
 
 
+class NotListed(BenchmarkError, code="not_listed"):
+    """A program or directory that neither the host found itself nor its administrator listed."""
+
+
 class NoServerFound(BenchmarkError, code="no_server_found"):
     """No server was named, none is on PATH and none was installed by set-up."""
 

@@ -27,6 +27,12 @@ class Host(models.Model):
     )
     drained_by = models.CharField(max_length=150, blank=True)
     drain_reason = models.CharField(max_length=200, blank=True)
+    inventory = models.JSONField(
+        default=dict, blank=True, help_text="benchmarks.inventory.host.HostInventory"
+    )
+    inspected_at = models.DateTimeField(
+        null=True, blank=True, help_text="when the inventory was made; null: never"
+    )
 
     def __str__(self) -> str:
         return self.name
@@ -39,6 +45,39 @@ class Host(models.Model):
     @property
     def queue(self) -> str:
         return f"bench.{self.name}"
+
+
+class ListedPath(models.Model):
+    """A program that may be started or a directory that may be measured on a host.
+
+    Beside those that the host finds itself and those of its ADVISOR_SERVERS and ADVISOR_DEVICES.
+    """
+
+    class Subject(models.TextChoices):
+        SERVER = "server", "Server"
+        DEVICE = "device", "Device"
+
+    host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="listed_paths")
+    subject = models.CharField(max_length=16, choices=Subject)
+    path = models.CharField(max_length=1024)
+    added_at = models.DateTimeField(auto_now_add=True)
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        help_text="null: with a command on the host",
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["host", "subject", "path"], name="one_row_per_listed_path"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.path}"
 
 
 class Device(models.Model):
@@ -391,6 +430,70 @@ class CrashTest(JobRow):
     def seconds(self) -> list[float]:
         """Until the server took connections again, one per kill; empty unless it is OK."""
         return [kill["seconds"] for kill in self.kills] if self.state == "ok" else []
+
+
+class InspectionState(models.TextChoices):
+    """`queued` and `running`, then how it ended; a failed one says why and of which field."""
+
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    OK = "ok", "OK"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+    LOST = "lost", "Lost"
+
+
+ACTIVE_INSPECTION_STATES = (InspectionState.QUEUED, InspectionState.RUNNING)
+
+
+class Inspection(JobRow):
+    """A host's look at itself, or at one server or device that was typed in. The row is the job.
+
+    What it finds becomes part of the host's inventory.
+    """
+
+    class Subject(models.TextChoices):
+        HOST = "host", "Host"
+        SERVER = "server", "Server"
+        DEVICE = "device", "Device"
+
+    host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="inspections")
+    subject = models.CharField(max_length=16, choices=Subject, default=Subject.HOST)
+    path = models.CharField(max_length=1024, blank=True)
+    log_dir = models.CharField(max_length=1024, blank=True)
+    emulate = models.CharField(max_length=40, blank=True)
+    memory_bytes = models.BigIntegerField(null=True, blank=True)
+    lists = models.BooleanField(
+        default=False,
+        help_text="an administrator named it: what is found may be used from then on",
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+
+    state = models.CharField(
+        max_length=16, choices=InspectionState, default=InspectionState.QUEUED
+    )
+    step = models.CharField(max_length=64, blank=True)
+    queued_at = models.DateTimeField(auto_now_add=True)
+    reason_code = models.CharField(max_length=64, blank=True)
+    reason = models.TextField(blank=True)
+    reason_field = models.CharField(
+        max_length=64, blank=True, help_text="the field that the reason is about: server, path"
+    )
+    answer = models.JSONField(
+        null=True, blank=True, help_text="the server or the device as it was found"
+    )
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["host", "state"])]
+
+    def __str__(self) -> str:
+        return f"inspection {self.pk} ({self.get_state_display()})"
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in ACTIVE_INSPECTION_STATES
 
 
 class Sample(UsageColumns):

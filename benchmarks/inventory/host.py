@@ -1,0 +1,188 @@
+"""What a host has: found on the host itself, stored with its row, and read by whoever plans.
+
+Plain data. Nothing here looks at a machine: `benchmarks.inventory.inspection` does, on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from benchmarks.errors import DeviceUnusable, NoDriver, NoServerFound, NotAServer, NotListed
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.storage.identity import DeviceIdentity
+
+AUTO = "auto"
+
+
+class Part(BaseModel):
+    """Never changes. What a newer version of the advisor wrote beside it is left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Refused(Part):
+    """A path that was looked at and cannot be used; `code` and `reason` are those of its error."""
+
+    path: Path
+    code: str
+    reason: str
+
+
+class FoundDriver(Part):
+    """A workload driver that is installed there."""
+
+    name: str
+    version: str
+
+
+class MissingDriver(Part):
+    """A driver that cannot be used there, and what would help; "auto" where there is none."""
+
+    name: str
+    reason: str
+
+
+class FoundDirectory(Part):
+    """A directory that may be measured, and what stores it.
+
+    path: as it was named; `identity.path` is without symbolic links. file_system: equal for two
+    directories of one file system, within one inventory. direct_io: None where it could not be
+    tried. datasets: keys of the golden datasets there. throttle_problem: why no slower device can
+    be emulated on it, "" where one can.
+    """
+
+    path: Path
+    identity: DeviceIdentity
+    file_system: int
+    direct_io: bool | None
+    datasets: tuple[str, ...] = ()
+    throttle_problem: str = ""
+
+
+class HostInventory(Part):
+    """What the host `name` has, and may be started and measured on it.
+
+    The first server and the first directory are those of a study that names none. `memory_bytes`
+    is what servers see, `memory_budget_bytes` what they may use, `logical_cpus` the CPUs that
+    they may use, `host_cpus` all of them; `cpu_hz` None where the host does not report it.
+    `memory_limit_problem` says why a server's memory cannot be limited, "" where it can.
+    """
+
+    name: str
+    inspected_at: datetime
+    code_version: str
+    servers: tuple[ServerBinary, ...] = ()
+    refused_servers: tuple[Refused, ...] = ()
+    drivers: tuple[FoundDriver, ...] = ()
+    missing_drivers: tuple[MissingDriver, ...] = ()
+    directories: tuple[FoundDirectory, ...] = ()
+    refused_directories: tuple[Refused, ...] = ()
+    memory_bytes: int
+    memory_budget_bytes: int
+    logical_cpus: int
+    host_cpus: int
+    cpu_hz: float | None = None
+    open_files: int
+    memory_limit_problem: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """For a JSON column; `from_json` reads it back."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """What `as_json` wrote."""
+        return cls.model_validate(document)
+
+    def server(self, named: Path | None = None) -> ServerBinary:
+        """The program at that path, by default the host's first.
+
+        Raises NoServerFound where there is none at all, NotListed for a path that the host does
+        not have, NotAServer with the reason for one that it refused.
+        """
+        if named is None:
+            if not self.servers:
+                raise NoServerFound(self._no_server())
+            return self.servers[0]
+        for found in self.servers:
+            if found.path == named:
+                return found
+        for refused in self.refused_servers:
+            if refused.path == named:
+                raise NotAServer(refused.reason)
+        raise NotListed(
+            f"{named} is not a server that may be started on host {self.name}: "
+            f"run `python manage.py server add {named}` there"
+        )
+
+    def _no_server(self) -> str:
+        why = "; ".join(one.reason for one in self.refused_servers)
+        return (
+            f"no mysqld on host {self.name}{f' ({why})' if why else ''}; run `make setup` there, "
+            "or `python manage.py server add PATH`"
+        )
+
+    def driver(self, named: str = AUTO) -> FoundDriver:
+        """The driver of that name; with "auto" the host's first. Raises NoDriver."""
+        for found in self.drivers:
+            if named in (AUTO, found.name):
+                return found
+        for missing in self.missing_drivers:
+            if missing.name == named:
+                raise NoDriver(f"Host {self.name}: {missing.reason}")
+        known = [one.name for one in self.drivers] + [one.name for one in self.missing_drivers]
+        choices = ", ".join([AUTO, *known])
+        raise NoDriver(f"There is no workload driver {named!r}; there are: {choices}.")
+
+    def directory(self, named: Path | None = None) -> FoundDirectory:
+        """The directory at that path, by default the host's usual one.
+
+        Raises NotListed for one that the host does not have, DeviceUnusable with the reason for
+        one that it cannot use.
+        """
+        if named is None and self.directories:
+            return self.directories[0]
+        for found in self.directories:
+            if named in (found.path, found.identity.path):
+                return found
+        for refused in self.refused_directories:
+            if named in (None, refused.path):
+                raise DeviceUnusable(refused.reason)
+        if named is None:
+            raise DeviceUnusable(f"host {self.name} has no directory to measure")
+        raise NotListed(
+            f"{named} is not a directory that may be measured on host {self.name}: "
+            f"run `python manage.py device add {named}` there"
+        )
+
+    def with_server(self, found: ServerBinary) -> Self:
+        """The same with that program, in its place if it is known."""
+        return self._replaced(
+            servers=_put(self.servers, found),
+            refused_servers=_without(self.refused_servers, found.path),
+        )
+
+    def with_directory(self, found: FoundDirectory) -> Self:
+        """The same with that directory, in its place if it is known."""
+        return self._replaced(
+            directories=_put(self.directories, found),
+            refused_directories=_without(self.refused_directories, found.path),
+        )
+
+    def _replaced(self, **parts: Any) -> Self:
+        return self.model_copy(update=parts)
+
+
+def _put(known: tuple[Any, ...], found: Any) -> tuple[Any, ...]:
+    if any(one.path == found.path for one in known):
+        return tuple(found if one.path == found.path else one for one in known)
+    return (*known, found)
+
+
+def _without(refused: tuple[Refused, ...], path: Path) -> tuple[Refused, ...]:
+    return tuple(one for one in refused if one.path != path)

@@ -1,0 +1,167 @@
+"""Looks at the machine that this runs on: what could be started and measured here."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.drivers.select import DRIVERS, find_driver
+from benchmarks.emulation.device import why_unavailable
+from benchmarks.emulation.profile import MIN_MEMORY_BYTES, EmulationProfile
+from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
+from benchmarks.inventory.host import (
+    AUTO,
+    FoundDirectory,
+    FoundDriver,
+    HostInventory,
+    MissingDriver,
+    Refused,
+)
+from benchmarks.memory import host_memory, memory_budget
+from benchmarks.servers.binary import ServerBinary, identify
+from benchmarks.servers.discovery import server_candidates
+from benchmarks.servers.privileges import open_files
+from benchmarks.storage.direct_io import supports_direct_io
+from benchmarks.storage.identify import check_usable, identify_device
+from benchmarks.storage.layout import DeviceLayout
+from benchmarks.telemetry import cpu
+
+logger = logging.getLogger(__name__)
+
+_MEMORY_LIMIT = EmulationProfile("memory-limit", memory_bytes=16 * MIN_MEMORY_BYTES)
+_THROTTLE = EmulationProfile(
+    "throttle", read_iops=1000, write_iops=1000, read_mb_s=100, write_mb_s=100
+)
+
+
+def inspect_host(
+    name: str,
+    *,
+    installed_servers: Path,
+    default_device: Path,
+    servers: Collection[Path] = (),
+    devices: Collection[Path] = (),
+    code_version: str = "",
+) -> HostInventory:
+    """The inventory of this machine, called `name`.
+
+    `default_device` is made if it is missing. `servers` and `devices` are what may be used beside
+    what is found: their faults are part of the inventory. Raises NoServerUser where nothing can be
+    started at all.
+    """
+    programs, refused_servers = _servers(server_candidates(installed_servers), servers)
+    there, refused_directories = _directories(default_device, devices)
+    drivers, missing = _drivers()
+    return HostInventory(
+        name=name,
+        inspected_at=datetime.now(UTC),
+        code_version=code_version,
+        servers=tuple(programs),
+        refused_servers=tuple(refused_servers),
+        drivers=tuple(drivers),
+        missing_drivers=tuple(missing),
+        directories=tuple(there),
+        refused_directories=tuple(refused_directories),
+        memory_bytes=host_memory(),
+        memory_budget_bytes=memory_budget(),
+        logical_cpus=len(os.sched_getaffinity(0)),
+        host_cpus=cpu.logical_cpus(),
+        cpu_hz=cpu.cpu_frequency_hz(),
+        open_files=open_files(),
+        memory_limit_problem=why_unavailable(_MEMORY_LIMIT, []),
+    )
+
+
+def inspect_directory(named: Path) -> FoundDirectory:
+    """The directory and what stores it; raises DeviceUnusable if it cannot be written to."""
+    path = absolute(named)
+    check_usable(path, 0)
+    identity = identify_device(path)
+    return FoundDirectory(
+        path=path,
+        identity=identity,
+        file_system=path.stat().st_dev,
+        direct_io=supports_direct_io(path),
+        datasets=tuple(_datasets(path)),
+        throttle_problem=why_unavailable(_THROTTLE, [identity.path]),
+    )
+
+
+def inspect_default(path: Path) -> FoundDirectory:
+    """The directory of a study that names none; it is made here. Raises DeviceUnusable."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o755)  # whatever the umask: the server's user has to pass through
+    except OSError as error:
+        raise DeviceUnusable(f"{path}: {error.strerror}") from error
+    return inspect_directory(path)
+
+
+def absolute(path: Path) -> Path:
+    """The path as seen from here, links and all; raises DeviceUnusable for ~nobody."""
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as error:
+        raise DeviceUnusable(f"{path}: {error}") from error
+
+
+def _servers(
+    likely: Iterable[Path], named: Collection[Path]
+) -> tuple[list[ServerBinary], list[Refused]]:
+    """Of two likely names of one program the first counts; what was named keeps its name."""
+    found: list[ServerBinary] = []
+    refused: list[Refused] = []
+    programs: set[tuple[str, Path]] = set()
+    for path in dict.fromkeys([*likely, *named]):
+        try:
+            binary = identify(path)
+        except NotAServer as error:
+            logger.warning("ignoring a server: %s", error)
+            refused.append(Refused(path=path, code=error.code, reason=str(error)))
+            continue
+        program = binary.digest, binary.path.resolve()
+        if program not in programs or path in named:
+            found.append(binary)
+        programs.add(program)
+    return found, refused
+
+
+def _directories(
+    default: Path, devices: Collection[Path]
+) -> tuple[list[FoundDirectory], list[Refused]]:
+    found, refused = [], []
+    for path in dict.fromkeys([default, *devices]):
+        try:
+            found.append(inspect_default(path) if path == default else inspect_directory(path))
+        except DeviceUnusable as error:
+            refused.append(Refused(path=path, code=error.code, reason=str(error)))
+    return found, refused
+
+
+def _drivers() -> tuple[list[FoundDriver], list[MissingDriver]]:
+    """The drivers in the order of preference, and those that are missing."""
+    found, missing = [], []
+    for name in DRIVERS:
+        try:
+            driver = find_driver(name)
+        except NoDriver as error:
+            missing.append(MissingDriver(name=name, reason=str(error)))
+        else:
+            found.append(FoundDriver(name=driver.name, version=driver.version))
+    if not found:
+        try:
+            find_driver()
+        except NoDriver as error:
+            missing.insert(0, MissingDriver(name=AUTO, reason=str(error)))
+    return found, missing
+
+
+def _datasets(path: Path) -> list[str]:
+    folder = DeviceLayout(path).root / "datasets"
+    try:
+        return sorted(one.name for one in folder.iterdir() if one.is_dir())
+    except OSError:
+        return []

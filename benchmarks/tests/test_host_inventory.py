@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from pytest_django import Settings
+
+from benchmarks.errors import DeviceUnusable, NoDriver, NoServerFound, NotAServer, NotListed
+from benchmarks.inventory.here import inspect_here
+from benchmarks.inventory.host import HostInventory
+from benchmarks.inventory.inspection import inspect_directory, inspect_host
+from benchmarks.models import Host, ListedPath
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.tests.made_up_host import made_up_host
+
+
+@pytest.fixture(autouse=True)
+def nothing_on_path(server_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers of this machine, whatever they are, are not what these tests are about."""
+    monkeypatch.setattr("benchmarks.servers.discovery._SERVER_FOLDERS", ())
+    monkeypatch.setenv("PATH", f"{server_tmp}:/usr/bin:/bin")
+
+
+def test_a_host_finds_what_can_be_started_and_measured_on_it(
+    server_tmp: Path, mariadb_binary: ServerBinary
+) -> None:
+    device, twin = server_tmp / "made" / "device", server_tmp / "twin"
+    for name in ("mysqld", "mariadbd"):
+        (server_tmp / name).symlink_to(mariadb_binary.path)
+    (server_tmp / "data").mkdir()
+    twin.symlink_to(server_tmp / "data")
+    found = inspect_host(
+        "db-1",
+        installed_servers=server_tmp / "none",
+        default_device=device,
+        servers=[mariadb_binary.path, Path("/bin/true"), server_tmp / "gone"],
+        devices=[twin, server_tmp / "gone", Path("/proc")],
+        code_version="1.2",
+    )
+    # What was named keeps its name; of those that were found by themselves the first counts.
+    assert [one.path for one in found.servers] == [server_tmp / "mysqld", mariadb_binary.path]
+    assert found.server().digest == mariadb_binary.digest
+    assert [str(one.path) for one in found.refused_servers] == [
+        "/bin/true",
+        str(server_tmp / "gone"),
+    ]
+    assert found.directory().path == device
+    assert found.directory(twin) == found.directory(server_tmp / "data")
+    assert found.directory(twin).file_system == found.directory().file_system
+    assert found.directory().identity.free_bytes > 0
+    assert {str(one.path) for one in found.refused_directories} == {
+        str(server_tmp / "gone"),
+        "/proc",
+    }
+    assert found.driver("sysbench").version
+    assert found.logical_cpus == len(os.sched_getaffinity(0)) <= found.host_cpus
+    assert 0 < found.memory_budget_bytes <= found.memory_bytes
+    assert HostInventory.from_json(found.as_json()) == found
+    assert HostInventory.from_json({**found.as_json(), "from_the_future": 1}) == found
+
+
+def test_what_a_host_does_not_have_is_refused_with_the_command_that_helps(tmp_path: Path) -> None:
+    host = made_up_host(directories=[tmp_path])
+    with pytest.raises(NotListed, match=r"manage.py server add /opt/other"):
+        host.server(Path("/opt/other"))
+    with pytest.raises(NotListed, match=r"manage.py device add /srv/other"):
+        host.directory(Path("/srv/other"))
+    with pytest.raises(NoDriver, match="there are: auto, sysbench"):
+        host.driver("hammerdb")
+
+
+def test_what_a_host_refused_keeps_its_reason(tmp_path: Path) -> None:
+    host = inspect_host(
+        "db-1",
+        installed_servers=tmp_path,
+        default_device=tmp_path,
+        servers=[Path("/bin/true")],
+        devices=[tmp_path / "gone"],
+    )
+    with pytest.raises(NotAServer, match="/bin/true is not a mysqld"):
+        host.server(Path("/bin/true"))
+    with pytest.raises(NoServerFound, match=r"on host db-1 \(/bin/true is not a mysqld"):
+        host.server()
+    with pytest.raises(DeviceUnusable, match="gone: does not exist"):
+        host.directory(tmp_path / "gone")
+    (tmp_path / "gone").mkdir()
+    mended = host.with_directory(inspect_directory(tmp_path / "gone"))
+    assert mended.directory(tmp_path / "gone").identity.path == tmp_path / "gone"
+    assert mended.refused_directories == ()
+
+
+@pytest.mark.django_db
+def test_what_somebody_names_on_the_host_is_listed_if_it_can_be_used(
+    server_tmp: Path, settings: Settings, mariadb_binary: ServerBinary
+) -> None:
+    settings.DEFAULT_DEVICE = server_tmp / "device"
+    settings.LISTED_DEVICES = [server_tmp]
+    host = Host.objects.create(name="here")
+    inspect_here(
+        host, servers=[mariadb_binary.path, Path("/bin/true")], devices=[server_tmp / "gone"]
+    )
+    (row,) = ListedPath.objects.all()
+    assert (row.subject, row.path) == ("server", str(mariadb_binary.path))
+    host.refresh_from_db()
+    assert host.inspected_at is not None
+    # From now on without being named.
+    found = inspect_here(host)
+    assert HostInventory.from_json(host.inventory) == found
+    assert mariadb_binary.path in {one.path for one in found.servers}
+    assert [one.path for one in found.directories] == [server_tmp / "device", server_tmp]
+
+
+@pytest.mark.django_db
+def test_what_was_measured_before_there_were_lists_may_still_be_used() -> None:
+    host = Host.objects.create(name="here")
+    host.servers.create(flavour="mysql", version="8.4.6", path="/opt/mysqld", digest="1")
+    host.servers.create(flavour="mysql", version="8.4.7", path="/opt/mysqld", digest="2")
+    host.devices.create(kind="nvme", data_dir="/srv/a", log_dir="/srv/b")
+    host.devices.create(kind="nvme", data_dir="/srv/gone", retired_at="2026-11-01T00:00Z")
+    step = import_module("benchmarks.migrations.0013_hosts_have_an_inventory")
+    step.list_what_was_measured(apps, None)
+    assert {(row.subject, row.path) for row in ListedPath.objects.all()} == {
+        ("server", "/opt/mysqld"),
+        ("device", "/srv/a"),
+        ("device", "/srv/b"),
+    }
