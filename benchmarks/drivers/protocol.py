@@ -28,10 +28,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-Milliseconds = npt.NDArray[np.float64]
+from benchmarks.drivers.response_times import ResponseTimes
 
 
 class Transaction(StrEnum):
@@ -101,16 +98,13 @@ class TransactionCounts:
 class DriverResult:
     """What one run of a driver measured.
 
-    `new_order_ms` has the response time of every New-Order completed in the measured interval,
-    second by second, `new_orders_per_second` how many ended in each of its seconds (the two agree
-    in sum), and
+    `new_orders` has the response times of the New-Orders completed in the measured interval, and
     `driver_cpu_seconds` the user and system time of the driver's process in that interval.
     `output` is what the program said, bounded and without secrets.
     """
 
     measured_seconds: float
-    new_order_ms: Milliseconds
-    new_orders_per_second: list[int]
+    new_orders: ResponseTimes
     counts: Mapping[Transaction, TransactionCounts]
     driver_cpu_seconds: float
     output: str

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.drivers.checks import GRACE_S, check_target, verdict
 from benchmarks.drivers.child import Child, watch
@@ -25,23 +24,16 @@ from benchmarks.drivers.protocol import (
     Load,
     Phase,
     Target,
-    Transaction,
-    TransactionCounts,
 )
-from benchmarks.drivers.response_times import second_by_second
+from benchmarks.drivers.sysbench_records import PREFIX, RecordCounter
 from benchmarks.errors import NoDriver
 from benchmarks.outcomes import Outcome
 
 WORKLOAD: Final = Path(__file__).with_name("tpcc.lua")
 _PASSWORD: Final = "TPCC_PASSWORD"  # noqa: S105 - the variable's name
 _VERSION: Final = re.compile(r"^sysbench (1\.\d+[\w.]*)", re.MULTILINE)
-#: One transaction as tpcc.lua writes it, in its `tpcc_record`.
-_RECORD: Final = np.dtype(
-    [("ended", "<f8"), ("ms", "<f4"), ("retries", "<u2"), ("kind", "u1"), ("failed", "u1")]
-)
-_TRANSACTIONS: Final = tuple(Transaction)
-
-Records = npt.NDArray[np.void]
+#: How often the records are counted while the workload runs, in seconds.
+_TAKE_EVERY_S: Final = 1.0
 
 
 def find_sysbench() -> Path | None:
@@ -91,8 +83,9 @@ class Sysbench:
                     secrets=(target.password,),
                 ) as child,
             ):
-                measured = _follow(child, control, load, deadline, on_phase, should_stop)
-                return _collect(child, directory, load, measured)
+                records = RecordCounter(directory, measure_s=load.measure_s)
+                measured = _follow(child, control, records, load, deadline, on_phase, should_stop)
+                return _collect(child, control, records, measured)
 
 
 def _version(program: Path) -> str:
@@ -118,7 +111,7 @@ def _arguments(target: Target, load: Load) -> list[str]:
         f"--warehouses={load.warehouses}",
         f"--workload-seed={load.seed % 2**31}",
         "--control=control",
-        "--records=records",
+        f"--records={PREFIX}",
         # The workload has its own loop, which these two do not end; without --time there would
         # be a warning.
         "--events=0",
@@ -132,7 +125,7 @@ class _Control:
 
     _STATES_AT = 96
     _GO, _STOP = 1, 2
-    _READY, _BROKEN = 1, -1
+    _READY, _ENDED, _BROKEN = 1, 2, -1
 
     def __init__(self, path: Path, threads: int) -> None:
         size = self._STATES_AT + 4 * threads
@@ -149,6 +142,10 @@ class _Control:
     def all_ready(self) -> bool:
         """Whether every thread is connected and waits for `go`."""
         return all(state == self._READY for state in self._states())
+
+    def all_ended(self) -> bool:
+        """Whether every thread ended its work and wrote down all of it."""
+        return all(state == self._ENDED for state in self._states())
 
     def broken(self) -> int:
         """How many threads gave up."""
@@ -180,15 +177,19 @@ class _Measured:
 def _follow(
     child: Child,
     control: _Control,
+    records: RecordCounter,
     load: Load,
     deadline: float,
     on_phase: Callable[[Phase], None],
     should_stop: Callable[[], bool],
 ) -> _Measured:
-    """Announce the phases by the clock and end the threads; back when they all have ended."""
+    """Announce the phases by the clock, count what is recorded and end the threads; back when they
+    all have ended.
+    """
     cpu: dict[Phase, float] = {}
     at: dict[Phase, float] = {}
     next_phase_at = [float("inf")]
+    taken = time.monotonic()
 
     def begin(reached: Phase, seconds: float) -> Phase:
         at[reached] = time.monotonic()
@@ -209,9 +210,14 @@ def _follow(
             phase = begin(Phase.WARMING, load.warmup_s)
         elif phase is Phase.WARMING and due:
             phase = begin(Phase.MEASURING, load.measure_s)
+            records.begin(at[Phase.MEASURING])
         elif phase is Phase.MEASURING and due:
             phase = begin(Phase.STOPPING, float("inf"))
             control.stop()
+            records.end(at[Phase.STOPPING])
+        elif time.monotonic() - taken >= _TAKE_EVERY_S:
+            taken = time.monotonic()
+            _take(child, records)
     for _ in watch(child, deadline=deadline, should_stop=should_stop):
         pass  # also after a break, so that the error has all that it said
     status = child.wait(max(0.0, deadline - time.monotonic()))
@@ -240,51 +246,28 @@ def _reason(child: Child) -> str:
     return (errors[:1] or lines[-1:] or ["no reason given"])[0]
 
 
-def _collect(child: Child, directory: Path, load: Load, measured: _Measured) -> DriverResult:
+def _collect(
+    child: Child, control: _Control, records: RecordCounter, measured: _Measured
+) -> DriverResult:
     """Judge and count the transactions that ended in the measured interval."""
-    try:
-        records = read_records(directory, load.connections)
-    except (OSError, ValueError) as error:
-        message = f"The records of the transactions cannot be read: {error}"
-        raise child.failure(Outcome.DRIVER_FAILED, message) from error
-    records = records[(records["ended"] >= measured.begin) & (records["ended"] < measured.end)]
-    counts = count_records(records)
+    if not control.all_ended():
+        raise child.failure(Outcome.DRIVER_FAILED, "A thread ended without its last records.")
+    _take(child, records)
+    counts = records.counts()
     if wrong := verdict(counts):
         raise child.failure(*wrong)
-    new_orders = records[(records["kind"] == 0) & (records["failed"] == 0)]
-    second = np.minimum((new_orders["ended"] - measured.begin).astype(int), load.measure_s - 1)
-    response_ms, per_second = second_by_second(
-        new_orders["ms"].astype(np.float64), second, measure_s=load.measure_s
-    )
     return DriverResult(
         measured_seconds=measured.end - measured.begin,
-        new_order_ms=response_ms,
-        new_orders_per_second=per_second,
+        new_orders=records.new_orders,
         counts=counts,
         driver_cpu_seconds=measured.cpu_seconds,
         output=child.output(),
     )
 
 
-def read_records(directory: Path, threads: int) -> Records:
-    """All transactions of all threads, in order of their end.
-
-    Raises OSError or ValueError when a thread's file is missing or cut off.
-    """
-    parts = []
-    for thread in range(threads):
-        data = (directory / f"records.{thread}").read_bytes()
-        parts.append(np.frombuffer(data, dtype=_RECORD))
-    records = np.concatenate(parts)
-    return records[np.argsort(records["ended"], kind="stable")]
-
-
-def count_records(records: Records) -> dict[Transaction, TransactionCounts]:
-    """Completed, retried and failed transactions of each type."""
-    counts = {}
-    for kind, transaction in enumerate(_TRANSACTIONS):
-        of_kind = records[records["kind"] == kind]
-        failed = int(np.count_nonzero(of_kind["failed"]))
-        retried = int(of_kind["retries"].sum(dtype=np.int64))
-        counts[transaction] = TransactionCounts(len(of_kind) - failed, retried, failed)
-    return counts
+def _take(child: Child, records: RecordCounter) -> None:
+    try:
+        records.take()
+    except (OSError, ValueError) as error:
+        message = f"The records of the transactions cannot be read: {error}"
+        raise child.failure(Outcome.DRIVER_FAILED, message) from error

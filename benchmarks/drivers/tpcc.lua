@@ -12,7 +12,8 @@
 -- What it shares with the program that started it (benchmarks/drivers/sysbench.py):
 --   --control   a file that both map, a `tpcc_control`: the word of command (wait, go, stop) and
 --               the state of each thread
---   --records   each thread N appends one `tpcc_record` per transaction to the file PREFIX.N
+--   --records   each thread N writes one `tpcc_record` per transaction into the files PREFIX.N.0,
+--               PREFIX.N.1, ... which are whole when they have that name, and can be deleted
 -- The password comes in the environment, so that no list of processes shows it.
 --
 -- Facts about tpcc-mysql in the comments are those of its commit 1ec1c5e.
@@ -104,6 +105,7 @@ tpcc_file *fopen(const char *path, const char *mode);
 int fileno(tpcc_file *file);
 size_t fwrite(const void *data, size_t size, size_t count, tpcc_file *file);
 int fclose(tpcc_file *file);
+int rename(const char *from, const char *to);
 void *mmap(void *address, size_t length, int protection, int flags, int fd, long offset);
 
 /* What is mapped; pthread_mutex_t and pthread_mutexattr_t take less than 64 bytes. */
@@ -120,7 +122,7 @@ int pthread_mutex_init(void *mutex, const void *attributes);
 int pthread_mutex_lock(void *mutex);
 int pthread_mutex_unlock(void *mutex);
 
-/* One transaction; 16 bytes. Read by benchmarks/drivers/sysbench.py. */
+/* One transaction; 16 bytes. Read by benchmarks/drivers/sysbench_records.py. */
 typedef struct {
    double ended;            /* seconds of CLOCK_MONOTONIC */
    float response_ms;
@@ -375,7 +377,6 @@ local STATEMENTS = {
 local connection
 local s = {}     -- the prepared statements: name -> {handle, parameters, columns}
 local control    -- the mapped file, shared with all other threads
-local records    -- the open file of records
 local warehouses
 
 -- Ends the attempt; caught in `attempt`.
@@ -766,8 +767,6 @@ function thread_init(thread)
    warehouses = sysbench.opt.warehouses
    math.randomseed(sysbench.opt.workload_seed * 100003 + thread)
    control = map_control(sysbench.opt.threads)
-   records = C.fopen(sysbench.opt.records .. "." .. thread, "w")
-   assert(records ~= nil, "cannot write the file of records")
 end
 
 local clock = ffi.new("tpcc_time")
@@ -809,10 +808,15 @@ end
 
 local function work(thread)
    local buffer, filled = ffi.new("tpcc_record[?]", BUFFERED), 0
+   local written = 0 -- files
    local function write()
-      local written = C.fwrite(buffer, ffi.sizeof("tpcc_record"), filled, records)
-      assert(written == filled, "cannot write the records")
-      filled = 0
+      local name = sysbench.opt.records .. "." .. thread
+      local file = C.fopen(name, "w")
+      assert(file ~= nil, "cannot create a file of records")
+      local complete = C.fwrite(buffer, ffi.sizeof("tpcc_record"), filled, file) == filled
+      assert(C.fclose(file) == 0 and complete, "cannot write the records")
+      assert(C.rename(name, name .. "." .. written) == 0, "cannot name the records")
+      filled, written = 0, written + 1
    end
    while control.command == GO do
       local kind = draw_card()
@@ -827,7 +831,6 @@ local function work(thread)
       if filled == BUFFERED then write() end
    end
    write()
-   assert(C.fclose(records) == 0, "cannot write the records")
 end
 
 local function describe(problem)

@@ -14,8 +14,8 @@ from pathlib import Path
 from benchmarks.drivers.checks import GRACE_S, check_target, verdict
 from benchmarks.drivers.child import Child, watch
 from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target, Transaction
-from benchmarks.drivers.response_times import measured_response_times
 from benchmarks.drivers.tpcc_output import TpccOutput
+from benchmarks.drivers.tpcc_times import measured_response_times
 from benchmarks.outcomes import Outcome
 
 #: Response-time limits in ms. The program's defaults are TPC-C's seconds, compared with ms.
@@ -129,7 +129,7 @@ def _follow(
             message = f"{message} Most often: {reason}"
         raise child.failure(outcome, message)
     try:
-        response_ms, per_second = measured_response_times(
+        new_orders = measured_response_times(
             directory / _RESPONSE_TIMES,
             completed=output.counts[Transaction.NEW_ORDER].completed,
             measure_s=load.measure_s,
@@ -142,8 +142,7 @@ def _follow(
     ticked = float(load.measure_s)
     return DriverResult(
         measured_seconds=wall if wall > ticked + _LATE_TICK_S else ticked,
-        new_order_ms=response_ms,
-        new_orders_per_second=per_second,
+        new_orders=new_orders,
         counts=output.counts,
         driver_cpu_seconds=cpu[Phase.STOPPING] - cpu[Phase.MEASURING],
         output=child.output(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.drivers.protocol import DriverResult
 from benchmarks.measurement.drive import Driven
 from benchmarks.measurement.early_stop import Cut
-from benchmarks.measurement.metrics import compute_metrics, mean_cpu_hz, p95_per_second
+from benchmarks.measurement.metrics import compute_metrics, mean_cpu_hz
 from benchmarks.measurement.result import CutShort, Disturbed, Evidence, Measurement, SampleRow
 from benchmarks.telemetry.conditions import conditions_between
 from benchmarks.telemetry.cpu import logical_cpus
@@ -35,7 +35,7 @@ def conclude(evidence: Evidence, driven: Driven) -> Measurement | Disturbed | Cu
     result, start, end = driven.end_of, driven.start, driven.end
     if isinstance(result, Cut):
         return CutShort(result, evidence)
-    trend = find_trend(result.new_orders_per_second)
+    trend = find_trend(result.new_orders.per_second())
     return Measurement(
         **vars(evidence),
         metrics=compute_metrics(
@@ -75,6 +75,6 @@ def samples_of(sampler: Sampler, driven: Driven) -> list[SampleRow]:
     """The run second by second: telemetry, commits, and the driver's counts."""
     merged = merge_commits(sampler.series(), driven.commits_per_second)
     if isinstance(driven.end_of, DriverResult):
-        merged = merge_new_orders(merged, driven.end_of.new_orders_per_second)
-        merged = merge_p95(merged, p95_per_second(driven.end_of))
+        merged = merge_new_orders(merged, driven.end_of.new_orders.per_second())
+        merged = merge_p95(merged, driven.end_of.new_orders.p95_per_second())
     return [second.as_row() for second in merged]

@@ -74,8 +74,8 @@ def build_series(
 
 
 def merge_new_orders(series: Sequence[Second], per_second: Sequence[int]) -> list[Second]:
-    """The series with the driver's New-Orders of each measured second (DriverResult's
-    `new_orders_per_second`, the first is second 0). Seconds that telemetry has not are added.
+    """The series with the driver's New-Orders of each measured second, the first of which is
+    second 0. Seconds that telemetry has not are added.
     """
     return _merge(series, per_second, lambda entry, count: replace(entry, new_orders=count))
 

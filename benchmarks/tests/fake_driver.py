@@ -16,6 +16,7 @@ from benchmarks.drivers.protocol import (
     Transaction,
     TransactionCounts,
 )
+from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 
@@ -101,10 +102,14 @@ class FakeDriver:
         random = np.random.default_rng(load.seed)
         per_second = np.maximum(1, random.poisson(self._rate, load.measure_s))
         new_orders = int(per_second.sum())
+        times = ResponseTimes(load.measure_s)
+        times.add(
+            random.gamma(4.0, self._response_ms / 4.0, new_orders),
+            np.repeat(np.arange(load.measure_s), per_second),
+        )
         return DriverResult(
             measured_seconds=float(load.measure_s),
-            new_order_ms=random.gamma(4.0, self._response_ms / 4.0, new_orders),
-            new_orders_per_second=[int(count) for count in per_second],
+            new_orders=times,
             counts={
                 transaction: TransactionCounts(round(new_orders * share), 0, 0)
                 for transaction, share in _SHARES.items()

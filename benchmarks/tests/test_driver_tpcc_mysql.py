@@ -49,9 +49,9 @@ _TIMES = "gunzip -c tpcc_start-ok.response-times.txt.gz > $OLDPWD/response-times
 def test_a_good_run_becomes_a_result(replay: Run, tmp_path: Path) -> None:
     phases: list[Phase] = []
     result = replay(f"cat tpcc_start-ok.txt\n{_TIMES}", phases=phases)
-    assert len(result.new_order_ms) == 1837
+    assert result.new_orders.count == 1837
     assert result.measured_seconds == 10
-    assert sum(result.new_orders_per_second) == 1837
+    assert sum(result.new_orders.per_second()) == 1837
     assert result.counts[Transaction.PAYMENT].completed == 1838
     assert phases == [Phase.WARMING, Phase.MEASURING, Phase.STOPPING]
     assert list((tmp_path / "work").iterdir()) == []

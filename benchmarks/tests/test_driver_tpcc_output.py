@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.drivers import tpcc_times
 from benchmarks.drivers.checks import verdict
 from benchmarks.drivers.protocol import Transaction, TransactionCounts
 from benchmarks.drivers.redact import redact
-from benchmarks.drivers.response_times import measured_response_times
+from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.drivers.tpcc_output import TpccOutput
+from benchmarks.drivers.tpcc_times import measured_response_times
 from benchmarks.outcomes import Outcome
 
 RECORDED = Path(__file__).with_name("recorded")
@@ -121,38 +123,43 @@ def test_even_a_password_of_one_letter_is_taken_out() -> None:
 def test_as_many_response_times_as_new_orders_were_counted(response_times: Path) -> None:
     output = TpccOutput.parse(recorded("tpcc_start-ok.txt"))
     completed = output.counts[Transaction.NEW_ORDER].completed
-    times, per_second = measured_response_times(response_times, completed=completed, measure_s=10)
-    assert len(times) == completed == sum(per_second)
-    assert per_second == output.intervals
+    times = measured_response_times(response_times, completed=completed, measure_s=10)
+    assert times.count == completed
+    assert times.per_second() == output.intervals
 
 
-def test_ramp_up_and_stragglers_are_dropped_from_the_response_times(response_times: Path) -> None:
+@pytest.mark.parametrize("chunk", [tpcc_times._CHUNK, 1000, 7])
+def test_ramp_up_and_stragglers_are_dropped_from_the_response_times(
+    response_times: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tpcc_times, "_CHUNK", chunk)
     lines = np.loadtxt(response_times)
     # 205 of the lines marked 0 are of the first measured second.
     ramp_up = int(np.count_nonzero(lines[:, 0] == 0)) - 205
     stragglers = int(np.count_nonzero(lines[:, 0] == 10))
     assert (ramp_up, stragglers) == (576, 3)
-    times, _ = measured_response_times(response_times, completed=1837, measure_s=10)
-    np.testing.assert_array_equal(times, lines[ramp_up:-stragglers, 1])
-    # The program's own figures for the last second, of a histogram, agree with the exact ones.
-    assert np.percentile(times[-178:], 95) == pytest.approx(44.267, rel=0.02)
-    assert times[-178:].max() == pytest.approx(73.340)
+    times = measured_response_times(response_times, completed=1837, measure_s=10)
+    expected = ResponseTimes(10)
+    measured = lines[ramp_up:-stragglers]
+    expected.add(measured[:, 1], measured[:, 0].astype(int))
+    assert times.to_bytes() == expected.to_bytes()
+    # The program's own figures for the last second, of a histogram too, agree.
+    assert times.p95_per_second()[-1] == pytest.approx(44.267, rel=0.03)
+    assert measured[-178:, 1].max() == pytest.approx(73.340)
 
 
 def test_response_times_stand_second_by_second(tmp_path: Path) -> None:
     path = tmp_path / "times"
     path.write_text("0 9\n0 1\n1 30\n0 2\n1 40\n2 7\n")
-    times, per_second = measured_response_times(path, completed=5, measure_s=3)
-    assert times.tolist() == [1, 2, 30, 40, 7]
-    assert per_second == [2, 2, 1]
+    times = measured_response_times(path, completed=5, measure_s=3)
+    assert times.p95_per_second() == pytest.approx([2, 40, 7], rel=0.01)
+    assert times.per_second() == [2, 2, 1]
 
 
 def test_new_orders_that_ended_at_the_very_end_are_found(response_times: Path) -> None:
-    times, per_second = measured_response_times(
-        response_times, completed=1837 + 576 + 2, measure_s=10
-    )
-    assert len(times) == 1837 + 576 + 2
-    assert per_second[-1] == 178 + 2
+    times = measured_response_times(response_times, completed=1837 + 576 + 2, measure_s=10)
+    assert times.count == 1837 + 576 + 2
+    assert times.per_second()[-1] == 178 + 2
 
 
 @pytest.mark.parametrize(

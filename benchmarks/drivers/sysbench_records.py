@@ -1,0 +1,100 @@
+"""What tpcc.lua records of each transaction, counted while the workload runs.
+
+Each thread fills one file after another, each of which is complete when it has its name. They are
+counted and deleted about once a second: neither memory nor disk holds more than the last seconds,
+however long the run is.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.drivers.protocol import Transaction, TransactionCounts
+from benchmarks.drivers.response_times import ResponseTimes
+
+#: How the names of the files begin: `records.THREAD.NUMBER`.
+PREFIX: Final = "records"
+#: One transaction as tpcc.lua writes it, in its `tpcc_record`.
+RECORD: Final = np.dtype(
+    [("ended", "<f8"), ("ms", "<f4"), ("retries", "<u2"), ("kind", "u1"), ("failed", "u1")]
+)
+_TRANSACTIONS: Final = tuple(Transaction)
+
+Records = npt.NDArray[np.void]
+
+
+class RecordCounter:
+    """Counts the transactions that ended in the measured interval, of the files in `directory`.
+
+    `take` may be called at any time between the events; what was written before `begin` ended
+    before it too.
+    """
+
+    def __init__(self, directory: Path, *, measure_s: int) -> None:
+        self._directory = directory
+        self._measure_s = measure_s
+        self._begin: float | None = None
+        self._end = float("inf")
+        self._taken: dict[int, int] = {}
+        self._completed = np.zeros(len(_TRANSACTIONS), dtype=np.int64)
+        self._retried = np.zeros(len(_TRANSACTIONS), dtype=np.int64)
+        self._failed = np.zeros(len(_TRANSACTIONS), dtype=np.int64)
+        self.new_orders = ResponseTimes(measure_s)
+
+    def begin(self, at: float) -> None:
+        """Measuring began at this instant of the monotonic clock."""
+        self._begin = at
+
+    def end(self, at: float) -> None:
+        """Measuring ended at this instant."""
+        self._end = at
+
+    def take(self) -> None:
+        """Count and delete what has been written since.
+
+        Raises OSError or ValueError when a file cannot be read, is cut off or is missing.
+        """
+        found = []
+        for name in os.listdir(self._directory):
+            prefix, _, rest = name.partition(".")
+            of_thread, _, place = rest.partition(".")
+            if prefix == PREFIX and of_thread.isdecimal() and place.isdecimal():
+                found.append((int(of_thread), int(place), name))
+        for thread, number, name in sorted(found):
+            if number != self._taken.get(thread, 0):
+                raise ValueError(f"{name} came before {PREFIX}.{thread}.{number - 1}")
+            self._taken[thread] = number + 1
+            path = self._directory / name
+            # Nothing but the file itself: a link in its place is not followed.
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+                records = np.frombuffer(file.read(), dtype=RECORD)
+            path.unlink()
+            if self._begin is not None:
+                self._count(records, self._begin)
+
+    def counts(self) -> dict[Transaction, TransactionCounts]:
+        """Completed, retried and failed transactions of each type so far."""
+        return {
+            transaction: TransactionCounts(
+                int(self._completed[kind]), int(self._retried[kind]), int(self._failed[kind])
+            )
+            for kind, transaction in enumerate(_TRANSACTIONS)
+        }
+
+    def _count(self, records: Records, begin: float) -> None:
+        records = records[(records["ended"] >= begin) & (records["ended"] < self._end)]
+        kind = records["kind"].astype(np.int64)
+        if kind.size and kind.max() >= len(_TRANSACTIONS):
+            raise ValueError(f"there is no transaction of kind {kind.max()}")
+        failed = records["failed"] != 0
+        np.add.at(self._completed, kind[~failed], 1)
+        np.add.at(self._failed, kind[failed], 1)
+        np.add.at(self._retried, kind, records["retries"])
+        new_orders = records[(kind == 0) & ~failed]
+        second = np.minimum((new_orders["ended"] - begin).astype(int), self._measure_s - 1)
+        self.new_orders.add(new_orders["ms"], second)

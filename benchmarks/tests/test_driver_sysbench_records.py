@@ -1,0 +1,84 @@
+"""The files of records are counted as they come, and deleted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.drivers.protocol import Transaction, TransactionCounts
+from benchmarks.drivers.sysbench_records import RECORD, RecordCounter
+
+
+def write(directory: Path, name: str, *records: tuple[float, float, int, int, int]) -> None:
+    np.array(list(records), dtype=RECORD).tofile(directory / name)
+
+
+def left(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_what_ended_in_the_measured_interval_is_counted_once(tmp_path: Path) -> None:
+    counter = RecordCounter(tmp_path, measure_s=2)
+    write(tmp_path, "records.0.0", (99.9, 5.0, 0, 0, 0))
+    counter.take()  # before measuring began: warm-up
+    assert left(tmp_path) == []
+    write(tmp_path, "records.0.1", (99.95, 5.0, 0, 0, 0), (100.0, 7.0, 1, 0, 0))
+    write(tmp_path, "records.1", (100.5, 9.0, 0, 0, 0))  # still being written
+    (tmp_path / "control").touch()
+    counter.begin(100.0)
+    counter.take()
+    assert left(tmp_path) == ["control", "records.1"]
+    assert counter.new_orders.per_second() == [1, 0]
+    (tmp_path / "records.1").rename(tmp_path / "records.1.0")
+    write(
+        tmp_path,
+        "records.0.2",
+        (101.2, 3.0, 0, 1, 0),  # a Payment
+        (101.4, 90.0, 2000, 0, 1),  # a New-Order that failed for good
+        (102.0, 4.0, 0, 0, 0),
+        (102.05, 80.0, 0, 0, 0),
+    )
+    counter.end(102.04)
+    counter.take()
+    counter.take()
+    assert left(tmp_path) == ["control"]
+    assert counter.new_orders.per_second() == [2, 1]  # what ended a little later is of the last
+    assert counter.new_orders.max_ms == 9.0
+    assert counter.counts()[Transaction.NEW_ORDER] == TransactionCounts(3, 2001, 1)
+    assert counter.counts()[Transaction.PAYMENT] == TransactionCounts(1, 0, 0)
+    assert counter.counts()[Transaction.DELIVERY] == TransactionCounts(0, 0, 0)
+
+
+def test_the_tenth_file_comes_after_the_ninth(tmp_path: Path) -> None:
+    counter = RecordCounter(tmp_path, measure_s=1)
+    counter.begin(0.0)
+    for number in range(12):
+        write(tmp_path, f"records.0.{number}", (0.5, 1.0, 0, 0, 0))
+    counter.take()
+    assert counter.new_orders.count == 12
+
+
+def test_files_that_are_missing_cut_off_or_strange_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, "records.0.1", (0.5, 1.0, 0, 0, 0))
+    with pytest.raises(ValueError, match=r"records.0.1 came before records.0.0"):
+        RecordCounter(tmp_path, measure_s=1).take()
+    (tmp_path / "records.0.0").write_bytes(b"1234567")
+    with pytest.raises(ValueError, match="multiple of"):
+        RecordCounter(tmp_path, measure_s=1).take()
+    for record in ((0.5, 1.0, 0, 9, 0), (0.5, float("nan"), 0, 0, 0)):
+        write(tmp_path, "records.0.0", record)
+        counter = RecordCounter(tmp_path, measure_s=1)
+        counter.begin(0.0)
+        with pytest.raises(ValueError, match=r"there (is no transaction|are response times)"):
+            counter.take()
+
+
+def test_a_link_in_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
+    secret, directory = tmp_path / "secret", tmp_path / "records"
+    directory.mkdir()
+    write(tmp_path, "secret", (0.5, 1.0, 0, 0, 0))
+    (directory / "records.0.0").symlink_to(secret)
+    with pytest.raises(OSError, match="symbolic link"):
+        RecordCounter(directory, measure_s=1).take()

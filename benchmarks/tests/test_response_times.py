@@ -1,0 +1,118 @@
+"""Percentiles from a histogram are those of all times, to within what is promised."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from benchmarks.drivers.response_times import ResponseTimes
+
+SETTINGS = settings(max_examples=60, deadline=None)
+# Packed and compared as a whole, which takes some ms.
+FEWER = settings(max_examples=12, deadline=None)
+# From nothing to a day, in ms: over all powers of ten and at the edges of powers of two.
+TIMES = st.one_of(
+    st.floats(0, 86_400_000.0, width=64),
+    st.floats(-4, 7).map(lambda power: 10.0**power),
+    st.integers(-12, 26).map(lambda power: 2.0**power),
+)
+RUNS = st.lists(st.tuples(TIMES, st.integers(0, 4)), min_size=1, max_size=300)
+
+
+def recorded(run: list[tuple[float, int]], seconds: int = 5) -> ResponseTimes:
+    times = ResponseTimes(seconds)
+    times.add(np.array([ms for ms, _ in run]), np.array([second for _, second in run]))
+    return times
+
+
+@SETTINGS
+@given(RUNS, st.integers(1, 100))
+def test_percentiles_are_numpys_inverted_cdf_to_a_ten_thousandth(
+    run: list[tuple[float, int]], percent: int
+) -> None:
+    times = recorded(run)
+    ms = np.array([ms for ms, _ in run])
+    exact = np.percentile(ms, percent, method="inverted_cdf")
+    assert times.percentile(percent) == pytest.approx(exact, rel=1e-4, abs=1e-3)
+    assert times.max_ms == ms.max()
+    assert times.count == len(run)
+    p95 = times.p95_per_second()
+    for second, count in enumerate(times.per_second()):
+        ended = np.array([ms for ms, at in run if at == second])
+        assert count == ended.size
+        if not count:
+            assert p95[second] is None
+        else:
+            exact = np.percentile(ended, 95, method="inverted_cdf")
+            assert p95[second] == pytest.approx(exact, rel=1e-2, abs=1e-3)
+
+
+@FEWER
+@given(st.lists(RUNS, min_size=1, max_size=3))
+def test_what_several_drivers_saw_is_what_one_would_have_seen(
+    runs: list[list[tuple[float, int]]],
+) -> None:
+    merged = recorded(runs[0])
+    for run in runs[1:]:
+        merged.merge(ResponseTimes.from_bytes(recorded(run).to_bytes()))
+    together = recorded([pair for run in runs for pair in run])
+    assert merged.to_bytes() == together.to_bytes()
+    assert merged.percentile(95) == together.percentile(95)
+
+
+@FEWER
+@given(arrays(np.float32, st.integers(1, 50), elements=st.floats(0, 1e6, width=32)))
+def test_it_does_not_matter_how_many_are_added_at_once(ms: np.ndarray) -> None:
+    at_once, one_by_one = ResponseTimes(1), ResponseTimes(1)
+    zero = np.zeros(1, dtype=np.int64)
+    at_once.add(ms, np.repeat(zero, ms.size))
+    for value in ms:
+        one_by_one.add(np.array([value]), zero)
+    assert at_once.to_bytes() == one_by_one.to_bytes()
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0])
+def test_what_is_no_time_is_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match="no times"):
+        recorded([(1.0, 0), (bad, 0)])
+
+
+@pytest.mark.parametrize("second", [-1, 5])
+def test_a_second_that_the_run_does_not_have_is_refused(second: int) -> None:
+    with pytest.raises(ValueError, match="not all seconds"):
+        recorded([(1.0, second)])
+
+
+def test_runs_of_different_length_are_not_merged() -> None:
+    with pytest.raises(ValueError, match="5 s and 6 s"):
+        ResponseTimes(5).merge(ResponseTimes(6))
+
+
+def test_without_times_there_is_no_percentile() -> None:
+    times = ResponseTimes(2)
+    times.add(np.array([]), np.array([], dtype=int))
+    assert (times.count, times.max_ms, times.p95_per_second()) == (0, 0.0, [None, None])
+    with pytest.raises(ValueError, match="no response times"):
+        times.percentile(95)
+
+
+def test_a_day_takes_no_more_memory_than_promised() -> None:
+    random = np.random.default_rng(3)
+    tracemalloc.start()
+    try:
+        times = ResponseTimes(86_400)
+        for second in range(0, 86_400, 60):
+            times.add(random.lognormal(2, 1.5, 400), np.full(400, second))
+        assert times.percentile(99) > times.percentile(95)
+        # Every 24 seconds have their p95 in common; those without New-Orders still have none.
+        assert times.p95_per_second()[:121].count(None) == 118
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 60e6
