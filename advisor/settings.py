@@ -187,6 +187,7 @@ SPECTACULAR_SETTINGS = {
         "CostKindEnum": "advisor.api.serializers.common.COSTS",
         "DurabilityEnum": "advisor.api.serializers.common.CLASSES",
         "DeviceKindEnum": "advisor.api.serializers.common.KINDS",
+        "HostStateEnum": "advisor.api.serializers.hosts.HOST_STATES",
         "FormatEnum": "advisor.api.serializers.common.FORMAT_NAMES",
         "ProbeStateEnum": "benchmarks.models.ProbeState.values",
         "SlotPurposeEnum": "tuning.models.SlotPurpose.values",

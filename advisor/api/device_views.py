@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -30,7 +29,7 @@ from advisor.api.serializers.probes import (
     ProbeSerializer,
     ProbeSummarySerializer,
 )
-from advisor.api.views import PAGES, UNAUTHORISED, Pages
+from advisor.api.views import OF_HOST, PAGES, UNAUTHORISED, Pages, on_host
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.inventory.devices import NATIVE, correct_kind
 from benchmarks.models import Device, Probe
@@ -60,14 +59,18 @@ def probes() -> QuerySet[Probe]:
 class DeviceListView(APIView):
     @extend_schema(
         operation_id="list_devices",
-        summary="List the devices of this host, newest first, including retired ones",
-        parameters=PAGES,
-        responses={200: DevicePageSerializer, 401: UNAUTHORISED},
+        summary="List the devices of all hosts, newest first, including retired ones",
+        parameters=[*PAGES, OF_HOST],
+        responses={
+            200: DevicePageSerializer,
+            400: error_response("`invalid_request`: an unknown host."),
+            401: UNAUTHORISED,
+        },
     )
     def get(self, request: Request) -> Response:
         pages = Pages()
-        here = devices().filter(host__name=settings.HOST_NAME).order_by("-pk")
-        page = pages.paginate_queryset(here, request, view=self) or []
+        rows = on_host(devices(), request).order_by("-pk")
+        page = pages.paginate_queryset(rows, request, view=self) or []
         return pages.get_paginated_response(
             DeviceSummarySerializer(known_devices(page), many=True).data
         )

@@ -6,7 +6,14 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.permissions import AllowAny, IsAuthenticated
 
 from advisor import ids  # noqa: F401  # registers <id:...>
-from advisor.api import config_views, device_views, recommendation_views, template_views, views
+from advisor.api import (
+    config_views,
+    device_views,
+    host_views,
+    recommendation_views,
+    template_views,
+    views,
+)
 
 # For browsers, so a visitor without a session is sent to the login page; the split view has its
 # script in a separate file, as the content security policy requires.
@@ -45,6 +52,10 @@ urlpatterns = [
     ),
     path("search-space/", views.SearchSpaceView.as_view(), name="api-search-space"),
     path("templates/", template_views.TemplateListView.as_view(), name="api-templates"),
+    path("hosts/", host_views.HostListView.as_view(), name="api-host-list"),
+    path("hosts/<id:pk>/", host_views.HostDetailView.as_view(), name="api-host-detail"),
+    path("hosts/<id:pk>/drain/", host_views.DrainView.as_view(), name="api-host-drain"),
+    path("hosts/<id:pk>/undrain/", host_views.UndrainView.as_view(), name="api-host-undrain"),
     path("devices/", device_views.DeviceListView.as_view(), name="api-device-list"),
     path("devices/<id:pk>/", device_views.DeviceDetailView.as_view(), name="api-device-detail"),
     path("devices/<id:pk>/probes/", device_views.ProbeListView.as_view(), name="api-probe-list"),

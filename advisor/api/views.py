@@ -8,6 +8,7 @@ from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -29,6 +30,7 @@ from advisor.api.serializers.studies import (
     StudyStateSerializer,
 )
 from benchmarks.errors import BenchmarkError
+from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
@@ -44,12 +46,24 @@ PAGES = [
     OpenApiParameter("page", int, description="Counted from 1."),
     OpenApiParameter("page_size", int, description="At most 200; default 50."),
 ]
+OF_HOST = OpenApiParameter("host", str, description="Name of a host: only what is on it.")
 
 
 class Pages(PageNumberPagination):
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = 200
+
+
+def on_host(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
+    """The rows of the host that `?host=` names, else all. Raises ValidationError otherwise."""
+    name = request.query_params.get("host")
+    if name is None:
+        return rows
+    host = Host.objects.filter(name=name).first()
+    if host is None:
+        raise ValidationError({"host": ["There is no such host."]})
+    return rows.filter(host=host)
 
 
 def studies() -> QuerySet[Study]:
@@ -73,12 +87,16 @@ class StudyListView(APIView):
     @extend_schema(
         operation_id="list_studies",
         summary="List all studies, newest first",
-        parameters=PAGES,
-        responses={200: StudyPageSerializer, 401: UNAUTHORISED},
+        parameters=[*PAGES, OF_HOST],
+        responses={
+            200: StudyPageSerializer,
+            400: error_response("`invalid_request`: an unknown host."),
+            401: UNAUTHORISED,
+        },
     )
     def get(self, request: Request) -> Response:
         pages = Pages()
-        page = pages.paginate_queryset(studies(), request, view=self) or []
+        page = pages.paginate_queryset(on_host(studies(), request), request, view=self) or []
         return pages.get_paginated_response(StudySerializer(page, many=True).data)
 
     @extend_schema(

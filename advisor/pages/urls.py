@@ -9,6 +9,7 @@ from advisor.pages.check import views as check
 from advisor.pages.comparison import views as comparison
 from advisor.pages.device import views as devices
 from advisor.pages.export import views as exports
+from advisor.pages.fleet import views as hosts
 from advisor.pages.new_study import views as new_study
 from advisor.pages.run import views as runs
 from advisor.pages.study import views as studies
@@ -35,6 +36,11 @@ urlpatterns = [
         exports.study_export,
         name="study-export",
     ),
+    path("hosts/", hosts.host_list, name="host-list"),
+    path("hosts/<id:pk>/", hosts.host_detail, name="host-detail"),
+    path("hosts/<id:pk>/live/", hosts.host_live, name="host-live"),
+    path("hosts/<id:pk>/drain/", hosts.host_drain, name="host-drain"),
+    path("hosts/<id:pk>/undrain/", hosts.host_undrain, name="host-undrain"),
     path("devices/", devices.device_list, name="device-list"),
     path("devices/<id:pk>/", devices.device_detail, name="device-detail"),
     path("devices/<id:pk>/live/", devices.device_live, name="device-live"),

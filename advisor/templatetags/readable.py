@@ -7,6 +7,7 @@ from django.template import Library
 
 from advisor.version import version
 from advisor.wording import formatting
+from advisor.wording.hosts import PROBLEM_WORDS
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
 from tuning.models import DurabilityClass
@@ -90,6 +91,12 @@ def metric_name(value: str) -> str:
 def disturbance_name(kind: str) -> str:
     """What disturbed a run, in words."""
     return NAMES.get(kind, kind)
+
+
+@register.filter
+def problem_name(code: str) -> str:
+    """A host's problem in two or three words."""
+    return PROBLEM_WORDS.get(code, code)
 
 
 @register.filter

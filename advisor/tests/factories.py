@@ -117,7 +117,8 @@ def make_device(**values: Any) -> Device:
         "file_system": "ext4",
         "scheduler": "mq-deadline",
     }
-    return Device.objects.create(host=make_host(), **(defaults | values))
+    host = values.pop("host", None) or make_host()
+    return Device.objects.create(host=host, **(defaults | values))
 
 
 def found_device(found: DeviceIdentity | None = None, **values: Any) -> Device:
@@ -187,7 +188,8 @@ def make_server(**values: Any) -> Server:
         "path": "/usr/sbin/mysqld",
         "digest": "8d3c1f" + "0" * 58,
     }
-    return Server.objects.get_or_create(host=make_host(), **(defaults | values))[0]
+    host = values.pop("host", None) or make_host()
+    return Server.objects.get_or_create(host=host, **(defaults | values))[0]
 
 
 def make_workload(**values: Any) -> Workload:
@@ -217,8 +219,8 @@ def make_study(
     `others`: devices beside the first one, with the same slots. `end`: is given each run, with its
     slot, before it is stored.
     """
-    host = make_host()
     devices = [device or Device.objects.first() or make_device(), *others]
+    host = devices[0].host
     workloads = workloads or [make_workload()]
     facts: dict[str, Any] = {
         "name": "Quick comparison",
@@ -228,7 +230,7 @@ def make_study(
         "confirms": False,
     }
     study = Study.objects.create(
-        host=host, server=make_server(), blocks=blocks, state=state, **(facts | values)
+        host=host, server=make_server(host=host), blocks=blocks, state=state, **(facts | values)
     )
     study.devices.add(*devices)
     study.workloads.add(*workloads)

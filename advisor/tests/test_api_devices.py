@@ -177,16 +177,15 @@ def test_a_correction_names_a_kind(api: Client, body: Any) -> None:
     assert found["code"] == "invalid_request"
 
 
-def test_the_list_is_of_this_host_with_the_retired_flagged(api: Client) -> None:
+def test_the_list_is_of_all_hosts_with_the_retired_flagged(api: Client) -> None:
     old = factories.found_device(retired_at=factories.BEGIN)
     new = factories.probed_device()
     far = factories.found_device(data_dir="/elsewhere")
     Device.objects.filter(pk=far.pk).update(host=Host.objects.create(name="far"))
     found = api.get(DEVICES).json()
-    assert found["count"] == 2
-    assert [one["id"] for one in found["results"]] == [new.pk, old.pk]
-    assert [one["retired_at"] is None for one in found["results"]] == [True, False]
-    assert found["results"][0]["last_probe"]["summary"]["random_read_iops"] > 0
+    assert [one["id"] for one in found["results"]] == [far.pk, new.pk, old.pk]
+    assert [one["retired_at"] is None for one in found["results"]] == [True, True, False]
+    assert found["results"][1]["last_probe"]["summary"]["random_read_iops"] > 0
     assert api.get(f"{DEVICES}{far.pk}/").json()["host"] == "far"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from django.db.models.functions import Now
@@ -13,10 +12,9 @@ from benchmarks.models import Host, Probe, ProbeState, Run, RunState
 from benchmarks.probe.jobs import Job, Pattern, Purpose
 from benchmarks.probe.result import JobResult, ProbeResult
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.results.known_hosts import WORKER_UNSEEN
 
 KIB, MIB = 1024, 1024 * 1024
-# A worker reports every few seconds.
-WORKER_UNSEEN = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)

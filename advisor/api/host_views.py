@@ -1,0 +1,90 @@
+"""The REST API, version 1: hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.serializers.common import error_response
+from advisor.api.serializers.hosts import (
+    DrainRequestSerializer,
+    HostPageSerializer,
+    HostSerializer,
+)
+from advisor.api.views import PAGES, UNAUTHORISED, Pages
+from benchmarks.models import Host
+from tuning.results.known_hosts import hosts, known_hosts
+from tuning.studies.draining import drain_host, undrain_host
+
+NO_HOST = error_response("There is no such host.")
+
+
+def _document(pk: int) -> dict[str, Any]:
+    """One host. Raises Http404."""
+    [known] = known_hosts([get_object_or_404(hosts(), pk=pk)])
+    return dict(HostSerializer(known).data)
+
+
+class HostListView(APIView):
+    @extend_schema(
+        operation_id="list_hosts",
+        summary="List all hosts by name: what each does, its queue, what is wrong",
+        parameters=PAGES,
+        responses={200: HostPageSerializer, 401: UNAUTHORISED},
+    )
+    def get(self, request: Request) -> Response:
+        pages = Pages()
+        page = pages.paginate_queryset(hosts(), request, view=self) or []
+        return pages.get_paginated_response(HostSerializer(known_hosts(page), many=True).data)
+
+
+class HostDetailView(APIView):
+    @extend_schema(
+        operation_id="get_host",
+        summary="One host",
+        responses={200: HostSerializer, 401: UNAUTHORISED, 404: NO_HOST},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(_document(pk))
+
+
+class DrainView(APIView):
+    @extend_schema(
+        operation_id="drain_host",
+        summary="Drain a host: it finishes its current job and takes nothing more",
+        request=DrainRequestSerializer,
+        responses={
+            200: HostSerializer,
+            400: error_response("`invalid_request`, `already_drained`."),
+            401: UNAUTHORISED,
+            404: NO_HOST,
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        host = get_object_or_404(Host, pk=pk)
+        body = DrainRequestSerializer.of(request)
+        by = request.user.get_username()
+        drain_host(host, by=by, reason=body.validated_data["reason"])
+        return Response(_document(pk))
+
+
+class UndrainView(APIView):
+    @extend_schema(
+        operation_id="undrain_host",
+        summary="Let a drained host take work again",
+        request=None,
+        responses={
+            200: HostSerializer,
+            400: error_response("`not_drained`."),
+            401: UNAUTHORISED,
+            404: NO_HOST,
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        undrain_host(get_object_or_404(Host, pk=pk))
+        return Response(_document(pk))

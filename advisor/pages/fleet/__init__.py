@@ -1,0 +1,1 @@
+"""Hosts: what each does, what waits for it, what is wrong."""

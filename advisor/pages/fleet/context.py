@@ -1,0 +1,72 @@
+"""What the pages of hosts show, gathered from the rows; the templates only lay it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from advisor.wording.hosts import STATE_WORDS, TONES
+from advisor.wording.words import certainty
+from benchmarks.models import Device
+from tuning.comparison.devices import device_names
+from tuning.models import Recommendation
+from tuning.results.known_hosts import HostProblem, HostState, KnownHost
+from tuning.studies.draining import drain_text
+
+
+@dataclass(frozen=True)
+class DeviceVerdict:
+    """A device in use and the newest answer for it; `why` says how certain that is."""
+
+    device: Device
+    name: str
+    best: Recommendation | None
+    why: str
+    is_current: bool
+
+
+@dataclass(frozen=True)
+class HostView:
+    """A host as its card and its page show it."""
+
+    known: KnownHost
+    devices: list[DeviceVerdict]
+
+    @property
+    def label(self) -> str:
+        return STATE_WORDS[self.known.state]
+
+    @property
+    def tone(self) -> str:
+        return TONES[self.known.state]
+
+    @property
+    def drain(self) -> str:
+        """Since when, by whom and why it takes nothing; "" unless it is drained."""
+        return drain_text(self.known.host)
+
+    @property
+    def problems(self) -> list[HostProblem]:
+        return self.known.problems
+
+
+def host_view(known: KnownHost) -> HostView:
+    """The host with its devices by name."""
+    names = device_names(line.device for line in known.devices)
+    current = known.job.device if known.job else None
+    devices = [
+        DeviceVerdict(
+            device=line.device,
+            name=names[line.device.pk],
+            best=line.best,
+            why=certainty(line.best) if line.best else "",
+            is_current=line.device.pk == current,
+        )
+        for line in known.devices
+    ]
+    return HostView(known, devices)
+
+
+def summary(states: list[HostState]) -> list[tuple[int, str]]:
+    """How many hosts are in each state, as (2, "measuring"), in the order of the states."""
+    counted = [(states.count(state), STATE_WORDS[state].lower()) for state in HostState]
+    return [(number, words) for number, words in counted if number]

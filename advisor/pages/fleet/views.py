@@ -1,0 +1,80 @@
+"""All hosts, the page of one, and draining it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from advisor.pages.fleet.context import host_view, summary
+from benchmarks.models import Host
+from tuning.errors import TuningError
+from tuning.results.known_hosts import hosts, known_hosts
+from tuning.studies.draining import drain_host, undrain_host
+
+HOSTS_PER_PAGE = 50
+
+
+@require_GET
+def host_list(request: HttpRequest) -> HttpResponse:
+    """All hosts by name; where there is one, its page."""
+    page = Paginator(hosts(), HOSTS_PER_PAGE).get_page(request.GET.get("page"))
+    known = known_hosts(page.object_list)
+    if page.paginator.count == 1:
+        return render(request, "hosts/detail.html", {"view": host_view(known[0]), "is_only": True})
+    context = {
+        "page": page,
+        "views": [host_view(one) for one in known],
+        "summary": summary([one.state for one in known]),
+    }
+    return render(request, "hosts/list.html", context)
+
+
+@require_GET
+def host_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """One host: what it does, its queue, its devices with their answers."""
+    return render(request, "hosts/detail.html", _context(pk))
+
+
+@require_GET
+def host_live(request: HttpRequest, pk: int) -> HttpResponse:
+    """The response to htmx: the part of the host's page that changes while it is open."""
+    return render(request, "hosts/_live.html", _context(pk))
+
+
+@require_POST
+def host_drain(request: HttpRequest, pk: int) -> HttpResponse:
+    by, reason = request.user.get_username(), request.POST.get("reason", "").strip()
+    drain = partial(drain_host, by=by, reason=reason)
+    done = "Drained: the current job is finished first, and the queue waits."
+    return _changed(request, pk, drain, "drained", done)
+
+
+@require_POST
+def host_undrain(request: HttpRequest, pk: int) -> HttpResponse:
+    return _changed(request, pk, undrain_host, "undrained", "It takes work again.")
+
+
+def _context(pk: int) -> dict[str, Any]:
+    known = known_hosts([get_object_or_404(hosts(), pk=pk)])
+    return {"view": host_view(known[0]), "is_only": False}
+
+
+def _changed(
+    request: HttpRequest, pk: int, change: Callable[[Host], None], word: str, done: str
+) -> HttpResponse:
+    """The host's page after the change, with `done` or the reason why it was refused."""
+    host = get_object_or_404(Host, pk=pk)
+    try:
+        change(host)
+    except TuningError as error:
+        messages.warning(request, f"The host was not {word}: {error}.")
+    else:
+        messages.info(request, f"{host}: {done}")
+    return redirect("host-detail", pk=pk)

@@ -1,0 +1,180 @@
+"""The pages of hosts: what each does, its queue, what is wrong; draining on the page."""
+
+from __future__ import annotations
+
+import html
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from advisor.tests import factories
+from benchmarks.models import Host, Probe, ProbeState, Run, RunState
+from tuning.models import Study, StudyState
+from tuning.results.known_hosts import HostState, hosts, known_hosts
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def quiet_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+
+
+def a_host(name: str = "db-host-1") -> Host:
+    """With a worker that was seen just now."""
+    host = factories.make_host(name)
+    Host.objects.filter(pk=host.pk).update(worker_seen_at=Now())
+    return host
+
+
+def text_of(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200
+    return html.unescape(answer.content.decode()).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def measuring(host: Host, name: str = "Which is best?") -> Study:
+    study = factories.make_study(
+        name=name,
+        device=factories.make_device(host=host, data_dir=f"/srv/{host.pk}"),
+        state=StudyState.RUNNING,
+        started_at=timezone.now(),
+        blocks=1,
+    )
+    run = study.slots.order_by("order")[0].run
+    Run.objects.filter(pk=run.pk).update(
+        state=RunState.RUNNING, started_at=timezone.now(), step="warming up"
+    )
+    return study
+
+
+def fleet(name: str) -> Host:
+    """A host with all that a page can show of one: a run, a queue, a verdict, a failure."""
+    host = a_host(name)
+    study = measuring(host)
+    device = study.devices.get()
+    factories.measured_study(device=device, blocks=1)
+    for state in (StudyState.QUEUED, StudyState.FAILED):
+        factories.make_study(
+            device=device, blocks=0, state=state, reason="no room", finished_at=timezone.now()
+        )
+    Probe.objects.create(device=device, seconds=50, state=ProbeState.QUEUED)
+    return host
+
+
+def state_of(host: Host) -> HostState:
+    [known] = known_hosts(hosts().filter(pk=host.pk))
+    return known.state
+
+
+def test_without_a_host_the_page_says_how_to_get_one(admin_client: Client) -> None:
+    text = text_of(admin_client, reverse("host-list"))
+    assert "No hosts yet" in text
+    assert "manage.py worker" in text
+
+
+def test_one_host_is_simply_this_host(admin_client: Client) -> None:
+    host = a_host()
+    text = text_of(admin_client, reverse("host-list"))
+    assert f"This host: {host}" in text
+    assert "Nothing runs and nothing waits." in text
+    assert "Drain host" in text
+    a_host("db-host-2")
+    text = text_of(admin_client, reverse("host-list"))
+    assert "This host" not in text
+    assert "2 hosts: 2 idle." in text
+
+
+def test_the_page_says_what_each_host_does_and_what_waits(admin_client: Client) -> None:
+    busy, quiet = fleet("busy"), a_host("quiet")
+    text = text_of(admin_client, reverse("host-list"))
+    assert "2 hosts: 1 measuring, 1 idle." in text
+    assert "block 1, warming up" in text
+    assert "1 study, 1 probe" in text
+    assert "measurably best, not confirmed" in text
+    assert "Quick comparison failed: no room." in text
+    text = text_of(admin_client, reverse("host-detail", args=[busy.pk]))
+    [waits] = Study.objects.filter(state=StudyState.QUEUED)
+    assert f"study {waits.pk}, created" in text
+    assert "Probe of sata-ssd" in text
+    assert "Nothing waits." in text_of(admin_client, reverse("host-live", args=[quiet.pk]))
+
+
+def test_states_follow_from_the_rows() -> None:
+    host = a_host()
+    assert state_of(host) == HostState.IDLE
+    study = measuring(host)
+    assert state_of(host) == HostState.MEASURING
+    Host.objects.update(drained_at=timezone.now())
+    assert state_of(host) == HostState.DRAINING
+    Run.objects.filter(state=RunState.RUNNING).update(state=RunState.OK)
+    assert state_of(host) == HostState.DRAINED
+    Host.objects.update(drained_at=None)
+    assert state_of(host) == HostState.WAITING
+    Study.objects.update(state=StudyState.PREPARING, claimed_by="a process")
+    assert state_of(host) == HostState.PREPARING
+    Study.objects.update(state=StudyState.CANCELLED)
+    Probe.objects.create(device=study.devices.get(), seconds=50, state=ProbeState.RUNNING)
+    assert state_of(host) == HostState.PROBING
+    Host.objects.update(worker_seen_at=Now() - timedelta(seconds=31))
+    assert state_of(host) == HostState.SILENT
+    Host.objects.update(worker_seen_at=None)
+    [known] = known_hosts(hosts())
+    assert [problem.code for problem in known.problems] == ["no_worker"]
+
+
+def test_a_host_is_drained_and_undrained_on_its_page(admin_client: Client) -> None:
+    host = a_host()
+    study = factories.make_study(blocks=1)
+    address = reverse("host-drain", args=[host.pk])
+    text = admin_client.post(address, {"reason": "<b>disk</b>"}, follow=True).content.decode()
+    assert "Drained: the current job is finished first" in text
+    assert "by admin: &lt;b&gt;disk&lt;/b&gt;." in text
+    assert "Undrain host" in text
+    text = text_of(admin_client, reverse("study-live", args=[study.pk]))
+    assert "Host db-host-1 is drained since" in text
+    assert "The study continues when the host takes work again." in text
+    assert "Waiting for the host" in text
+    again = admin_client.post(address, follow=True).content.decode()
+    assert "The host was not drained: host db-host-1 is already drained." in again
+    address = reverse("host-undrain", args=[host.pk])
+    assert "It takes work again" in admin_client.post(address, follow=True).content.decode()
+    assert not Host.objects.get().is_drained
+    assert admin_client.get(address).status_code == 405
+    assert Client().post(address).status_code == 302
+
+
+def test_fifty_hosts_take_no_more_queries_than_two(admin_client: Client) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            text_of(admin_client, reverse("host-list"))
+        return len(asked)
+
+    for number in range(2):
+        fleet(f"host-{number}")
+    few = queries()
+    study = Study.objects.filter(state=StudyState.RUNNING)[0]
+    many = Host.objects.bulk_create(
+        Host(name=f"more-{number}", worker_seen_at=timezone.now()) for number in range(48)
+    )
+    for host in many:
+        device = factories.make_device(host=host, data_dir=f"/srv/{host.pk}")
+        for state in (StudyState.QUEUED, StudyState.FAILED):
+            Study.objects.create(
+                name="any",
+                host=host,
+                server=study.server,
+                blocks=1,
+                seed=1,
+                state=state,
+                finished_at=timezone.now(),
+            )
+        Probe.objects.create(device=device, seconds=50, state=ProbeState.QUEUED)
+    assert queries() == few
+    assert few <= 22

@@ -1,0 +1,32 @@
+"""The words that pages, API and terminal use for hosts."""
+
+from __future__ import annotations
+
+from tuning.results.known_hosts import HostState
+
+STATE_WORDS = {
+    HostState.SILENT: "Silent",
+    HostState.DRAINED: "Drained",
+    HostState.DRAINING: "Draining",
+    HostState.MEASURING: "Measuring",
+    HostState.PROBING: "Probing",
+    HostState.PREPARING: "Preparing",
+    HostState.WAITING: "Between two jobs",
+    HostState.IDLE: "Idle",
+}
+PROBLEM_WORDS = {
+    "no_worker": "no worker",
+    "silent_worker": "silent worker",
+    "failed_study": "last study failed",
+}
+# The class of a badge.
+TONES = {
+    HostState.SILENT: "bad",
+    HostState.DRAINED: "warn",
+    HostState.DRAINING: "warn",
+    HostState.MEASURING: "busy",
+    HostState.PROBING: "busy",
+    HostState.PREPARING: "busy",
+    HostState.WAITING: "busy",
+    HostState.IDLE: "ok",
+}

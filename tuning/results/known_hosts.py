@@ -1,0 +1,259 @@
+"""What is known about each host: what it does now, what waits for it, what is wrong with it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Now
+
+from benchmarks.models import (
+    CrashTest,
+    CrashTestState,
+    Device,
+    Host,
+    Probe,
+    ProbeState,
+    Run,
+    RunState,
+)
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.results.known_devices import KnownDevice, known_devices
+
+#: A worker that was not seen for this long is silent; it reports every few seconds.
+WORKER_UNSEEN = timedelta(seconds=30)
+
+
+class HostState(StrEnum):
+    """In a word; the first that applies, in this order."""
+
+    SILENT = "silent"
+    DRAINED = "drained"
+    DRAINING = "draining"
+    MEASURING = "measuring"
+    PROBING = "probing"
+    PREPARING = "preparing"
+    WAITING = "waiting"
+    IDLE = "idle"
+
+
+@dataclass(frozen=True)
+class CurrentJob:
+    """What a host does now: `what` and `step` in words, `since` when, for which study.
+
+    `study` and `study_name` are None and "" for a probe, `device` is what it measures if known.
+    """
+
+    state: HostState
+    what: str
+    step: str
+    since: datetime | None
+    study: int | None = None
+    study_name: str = ""
+    device: int | None = None
+
+
+@dataclass(frozen=True)
+class HostProblem:
+    """Something that is wrong: a stable code and a sentence without a full stop."""
+
+    code: str
+    text: str
+    study: int | None = None
+
+
+@dataclass(frozen=True)
+class KnownHost:
+    """A host and what is known about it.
+
+    `studies` are those that have begun or wait, in the order in which they get their turn, without
+    the one of `job`; `paused` those that wait to be resumed; `probes` those that wait; `devices`
+    those in use; `failed` the study that ended last, if it failed.
+    """
+
+    host: Host
+    is_silent: bool
+    job: CurrentJob | None
+    studies: list[Study]
+    paused: list[Study]
+    probes: list[Probe]
+    devices: list[KnownDevice]
+    failed: Study | None
+
+    @property
+    def waits(self) -> bool:
+        """Whether anything waits for the host."""
+        return bool(self.studies or self.probes)
+
+    @property
+    def state(self) -> HostState:
+        if self.is_silent:
+            return HostState.SILENT
+        if self.host.is_drained:
+            return HostState.DRAINED if self.job is None else HostState.DRAINING
+        if self.job is not None:
+            return self.job.state
+        return HostState.WAITING if self.waits else HostState.IDLE
+
+    @property
+    def problems(self) -> list[HostProblem]:
+        """What somebody should look at."""
+        found = []
+        if self.is_silent and self.host.worker_seen_at is None:
+            found.append(HostProblem("no_worker", "its worker was never seen"))
+        elif self.is_silent:
+            found.append(HostProblem("silent_worker", "its worker is silent"))
+        if study := self.failed:
+            why = study.reason or study.reason_code
+            found.append(HostProblem("failed_study", f"{study.name} failed: {why}", study.pk))
+        return found
+
+
+def hosts() -> QuerySet[Host]:
+    """All hosts, by name."""
+    return Host.objects.order_by("name")
+
+
+def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
+    """What is known about each of these hosts, in as many queries for many as for one."""
+    rows = list(rows)
+    jobs, waiting, paused, queued = _jobs(rows), _waiting(rows), _paused(rows), _probes(rows)
+    devices, failed, heard = _devices(rows), _failed(rows), _heard(rows)
+    return [
+        KnownHost(
+            host=host,
+            is_silent=host.pk not in heard,
+            job=(job := jobs.get(host.pk)),
+            studies=[one for one in waiting[host.pk] if job is None or one.pk != job.study],
+            paused=paused[host.pk],
+            probes=queued[host.pk],
+            devices=devices[host.pk],
+            failed=failed.get(host.pk),
+        )
+        for host in rows
+    ]
+
+
+def _heard(rows: list[Host]) -> set[int]:
+    """Those whose worker was seen lately, by the database's clock."""
+    heard = Host.objects.filter(pk__in=[host.pk for host in rows])
+    return set(heard.filter(worker_seen_at__gt=Now() - WORKER_UNSEEN).values_list("pk", flat=True))
+
+
+def _jobs(rows: list[Host]) -> dict[int, CurrentJob]:
+    """By host what it does; there is at most one job at a time."""
+    found = {
+        run["host"]: CurrentJob(
+            HostState.MEASURING,
+            f"{run['slot__candidate__name']}, block {run['slot__block']}",
+            run["step"] or "starting",
+            run["started_at"],
+            run["slot__study"],
+            run["slot__study__name"] or "",
+            run["device"],
+        )
+        for run in Run.objects.filter(host__in=rows, state=RunState.RUNNING).values(
+            *("host", "step", "started_at", "device"),
+            *("slot__block", "slot__candidate__name", "slot__study", "slot__study__name"),
+        )
+    }
+    tests = CrashTest.objects.filter(host__in=rows, state=CrashTestState.RUNNING)
+    for test in tests.values(
+        *("host", "step", "started_at", "device"),
+        *("slot__candidate__name", "slot__study", "slot__study__name"),
+    ):
+        found[test["host"]] = CurrentJob(
+            HostState.MEASURING,
+            f"crash recovery of {test['slot__candidate__name']}",
+            test["step"] or "starting",
+            test["started_at"],
+            test["slot__study"],
+            test["slot__study__name"] or "",
+            test["device"],
+        )
+    for probe in Probe.objects.filter(device__host__in=rows, state=ProbeState.RUNNING).values(
+        "device", "device__host", "device__data_dir", "fraction", "started_at"
+    ):
+        found[probe["device__host"]] = CurrentJob(
+            HostState.PROBING,
+            f"probe of {probe['device__data_dir']}",
+            f"{probe['fraction']:.0%}",
+            probe["started_at"],
+            device=probe["device"],
+        )
+    preparing = Study.objects.filter(host__in=rows, state=StudyState.PREPARING)
+    for study in preparing.exclude(claimed_by="").values(
+        "pk", "name", "host", "preparing_text", "preparing_fraction", "started_at"
+    ):
+        text, share = study["preparing_text"], study["preparing_fraction"]
+        found[study["host"]] = CurrentJob(
+            HostState.PREPARING,
+            text or "loading the dataset",
+            f"{share:.0%}" if share else "",
+            study["started_at"],
+            study["pk"],
+            study["name"],
+        )
+    return found
+
+
+def _waiting(rows: list[Host]) -> Mapping[int, list[Study]]:
+    active = _briefly(rows).filter(state__in=ACTIVE_STUDY_STATES, paused_at=None)
+    return _by_host(sorted(active, key=_turn))
+
+
+def _turn(study: Study) -> tuple[bool, datetime, int]:
+    """The scheduler's order: what has begun goes first, in the order of start or resumption."""
+    is_queued = study.state == StudyState.QUEUED
+    began = study.created_at if is_queued else study.resumed_at or study.started_at
+    return is_queued, began or study.created_at, study.pk
+
+
+def _paused(rows: list[Host]) -> Mapping[int, list[Study]]:
+    there = _briefly(rows).filter(state__in=ACTIVE_STUDY_STATES, paused_at__isnull=False)
+    return _by_host(there.order_by("pk"))
+
+
+def _briefly(rows: list[Host]) -> QuerySet[Study]:
+    """The hosts' studies without their long columns."""
+    return Study.objects.filter(host__in=rows).only(
+        *("host", "name", "state", "created_at", "started_at", "resumed_at", "paused_at"),
+        *("finished_at", "concluded_at", "extended_by", "reason", "reason_code"),
+    )
+
+
+def _by_host(rows: Iterable[Any]) -> Mapping[int, list[Any]]:
+    found: dict[int, list[Any]] = defaultdict(list)
+    for row in rows:
+        found[row.host_id].append(row)
+    return found
+
+
+def _probes(rows: list[Host]) -> Mapping[int, list[Probe]]:
+    found: dict[int, list[Probe]] = defaultdict(list)
+    queued = Probe.objects.filter(device__host__in=rows, state=ProbeState.QUEUED)
+    for probe in queued.select_related("device").defer("result").order_by("pk"):
+        found[probe.device.host_id].append(probe)
+    return found
+
+
+def _devices(rows: list[Host]) -> Mapping[int, list[KnownDevice]]:
+    found: dict[int, list[KnownDevice]] = defaultdict(list)
+    used = Device.objects.filter(host__in=rows, retired_at=None).order_by("data_dir", "pk")
+    for known in known_devices(used):
+        found[known.device.host_id].append(known)
+    return found
+
+
+def _failed(rows: list[Host]) -> dict[int, Study]:
+    """By host the study that ended last, if it failed."""
+    ended = Study.objects.filter(host=OuterRef("pk"), finished_at__isnull=False)
+    last = Subquery(ended.order_by("-finished_at", "-pk").values("pk")[:1])
+    newest = Host.objects.filter(pk__in=[host.pk for host in rows]).annotate(last=last)
+    failed = _briefly(rows).filter(pk__in=newest.values("last"), state=StudyState.FAILED)
+    return {study.host_id: study for study in failed}
