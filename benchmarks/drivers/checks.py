@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 
 import pymysql
+from pymysql.connections import Connection
+from pymysql.cursors import Cursor
 
 from benchmarks.drivers.protocol import Load, Target, Transaction, TransactionCounts
 from benchmarks.errors import RunFailed
@@ -18,6 +21,29 @@ GRACE_S = 120.0
 _CONNECT_TIMEOUT_S = 10
 
 
+def connect(target: Target) -> Connection[Cursor]:
+    """A connection as the driver's account, over TLS where the target has a certificate.
+
+    Raises pymysql.Error or OSError, also for a server that has another certificate.
+    """
+    return pymysql.connect(
+        host=target.host,
+        port=target.port,
+        user=target.user,
+        password=target.password,
+        database=target.database,
+        connect_timeout=_CONNECT_TIMEOUT_S,
+        read_timeout=_CONNECT_TIMEOUT_S,
+        ssl=trusting(target.certificate) if target.certificate else None,
+        ssl_disabled=not target.certificate,
+    )
+
+
+def trusting(certificate: str) -> ssl.SSLContext:
+    """Accepts a server with this certificate (PEM) at the address that it names, and no other."""
+    return ssl.create_default_context(cadata=certificate)
+
+
 def check_target(target: Target, load: Load) -> None:
     """Check that the account can log in over TCP and that all warehouses are there.
 
@@ -27,15 +53,7 @@ def check_target(target: Target, load: Load) -> None:
     """
     try:
         with (
-            pymysql.connect(
-                host=target.host,
-                port=target.port,
-                user=target.user,
-                password=target.password,
-                database=target.database,
-                connect_timeout=_CONNECT_TIMEOUT_S,
-                read_timeout=_CONNECT_TIMEOUT_S,
-            ) as connection,
+            connect(target) as connection,
             connection.cursor() as cursor,
         ):
             cursor.execute("SELECT COUNT(*), COALESCE(MAX(w_id), 0) FROM warehouse")

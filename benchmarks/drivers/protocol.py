@@ -51,14 +51,17 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Target:
-    """The server under test, as a driver reaches it: over TCP; `socket` is there for others."""
+    """The server under test, as a driver reaches it over TCP.
+
+    `certificate` (PEM) is the server's own, which a client is to trust alone; "" is without TLS.
+    """
 
     host: str
     port: int
-    socket: Path
     user: str
     password: str = field(repr=False)
     database: str = "tpcc"
+    certificate: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)

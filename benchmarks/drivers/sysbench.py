@@ -31,6 +31,7 @@ from benchmarks.outcomes import Outcome
 
 WORKLOAD: Final = Path(__file__).with_name("tpcc.lua")
 _PASSWORD: Final = "TPCC_PASSWORD"  # noqa: S105 - the variable's name
+_CERTIFICATE: Final = "server-cert.pem"
 _VERSION: Final = re.compile(r"^sysbench (1\.\d+[\w.]*)", re.MULTILINE)
 #: How often the records are counted while the workload runs, in seconds.
 _TAKE_EVERY_S: Final = 1.0
@@ -73,6 +74,8 @@ class Sysbench:
         work_dir.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="driver-", dir=work_dir) as name:
             directory = Path(name)
+            if target.certificate:
+                (directory / _CERTIFICATE).write_text(target.certificate)
             deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
             with (
                 _Control(directory / "control", load.connections) as control,
@@ -110,6 +113,7 @@ def _arguments(target: Target, load: Load) -> list[str]:
         f"--threads={load.connections}",
         f"--warehouses={load.warehouses}",
         f"--workload-seed={load.seed % 2**31}",
+        *([f"--certificate={_CERTIFICATE}"] if target.certificate else []),
         "--control=control",
         f"--records={PREFIX}",
         # The workload has its own loop, which these two do not end; without --time there would

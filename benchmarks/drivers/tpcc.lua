@@ -12,6 +12,7 @@
 -- What it shares with the program that started it (benchmarks/drivers/sysbench.py):
 --   --control   a file that both map, a `tpcc_control`: the word of command (wait, go, stop) and
 --               the state of each thread
+--   --certificate  the server's own certificate, which is trusted alone; without it there is no TLS
 --   --records   each thread N writes one `tpcc_record` per transaction into the files PREFIX.N.0,
 --               PREFIX.N.1, ... which are whole when they have that name, and can be deleted
 -- The password comes in the environment, so that no list of processes shows it.
@@ -73,6 +74,10 @@ typedef struct {
 
 int mysql_server_init(int argc, char **argv, char **groups);
 MYSQL *mysql_init(MYSQL *mysql);
+int mysql_options(MYSQL *mysql, int option, const void *value);
+char mysql_ssl_set(MYSQL *mysql, const char *key, const char *cert, const char *ca,
+                   const char *capath, const char *cipher);
+void mariadb_get_infov(void);  /* MariaDB's library has it, MySQL's has not; never called */
 MYSQL *mysql_real_connect(MYSQL *mysql, const char *host, const char *user, const char *password,
                           const char *db, unsigned int port, const char *socket,
                           unsigned long flags);
@@ -714,6 +719,7 @@ sysbench.cmdline.options = {
    warehouses = {"Warehouses to use, from the first on", 1},
    workload_seed = {"Seed of the transactions' inputs", 1},
    control = {"File shared with the program that started us", ""},
+   certificate = {"File with the certificate of a server that is reached over TLS", ""},
    records = {"Beginning of the names of the files of records", ""}
 }
 
@@ -748,6 +754,21 @@ function init()
    C.pthread_mutex_init(map_control(sysbench.opt.threads).lock, attributes)
 end
 
+-- MySQL's library uses TLS by itself where the server has it, and has another number for what is
+-- asked for here. The account cannot log in without TLS, whatever the library does.
+local VERIFY_SERVER = 21
+
+local function is_mariadbs()
+   return (pcall(function() return C.mariadb_get_infov end))
+end
+
+local function encrypt(certificate)
+   C.mysql_ssl_set(connection, nil, nil, certificate, nil, nil)
+   if is_mariadbs() then
+      C.mysql_options(connection, VERIFY_SERVER, ffi.new("char[1]", 1))
+   end
+end
+
 local function connect()
    local opt = sysbench.opt
    local host = opt.mysql_host
@@ -755,6 +776,7 @@ local function connect()
    local port = opt.mysql_port
    if type(port) == "table" then port = port[1] end
    connection = C.mysql_init(nil)
+   if opt.certificate ~= "" then encrypt(opt.certificate) end
    if C.mysql_real_connect(connection, host, opt.mysql_user, os.getenv("TPCC_PASSWORD"),
                            opt.mysql_db, tonumber(port), nil, 0) == nil
       or C.mysql_autocommit(connection, 0) ~= 0 then

@@ -13,13 +13,19 @@ from pathlib import Path
 
 from benchmarks.drivers.checks import GRACE_S, check_target, verdict
 from benchmarks.drivers.child import Child, watch
+from benchmarks.drivers.client_library import encrypts_by_itself
 from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target, Transaction
 from benchmarks.drivers.tpcc_output import TpccOutput
 from benchmarks.drivers.tpcc_times import measured_response_times
+from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 
 #: Response-time limits in ms. The program's defaults are TPC-C's seconds, compared with ms.
 _LIMITS = ("-0", "5000", "-1", "5000", "-2", "5000", "-3", "80000", "-4", "20000")
+NOT_ENCRYPTED = (
+    "tpcc_start cannot be asked to use TLS, and the client library that it is linked with does not"
+    " by itself; build it with MySQL's own client library (libmysqlclient), or use sysbench"
+)
 _RESPONSE_TIMES = "response-times.txt"
 #: By how much wall time may exceed the measured seconds before it is used instead of them.
 _LATE_TICK_S = 0.5
@@ -48,6 +54,11 @@ class TpccMysql:
         digest = hashlib.sha256(self._program.read_bytes()).hexdigest()
         self.version = f"sha256:{digest[:12]}"
 
+    @property
+    def encrypts(self) -> bool:
+        """Whether its connections use TLS where the server has it; it cannot be asked to."""
+        return encrypts_by_itself(self._program)
+
     def run(
         self,
         target: Target,
@@ -59,6 +70,8 @@ class TpccMysql:
     ) -> DriverResult:
         """See `protocol.Driver`."""
         check_target(target, load)
+        if target.certificate and not self.encrypts:
+            raise RunFailed(Outcome.DRIVER_FAILED, NOT_ENCRYPTED)
         # The directory is the program's working directory because the program cuts all its
         # arguments at 127 characters: it gets the file's name only.
         with _directory_in(work_dir) as directory:
@@ -103,7 +116,11 @@ def _follow(
         on_phase(reached)
         return reached
 
+    hidden = False
     for lines in watch(child, deadline=deadline, should_stop=should_stop):
+        if lines.output and not hidden:  # it has read its arguments, and copied what they say
+            hidden = True
+            child.hide_secrets()
         for line in lines.errors:
             output.feed_error(line)
         for line in lines.output:

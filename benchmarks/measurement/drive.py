@@ -144,9 +144,9 @@ def target_of(server: ServerInstance) -> Target:
     """The server as a driver reaches it."""
     account = server.driver_account
     return Target(
-        host="127.0.0.1",
+        host=server.reach.address if server.reach else "127.0.0.1",
         port=server.port,
-        socket=server.socket,
         user=account.user,
         password=account.password,
+        certificate=server.certificate,
     )

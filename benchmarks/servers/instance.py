@@ -19,6 +19,7 @@ from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.kills import oom_kills
 from benchmarks.servers.options import InstancePaths
 from benchmarks.servers.process import command_line
+from benchmarks.servers.reach import Reach
 from benchmarks.servers.registry import defaults_argument
 from benchmarks.servers.resource_limits import ResourceLimits
 
@@ -39,6 +40,8 @@ class ServerInstance:
         admin: Account,
         driver_account: Account,
         resource_limits: ResourceLimits | None = None,
+        reach: Reach | None = None,
+        certificate: str = "",
     ) -> None:
         self.binary = binary
         self.paths = paths
@@ -47,6 +50,8 @@ class ServerInstance:
         self.driver_account = driver_account
         self.stopped_by_us = False  # set before any signal of ours
         self.resource_limits = resource_limits
+        self.reach = reach  # None: loopback only
+        self.certificate = certificate  # PEM, for clients that are to trust it; "" without TLS
         self.oom_kills_before = oom_kills()
         self._process = process
 

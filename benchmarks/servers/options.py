@@ -12,6 +12,7 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.flavours import instance_rules
 from benchmarks.servers.forbidden import is_forbidden
 from benchmarks.servers.option_file import MAX_LINE_BYTES, option_line
+from benchmarks.servers.reach import Reach
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
 _PLUGIN_FOLDERS = ("lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/plugin")
@@ -48,6 +49,16 @@ class InstancePaths:
         return self.run_dir / "console.log"
 
     @property
+    def certificate(self) -> Path:
+        """The certificate of a server that is reached over TLS."""
+        return self.run_dir / "server-cert.pem"
+
+    @property
+    def key(self) -> Path:
+        """Its private key."""
+        return self.run_dir / "server-key.pem"
+
+    @property
     def tmp_dir(self) -> Path:
         """The server's temporary files, and the only place LOAD DATA may read on MariaDB."""
         return self.run_dir / "tmp"
@@ -60,6 +71,7 @@ def render_config(
     port: int,
     options: Mapping[str, str | None],
     fast_shutdown: bool,
+    reach: Reach | None = None,
 ) -> str:
     """The text of my.cnf. Raises ValueError when `options` reach for what is ours."""
     ours: list[tuple[str, str | None]] = [
@@ -69,7 +81,8 @@ def render_config(
         # 2 leaves flushing to crash recovery: a run's clone is thrown away. 0 is for a data
         # directory that is kept.
         ("innodb_fast_shutdown", "2" if fast_shutdown else "0"),
-        *instance_rules(binary),
+        *(rule for rule in instance_rules(binary) if not (reach and reach.replaces(rule[0]))),
+        *_offered(paths, reach),
     ]
     knobs = check_options(options)
     if "local_infile" not in (name for name, _ in knobs):
@@ -110,6 +123,16 @@ def location_options(binary: ServerBinary, paths: InstancePaths) -> list[tuple[s
     if binary.flavour is Flavour.MARIADB:  # which has no NULL here
         places.append(("secure_file_priv", str(paths.tmp_dir)))
     return places
+
+
+def _offered(paths: InstancePaths, reach: Reach | None) -> list[tuple[str, str | None]]:
+    """The options of a server that a load host reaches."""
+    if reach is None:
+        return []
+    offered: list[tuple[str, str | None]] = [("bind_address", reach.address)]
+    if reach.encrypted:
+        offered += [("ssl_cert", str(paths.certificate)), ("ssl_key", str(paths.key))]
+    return offered
 
 
 def share_folders(binary: ServerBinary) -> list[Path]:

@@ -18,6 +18,7 @@ from benchmarks.servers.kills import describe_exit
 from benchmarks.servers.options import InstancePaths
 from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.process import find_by_argument, kill_checked
+from benchmarks.servers.reach import Reach
 from benchmarks.servers.registry import MARK, defaults_argument, register
 from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.startup import FAILED_STOP_S, prepare, start
@@ -40,6 +41,7 @@ def running_server(
     should_stop: Callable[[], bool] = lambda: False,
     fast_shutdown: bool = True,
     resource_limits: ResourceLimits | None = None,
+    reach: Reach | None = None,
 ) -> Iterator[ServerInstance]:
     """Run `binary` on `data_dir` for the length of the block.
 
@@ -49,6 +51,8 @@ def running_server(
     it is purged and flushed completely, and RunFailed is raised when that did not succeed.
     With `resource_limits` (benchmarks.emulation) the server is held to them from the first
     instruction until it is asked to stop, on files that are not in the page cache.
+    With a `reach` a load host can log in as the driver, and nobody else; else the server listens
+    on loopback only.
     The block must be left by the thread that entered it: the server dies with that thread.
 
     Raises ValueError when `options` reach for what is ours, DeviceUnusable when the server's
@@ -79,7 +83,15 @@ def running_server(
                 if folder is not None:
                     forget_cached(folder)
         instance = start(
-            binary, paths, record, options, fast_shutdown, deadline_s, should_stop, resource_limits
+            binary,
+            paths,
+            record,
+            options,
+            fast_shutdown,
+            deadline_s,
+            should_stop,
+            resource_limits,
+            reach,
         )
         patience_s = FAILED_STOP_S
         try:

@@ -27,6 +27,7 @@ from benchmarks.servers.privileges import (
     launcher,
     server_user,
 )
+from benchmarks.servers.reach import Reach, make_certificate
 from benchmarks.servers.registry import Record, defaults_argument
 from benchmarks.servers.resource_limits import ResourceLimits
 
@@ -66,15 +67,16 @@ def start(
     deadline_s: float,
     should_stop: Callable[[], bool],
     resource_limits: ResourceLimits | None,
+    reach: Reach | None = None,
 ) -> ServerInstance:
     """A server that answers, or the reason why there is none; see `running_server`."""
     deadline = time.monotonic() + deadline_s
     for attempt in range(1, PORT_ATTEMPTS + 1):
-        port = free_port()
+        port = (reach.port or free_port(reach.address)) if reach else free_port()
         text = render_config(
-            binary, paths, port=port, options=options, fast_shutdown=fast_shutdown
+            binary, paths, port=port, options=options, fast_shutdown=fast_shutdown, reach=reach
         )
-        instance = _spawn(binary, paths, port, text, resource_limits)
+        instance = _spawn(binary, paths, port, text, resource_limits, reach)
         try:
             record.started(instance.pid)
             _wait_until_ready(instance, deadline, deadline_s, should_stop)
@@ -99,15 +101,24 @@ def _spawn(
     port: int,
     text: str,
     resource_limits: ResourceLimits | None,
+    reach: Reach | None,
 ) -> ServerInstance:
     user = server_user()
     # Before root's rights are dropped.
     entry = resource_limits.entry_words if resource_limits is not None else []
     admin, driver = new_account(ADMIN_USER), new_account(DRIVER_USER)
     write_private(paths.config, text)
-    write_private(paths.init_file, account_sql(binary, admin, driver))
-    give(paths.config, user)
-    give(paths.init_file, user)
+    write_private(paths.init_file, account_sql(binary, admin, driver, reach))
+    files = [paths.config, paths.init_file]
+    certificate = ""
+    if reach is not None and reach.encrypted:
+        made = make_certificate(reach.address)
+        certificate = made.certificate
+        write_private(paths.certificate, made.certificate)
+        write_private(paths.key, made.key)
+        files += [paths.certificate, paths.key]
+    for file in files:
+        give(file, user)
     with paths.console.open("wb") as console:
         process = subprocess.Popen(
             [*entry, *launcher(user), str(binary.path), defaults_argument(paths.run_dir)],
@@ -121,7 +132,9 @@ def _spawn(
         )
     with contextlib.suppress(OSError):  # short of memory, the kernel must not take the worker
         Path(f"/proc/{process.pid}/oom_score_adj").write_text(OOM_SCORE_ADJ)
-    return ServerInstance(binary, paths, port, process, admin, driver, resource_limits)
+    return ServerInstance(
+        binary, paths, port, process, admin, driver, resource_limits, reach, certificate
+    )
 
 
 def _wait_until_ready(
@@ -138,8 +151,10 @@ def _wait_until_ready(
             raise RunFailed(Outcome.CANCELLED, "cancelled while the server was starting")
         try:
             # The driver's first login is made here, over the socket: it fills the server's
-            # password cache, so that every client library can log in over plain TCP.
-            for account in (instance.admin, instance.driver_account):
+            # password cache, so that every client library can log in over plain TCP. An
+            # account of a load host does not exist on the socket.
+            local = [] if instance.reach else [instance.driver_account]
+            for account in (instance.admin, *local):
                 instance.connect(account, connect_timeout=2, read_timeout=5).close()
             return
         except pymysql.err.OperationalError as error:
@@ -153,9 +168,10 @@ def _wait_until_ready(
         time.sleep(_POLL_S)
 
 
-def free_port() -> int:
-    """A TCP port of 127.0.0.1 that is free at this moment."""
-    with sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM) as probe:
-        probe.bind(("127.0.0.1", 0))
+def free_port(address: str = "127.0.0.1") -> int:
+    """A TCP port of that address that is free at this moment."""
+    family = sockets.AF_INET6 if ":" in address else sockets.AF_INET
+    with sockets.socket(family, sockets.SOCK_STREAM) as probe:
+        probe.bind((address, 0))
         port: int = probe.getsockname()[1]
         return port

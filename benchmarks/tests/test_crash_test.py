@@ -69,7 +69,8 @@ class Host:
             variables=lambda: {"innodb_log_file_size": "1000"},
             driver_account=SimpleNamespace(user="u", password="p"),
             port=1,
-            socket=Path("s"),
+            reach=None,
+            certificate="",
         )
         self.events.append("gone")
 

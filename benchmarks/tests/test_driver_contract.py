@@ -76,7 +76,7 @@ class Stage(Protocol):
 
 class FakeStage:
     real = False
-    _target = Target("127.0.0.1", 1, Path("/nowhere.sock"), "tpcc", "correct-horse")
+    _target = Target("127.0.0.1", 1, "tpcc", "correct-horse")
 
     def good(self) -> Attempt:
         return Attempt(FakeDriver(second_s=0.02), self._target)
@@ -161,7 +161,7 @@ def kill_drivers() -> None:
 
 def target_of(server: ServerInstance) -> Target:
     account = server.driver_account
-    return Target("127.0.0.1", server.port, server.socket, account.user, account.password)
+    return Target("127.0.0.1", server.port, account.user, account.password)
 
 
 @pytest.fixture(scope="module")
@@ -354,7 +354,7 @@ def test_a_server_that_does_not_listen_is_a_failure_of_the_driver(
     stage: RealStage, tmp_path: Path
 ) -> None:
     good = stage.good()
-    target = Target("127.0.0.1", 1, good.target.socket, "tpcc", good.target.password)
+    target = Target("127.0.0.1", 1, "tpcc", good.target.password)
     with pytest.raises(RunFailed, match=r"cannot work on 127\.0\.0\.1:1: ") as failed:
         Attempt(good.driver, target).run(SHORT, tmp_path)
     assert failed.value.outcome is Outcome.DRIVER_FAILED
@@ -363,7 +363,7 @@ def test_a_server_that_does_not_listen_is_a_failure_of_the_driver(
 @real_drivers
 def test_a_wrong_password_is_a_failure_of_the_driver(stage: RealStage, tmp_path: Path) -> None:
     good = stage.good()
-    target = Target("127.0.0.1", good.target.port, good.target.socket, "tpcc", "hush-hush")
+    target = Target("127.0.0.1", good.target.port, "tpcc", "hush-hush")
     with pytest.raises(RunFailed, match="Access denied") as failed:
         Attempt(good.driver, target).run(SHORT, tmp_path)
     assert "hush" not in str(failed.value)

@@ -111,7 +111,7 @@ def orders(server: ServerInstance) -> int:
 def add_work(work: Work, driver: Driver, server: ServerInstance, work_dir: Path) -> None:
     """Run the driver once more and add what the server counted meanwhile."""
     account = server.driver_account
-    target = Target("127.0.0.1", server.port, server.socket, account.user, account.password)
+    target = Target("127.0.0.1", server.port, account.user, account.password)
     orders_before, before = orders(server), server.status()
     driver.run(target, LOAD, work_dir, on_phase=lambda _: None, should_stop=lambda: False)
     after, orders_after = server.status(), orders(server)

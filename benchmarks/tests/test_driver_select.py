@@ -76,4 +76,4 @@ def test_a_load_that_measures_nothing_is_a_mistake_of_the_caller() -> None:
 
 
 def test_the_password_of_a_target_is_not_in_its_text() -> None:
-    assert "hush" not in repr(Target("localhost", 1, Path("s"), "tpcc", "hush-hush"))
+    assert "hush" not in repr(Target("localhost", 1, "tpcc", "hush-hush"))

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
+from benchmarks.drivers.child import Child
+from benchmarks.drivers.client_library import encrypts_by_itself
 from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target, Transaction
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import kills
+from benchmarks.servers.process import command_line
 
 RECORDED = Path(__file__).with_name("recorded")
-TARGET = Target("127.0.0.1", 3306, Path("/nowhere.sock"), "tpcc", "correct-horse")
+TARGET = Target("127.0.0.1", 3306, "tpcc", "correct-horse")
 LOAD = Load(warehouses=2, connections=8, warmup_s=3, measure_s=10, seed=1)
 
 Run = Callable[..., DriverResult]
@@ -210,3 +216,34 @@ def test_it_is_found_where_tpcc_mysql_home_says_before_path(
     assert find_tpcc_start() == tmp_path / "path" / "tpcc_start"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_tpcc_start() is None
+
+
+def test_the_password_does_not_stay_in_the_list_of_processes(tmp_path: Path) -> None:
+    script = "import sys, time; print(sys.argv[1][:1], flush=True); time.sleep(30)"
+    argv = [sys.executable, "-c", script, "correct-horse"]
+    with Child(argv, cwd=tmp_path, secrets=("correct-horse",)) as child:
+        pid = psutil.Process().children()[-1].pid
+        while not child.read(1).output:
+            pass
+        assert "correct-horse" in command_line(pid)
+        child.hide_secrets()
+        assert "x" * len("correct-horse") in command_line(pid)
+
+
+@pytest.mark.parametrize(
+    ("library", "encrypts"),
+    [
+        ("libmysqlclient.so.24 => /usr/lib/libmysqlclient.so.24 (0x0)", True),
+        ("libmysqlclient.so.18 => /usr/lib/libmysqlclient.so.18 (0x0)", False),
+        ("libmariadb.so.3 => /usr/lib/libmariadb.so.3 (0x0)", False),
+        ("not a dynamic executable", False),
+    ],
+)
+def test_encryption_is_the_client_librarys_own_decision(
+    library: str, encrypts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ldd = tmp_path / "ldd"
+    ldd.write_text(f"#!/bin/sh\necho '{library}'\n")
+    ldd.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert encrypts_by_itself(tmp_path / "tpcc_start") is encrypts

@@ -224,7 +224,7 @@ def test_a_port_that_was_snatched_away_costs_one_more_start(
         taken = squatter.getsockname()[1]
         free = free_port()
         ports = iter([taken, free])
-        monkeypatch.setattr(startup, "free_port", lambda: next(ports))
+        monkeypatch.setattr(startup, "free_port", lambda *_: next(ports))
         with running_server(
             any_server,
             data_dir=fresh_data_dir(any_server),

@@ -1,0 +1,141 @@
+"""A server that another machine's driver reaches: on which address, for whom, and how encrypted.
+
+Without a `Reach` a server listens on loopback only. With one it listens on the one address that
+the host's administrator named, and its driver's account exists for the load host's address alone.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from benchmarks.errors import BenchmarkError
+
+#: The clocks of two hosts differ; a run is never as long.
+_VALID = timedelta(days=30)
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class NotReachable(BenchmarkError, code="not_reachable"):
+    """The server cannot be offered to a load host on that address, or not in that way."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How a load host reaches a server.
+
+    `address` is this host's, `client` the load host's as this host sees it, both as numbers.
+    `port` 0 takes a free one. With `encrypted` the account can log in over TLS only.
+    Raises NotReachable for an address that must not be used.
+    """
+
+    address: str
+    client: str
+    encrypted: bool = True
+    port: int = 0
+
+    def __post_init__(self) -> None:
+        check_own_address(self.address)
+        _parse(self.client)
+
+    def replaces(self, option: str) -> bool:
+        """Whether an option of a server on loopback gives way."""
+        return option == "bind_address" or (
+            self.encrypted and option in ("tls_version", "skip_ssl")
+        )
+
+    @property
+    def require_clause(self) -> str:
+        """What CREATE USER says about encryption, with the blank before it."""
+        return " REQUIRE SSL" if self.encrypted else ""
+
+
+def check_own_address(text: str) -> Address:
+    """An address on which a server may be offered.
+
+    Never all addresses of the host, and never one that the internet may route to. Raises
+    NotReachable; it is also raised when this host does not have the address.
+    """
+    address = _parse(text)
+    if address.is_unspecified:
+        raise NotReachable(f"{text} stands for every address of this host; name a single one")
+    if address.is_multicast or address.is_global:
+        raise NotReachable(
+            f"{text} is a public address; a measured server is only offered on a private network"
+        )
+    try:
+        with socket.socket(_family(address), socket.SOCK_STREAM) as probe:
+            probe.bind((text, 0))
+    except OSError as error:
+        raise NotReachable(f"this host does not have the address {text}: {error}") from error
+    return address
+
+
+def own_address_towards(other: str) -> str:
+    """This host's address from which it would reach `other`; no packet is sent.
+
+    Raises NotReachable when there is no route.
+    """
+    address = _parse(other)
+    try:
+        with socket.socket(_family(address), socket.SOCK_DGRAM) as probe:
+            probe.connect((other, 9))
+            found: str = probe.getsockname()[0]
+    except OSError as error:
+        raise NotReachable(f"there is no way from this host to {other}: {error}") from error
+    return found
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A key and its certificate, which is its own authority: whoever has it trusts it alone."""
+
+    certificate: str
+    key: str
+
+
+def make_certificate(address: str) -> Certificate:
+    """A fresh certificate for a server on that address, as PEM; for one run only."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _VALID)
+        .not_valid_after(now + _VALID)
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(_parse(address))]), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), True)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return Certificate(
+        certificate.public_bytes(serialization.Encoding.PEM).decode(), private.decode()
+    )
+
+
+def _parse(text: str) -> Address:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        raise NotReachable(
+            f"{text!r} is not an IP address; names are not looked up on a measured server"
+        ) from None
+
+
+def _family(address: Address) -> socket.AddressFamily:
+    return socket.AF_INET6 if address.version == 6 else socket.AF_INET
