@@ -201,6 +201,7 @@ def own_home(server_session_tmp: Path) -> Iterator[None]:
             patch.setattr(settings, f"{name}_DIR", home / name.lower())
             (home / name.lower()).mkdir(parents=True)
         patch.setattr(settings, "INSTANCE_REGISTRY", home / "run" / "instances")
+        patch.setattr(settings, "MEASURING_LOCK", home / "run" / "measuring.lock")
         yield
 
 

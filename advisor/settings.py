@@ -12,6 +12,7 @@ from typing import Any
 from advisor.env import (
     env,
     kept_secret,
+    machine_wide_file,
     private_dir,
     read,
     read_broker,
@@ -50,6 +51,9 @@ LISTED_SERVERS = read_paths("ADVISOR_SERVERS")
 LISTED_DEVICES = read_paths("ADVISOR_DEVICES")
 CODE_VERSION = version()
 INSTANCE_REGISTRY = RUN_DIR / "instances"
+# Whoever measures holds a lock on this file. By default it is one of the kernel's own, which all
+# containers of a machine see, so that two of them never measure at once.
+MEASURING_LOCK = Path(read(env.str, "ADVISOR_MEASURING_LOCK", str(machine_wide_file())))
 HEARTBEAT_SECONDS = 1.0
 # A run whose worker has been silent for this long is lost.
 LOST_AFTER_SECONDS = 20

@@ -48,7 +48,11 @@ class Home:
 
     def environment(self, **more: str) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if k not in ("REDIS_URL", "DATABASE_URL")}
-        ours = {"ADVISOR_HOME": str(self.path), "ADVISOR_HOST_NAME": "testhost"}
+        ours = {
+            "ADVISOR_HOME": str(self.path),
+            "ADVISOR_HOST_NAME": "testhost",
+            "ADVISOR_MEASURING_LOCK": str(self.path / "measuring.lock"),
+        }
         return {**kept, **UNDISTURBED, **ours, **more}
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:

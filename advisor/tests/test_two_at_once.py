@@ -85,6 +85,7 @@ class Place:
         environment = {k: v for k, v in os.environ.items() if k != "REDIS_URL"} | {
             "ADVISOR_HOME": str(self.home),
             "ADVISOR_HOST_NAME": "db-host-1",
+            "ADVISOR_MEASURING_LOCK": str(self.home / "measuring.lock"),
             "DATABASE_URL": self.database,
             "DJANGO_SETTINGS_MODULE": "advisor.settings",
         }

@@ -1,58 +1,86 @@
-"""The process that does a job, so that its death can be detected, and the lock of its host."""
+"""The process that does a job, so that its death can be detected, and the locks of its host."""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import hmac
 import os
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from math import inf
 from pathlib import Path
 
 from django.conf import settings
 
 from benchmarks.datasets.shared_folders import try_lock
-from benchmarks.servers.process import process_id
+from benchmarks.servers.process import ProcessId, this_process
 
 #: Seconds to wait for the host's lock. A worker that waited longer would not react to a request to
 #: stop, and every sweep sends the message again.
 LOCK_PATIENCE_S = 2.0
 
+_MACHINE_ID = Path("/etc/machine-id")
+
 
 def claimant() -> str:
-    """`host:pid:birth` of this process; the birth distinguishes a reused pid.
+    """This process, as `<machine>.<boot>.<PID namespace>.<pid>.<start>`.
 
-    It does not change during the life of the process, even if the wall clock is set.
+    No other process ever has the same, on any machine and in any container. It does not change
+    during the life of the process, even if the wall clock is set.
     """
-    birth = _birth(os.getpid())
-    if birth is None:
-        raise RuntimeError("/proc does not show this process; is it mounted?")
-    return f"{settings.HOST_NAME}:{os.getpid()}:{birth}"
+    return f"{machine_id()}.{this_process().as_text()}"
 
 
-def is_of_this_host(claim: str) -> bool:
-    """Whether `claim` names a process of this host; others cannot be checked."""
-    host, _, pid = claim.rpartition(":")[0].rpartition(":")
-    return host == settings.HOST_NAME and pid.isdigit()
+def machine_id() -> str:
+    """A word for this machine, the same after a reboot; "" where it has none, as in containers.
+
+    It is kept by the systemd of a machine and must not be published, so this is made of it.
+    """
+    try:
+        secret = _MACHINE_ID.read_bytes().strip()
+    except OSError:
+        return ""
+    return hmac.new(secret, b"oltp-advisor", hashlib.sha256).hexdigest()[:16] if secret else ""
+
+
+def process_of(claim: str) -> ProcessId | None:
+    """The process that a claim names; None for a text that names none."""
+    return ProcessId.from_text(claim.partition(".")[2])
+
+
+def is_seen_from_here(claim: str) -> bool:
+    """Whether the process can be looked for: not in another container or on another machine."""
+    process = process_of(claim)
+    return process is not None and process.is_seen_from_here()
 
 
 def is_dead(claim: str) -> bool:
-    """True if `claim` is of this host and its process is gone; False for other hosts."""
-    if not is_of_this_host(claim):
-        return False
-    named, _, birth = claim.rpartition(":")
-    return _birth(int(named.rpartition(":")[2])) != birth
+    """True if it is certain that the process is gone; False for one that is not seen from here."""
+    process = process_of(claim)
+    return process is not None and process.is_dead()
 
 
-def _birth(pid: int) -> str | None:
-    """Boot and clock ticks since then; None if there is no process or a zombie."""
-    found = process_id(pid)
-    return None if found is None else f"{found.boot}+{found.started}"
+@contextmanager
+def measuring_alone(*, patience_s: float = LOCK_PATIENCE_S) -> Iterator[bool]:
+    """Hold the machine for measuring, one job at a time; False if it is taken.
+
+    Two locks: that of this home, whose files only one process may change, and that of the
+    machine, for other homes and containers on it.
+    """
+    with ExitStack() as locks:
+        yield all(
+            locks.enter_context(lock)
+            for lock in (
+                home_lock(patience_s=patience_s),
+                host_lock(settings.MEASURING_LOCK, patience_s=patience_s),
+            )
+        )
 
 
-def measuring_alone(*, patience_s: float = LOCK_PATIENCE_S) -> AbstractContextManager[bool]:
-    """Hold this host's lock for measuring, one job at a time; False if it is taken."""
+def home_lock(*, patience_s: float = LOCK_PATIENCE_S) -> AbstractContextManager[bool]:
+    """Hold this home's lock, under which jobs are done and their unstored endings are read."""
     return host_lock(settings.RUN_DIR / "benchmark.lock", patience_s=patience_s)
 
 
@@ -62,7 +90,7 @@ def host_lock(path: Path, *, patience_s: float = inf) -> Iterator[bool]:
 
     The kernel releases the lock when its holder dies, so it cannot be left behind.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = _open(path)
     deadline = time.monotonic() + patience_s
     try:
         while not (held := try_lock(descriptor)) and time.monotonic() < deadline:
@@ -72,3 +100,11 @@ def host_lock(path: Path, *, patience_s: float = inf) -> Iterator[bool]:
         # Explicit, because close() is not enough: a forked process has the same open file.
         fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    """The file of a lock, made if need be; one of the kernel's own is there already."""
+    try:
+        return os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

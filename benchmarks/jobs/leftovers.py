@@ -17,6 +17,7 @@ from benchmarks.models import CrashTest, Device, Run
 from benchmarks.probe.workspace import sweep_probes
 from benchmarks.servers.registry import reap
 from benchmarks.servers.trial import sweep_trials
+from benchmarks.storage.held import is_free
 from benchmarks.storage.layout import DeviceLayout
 
 logger = logging.getLogger(__name__)
@@ -50,14 +51,18 @@ def clear_leftovers(host_id: int) -> list[str]:
 
 
 def _clear_runs(layout: DeviceLayout, prefix: str, rows: QuerySet[Any]) -> list[Path]:
-    """Delete the folders of dead jobs of this database; others may share the device."""
+    """Delete the folders of dead jobs of this database; others may share the device.
+
+    None that a living process holds, whatever the rows say: a job that was cut off from the
+    database is lost there, and another container may count its jobs in a database of its own.
+    """
     folder = layout.run_dir("")
     numbers = {path.name.removeprefix(prefix): path for path in folder.glob(f"{prefix}*")}
     there = {int(number): path for number, path in numbers.items() if number.isdecimal()}
     known = rows.filter(pk__in=there)
     alive = {row.pk for row in known.filter(state="running") if not is_dead(row.claimed_by)}
     known = known.exclude(pk__in=alive)
-    dead = [there[pk] for pk in known.values_list("pk", flat=True)]
+    dead = [path for pk in known.values_list("pk", flat=True) if is_free(path := there[pk])]
     for path in dead:
         shutil.rmtree(path, ignore_errors=True)
     return [path for path in dead if not path.exists()]

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from benchmarks.jobs.claimant import is_dead, is_of_this_host, measuring_alone
+from benchmarks.jobs.claimant import home_lock, is_dead, is_seen_from_here, measuring_alone
 from benchmarks.jobs.engine import settle, store
 from benchmarks.jobs.heartbeat import WORKER_STOPPING
 from benchmarks.jobs.kinds import JobKind
@@ -45,16 +45,19 @@ class Sweeper:
 
         Raises django.db.Error if the database is unavailable.
         """
-        with measuring_alone(patience_s=0) as alone:
+        with home_lock(patience_s=0) as alone:
             stored = alone and self._store_noted()
-            lost = self._lose_abandoned(host_id)
-            busy = any(kind.running_on(host_id).exists() for kind in self._kinds.values())
-            if stored or lost or busy:
-                self._clearings = CLEARINGS
-            if alone and not busy and self._clearings:
-                for line in clear_leftovers(host_id):
-                    logger.warning("left behind by a dead worker: %s", line)
-                self._clearings -= 1
+        lost = self._lose_abandoned(host_id)
+        busy = any(kind.running_on(host_id).exists() for kind in self._kinds.values())
+        if stored or lost or busy:
+            self._clearings = CLEARINGS
+        if not busy and self._clearings:
+            # Not while another container of this machine measures: deleting takes I/O.
+            with measuring_alone(patience_s=0) as quiet:
+                if quiet:
+                    for line in clear_leftovers(host_id):
+                        logger.warning("left behind by a dead worker: %s", line)
+                    self._clearings -= 1
 
     def request_stop(self, host_id: int) -> None:
         """The worker is shutting down: ask the current job of this host to end within seconds."""
@@ -97,8 +100,8 @@ class Sweeper:
 
 
 def _bound(claim: str) -> int:
-    """Sweeps after which a process is silent; for another host only the heartbeat is known."""
-    return SILENT_SWEEPS if is_of_this_host(claim) else 1
+    """Sweeps after which a process is silent; of one not seen from here only that is known."""
+    return SILENT_SWEEPS if is_seen_from_here(claim) else 1
 
 
 def _lose(kind: JobKind[Any], row: JobRow, reason: str) -> bool:

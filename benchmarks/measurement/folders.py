@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, Dataset, ensure_dataset
+from benchmarks.errors import DeviceUnusable
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
+from benchmarks.storage.held import new_folder
 
 
 def find_dataset(plan: Plan, steps: Steps, should_stop: Callable[[], bool]) -> Dataset:
@@ -27,17 +29,31 @@ def find_dataset(plan: Plan, steps: Steps, should_stop: Callable[[], bool]) -> D
 
 @contextmanager
 def run_folders(plan: Plan, steps: Steps) -> Iterator[tuple[Path, Path | None]]:
-    """The plan's own directory and the one for its redo log, if it has one."""
+    """The plan's own directory and the one for its redo log, if it has one.
+
+    Both are held as long as this process lives (`benchmarks.storage.held`). Raises DeviceUnusable
+    when another advisor uses a directory of that name.
+    """
     run_dir = plan.layout.run_dir(plan.name)
     log_dir = plan.log_dir
     folders = [run_dir] if log_dir is None else [run_dir, log_dir]
+    with ExitStack() as stack:
+        for folder in folders:
+            _make(folder, stack)
+        try:
+            yield run_dir, log_dir
+        finally:
+            steps.enter("discarding the clone")
+            for folder in folders:
+                shutil.rmtree(folder, ignore_errors=True)
+            steps.finish()
+
+
+def _make(folder: Path, stack: ExitStack) -> None:
     try:
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-        yield run_dir, log_dir
-    finally:
-        steps.enter("discarding the clone")
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-        steps.finish()
+        stack.enter_context(new_folder(folder))
+    except BlockingIOError:
+        raise DeviceUnusable(
+            f"{folder} is in use: another advisor is measuring on this device"
+        ) from None
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)

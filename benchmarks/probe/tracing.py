@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
-
 from benchmarks.probe.jobs import Job
+from benchmarks.servers.process import ProcessId, this_process
 from benchmarks.storage.host import read_text
 
 #: Where tracefs is mounted; the second is where older kernels show it.
@@ -117,7 +116,7 @@ def _prepare(block_device: str | None, sys: Path) -> tuple[Path, str] | str:
     if not all((tracing / "events/block" / event).is_dir() for event in _EVENTS):
         return "This kernel has no block tracepoints (CONFIG_BLK_DEV_IO_TRACE)."
     _sweep(tracing / "instances")
-    buffer = tracing / "instances" / f"{_PREFIX}{os.getpid()}"
+    buffer = tracing / "instances" / f"{_PREFIX}{this_process().as_text()}"
     try:
         buffer.mkdir()
     except OSError as error:
@@ -128,7 +127,7 @@ def _prepare(block_device: str | None, sys: Path) -> tuple[Path, str] | str:
 def _sweep(instances: Path) -> None:
     """Remove the buffers of probes that were killed."""
     for buffer in instances.glob(f"{_PREFIX}*"):
-        pid = buffer.name.removeprefix(_PREFIX)
-        if pid.isdigit() and not psutil.pid_exists(int(pid)):
+        owner = ProcessId.from_text(buffer.name.removeprefix(_PREFIX))
+        if owner is not None and owner.is_dead():
             with contextlib.suppress(OSError):  # in use after all
                 buffer.rmdir()

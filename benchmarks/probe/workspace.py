@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,8 @@ from pathlib import Path
 import psutil
 
 from benchmarks.errors import DeviceUnusable
+from benchmarks.servers.process import ProcessId, this_process
+from benchmarks.storage.held import held, is_free_for_long
 from benchmarks.storage.identify import check_usable, human_bytes
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
@@ -27,7 +27,7 @@ MIB = 1024 * 1024
 MAX_FILE = 1024 * MIB
 MIN_FILE = 64 * MIB
 
-_OURS = re.compile(r"probe-(\d+)(-\d+)?")
+_OURS = re.compile(r"probe-(.+?)(-\d+)?")
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def buffered_size() -> int:
 
 @contextlib.contextmanager
 def workspace(place: Path) -> Iterator[Workspace]:
-    """A folder `oltp-advisor/probe-<pid>` below `place` with an unnamed file in it.
+    """A folder `oltp-advisor/probe-<process>` below `place` with an unnamed file in it.
 
     The file never has a name, or loses it before a byte is written: when its last descriptor is
     closed, by whatever death, the file system frees it. An empty folder is all that can stay
@@ -83,7 +83,7 @@ def workspace(place: Path) -> Iterator[Workspace]:
         raise DeviceUnusable(f"{root}: cannot be written to: {error.strerror}") from error
     try:
         check_usable(directory, 0)
-        with _locked(directory):
+        with held(directory):
             descriptor = _unnamed_file(directory)
             try:
                 yield Workspace(directory, descriptor)
@@ -107,9 +107,10 @@ def sweep_probes(root: Path) -> list[Path]:
         entry
         for entry in entries
         if (name := _OURS.fullmatch(entry.name))
+        and (owner := ProcessId.from_text(name.group(1)))
         and entry.is_dir()
         and not entry.is_symlink()
-        and not _in_use(entry, int(name.group(1)))
+        and _is_abandoned(entry, owner)
     ]
     for directory in dead:
         shutil.rmtree(directory, ignore_errors=True)
@@ -129,8 +130,9 @@ def supports_direct(descriptor: int) -> str:
 
 
 def _new_directory(root: Path) -> Path:
+    me = this_process().as_text()
     for attempt in range(100):
-        directory = root / (f"probe-{os.getpid()}" + (f"-{attempt}" if attempt else ""))
+        directory = root / (f"probe-{me}" + (f"-{attempt}" if attempt else ""))
         with contextlib.suppress(FileExistsError):  # another thread's
             directory.mkdir(mode=0o700)
             return directory
@@ -149,38 +151,7 @@ def _unnamed_file(directory: Path) -> int:
     return descriptor
 
 
-@contextlib.contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Marks the folder as in use for as long as we live."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with contextlib.suppress(OSError):  # NFS locks no directories
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _in_use(directory: Path, pid: int) -> bool:
-    try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return psutil.pid_exists(pid)
-    finally:
-        os.close(descriptor)
-    # Unlocked: dead, or made a moment ago by a process that has yet to lock it.
-    return psutil.pid_exists(pid) and _is_young(directory)
-
-
-def _is_young(directory: Path) -> bool:
-    try:
-        made = directory.stat().st_ctime
-    except OSError:
-        return False
-    return time.time() - made < 5.0
+def _is_abandoned(directory: Path, owner: ProcessId) -> bool:
+    if owner.is_seen_from_here():
+        return owner.is_dead()
+    return is_free_for_long(directory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -12,20 +13,54 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _PF_KTHREAD = 0x00200000
+_TEXT = re.compile(r"([0-9a-f-]+)\.(\d+)\.(\d+)\.(\d+)")
 _EXEC_POLLS = 100  # of a millisecond: a wrapper, setpriv and the server follow each other
 
 
 @dataclass(frozen=True)
 class ProcessId:
-    """A pid that cannot be mistaken for its successor: with start time (clock ticks) and boot."""
+    """A pid that cannot be mistaken for another process's, on any machine, in any container.
+
+    `started` is in clock ticks since the boot `boot`; `namespace` is the PID namespace's inode.
+    """
 
     pid: int
     started: int
     boot: str
+    namespace: int
 
-    def alive(self) -> bool:
-        """Whether this very process exists and is not a zombie."""
-        return self.boot == boot_id() and _started(self.pid) == self.started
+    def is_seen_from_here(self) -> bool:
+        """Whether /proc can tell if it lives: not for another PID namespace, machine or boot."""
+        return self.boot == boot_id() and self.namespace == pid_namespace()
+
+    def is_dead(self) -> bool:
+        """Whether it is certain that this very process is gone or a zombie."""
+        return self.is_seen_from_here() and _started(self.pid) != self.started
+
+    def as_text(self) -> str:
+        """Four words without a blank, for rows and for the names of folders."""
+        return f"{self.boot}.{self.namespace}.{self.pid}.{self.started}"
+
+    @classmethod
+    def from_text(cls, text: str) -> ProcessId | None:
+        """What `as_text` wrote; None for any other text."""
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            return None
+        return cls(int(match[3]), int(match[4]), boot=match[1], namespace=int(match[2]))
+
+
+def this_process() -> ProcessId:
+    """Raises RuntimeError where /proc is missing or that of another PID namespace."""
+    found = process_id(os.getpid())
+    if found is None or os.readlink(_PROC / "self") != str(os.getpid()):
+        raise RuntimeError("/proc does not show this process; is it mounted in this namespace?")
+    return found
+
+
+def pid_namespace() -> int:
+    """The inode of our PID namespace; a container has one of its own."""
+    return (_PROC / "self/ns/pid").stat().st_ino
 
 
 def boot_id() -> str:
@@ -36,7 +71,7 @@ def boot_id() -> str:
 def process_id(pid: int) -> ProcessId | None:
     """The identity of a living process, None when there is none with that pid."""
     started = _started(pid)
-    return None if started is None else ProcessId(pid, started, boot_id())
+    return None if started is None else ProcessId(pid, started, boot_id(), pid_namespace())
 
 
 def command_line(pid: int) -> list[str]:
@@ -53,9 +88,12 @@ def command_line(pid: int) -> list[str]:
 
 
 def find_by_argument(argument: str) -> list[int]:
-    """The pids of all processes that have exactly this argument."""
+    """The pids of all processes that have exactly this argument.
+
+    Those of containers are left out: the paths in their arguments are not ours.
+    """
     pids = (int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
-    return [pid for pid in pids if argument in command_line(pid)]
+    return [pid for pid in pids if argument in command_line(pid) and not _is_in_container(pid)]
 
 
 def kill_checked(pid: int, argument: str, *, deadline_s: float = 10.0) -> bool:
@@ -87,6 +125,16 @@ def _pinned(pid: int) -> Iterator[int | None]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _is_in_container(pid: int) -> bool:
+    """Whether it has another pid in a namespace below ours."""
+    try:
+        status = (_PROC / str(pid) / "status").read_text()
+    except OSError:
+        return False
+    words = next((line for line in status.splitlines() if line.startswith("NSpid:")), "").split()
+    return len(words) > 2
 
 
 def _is_between_programs(pid: int) -> bool:

@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import json
 import logging
-import os
 import secrets
 import shutil
 import time
@@ -18,7 +17,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from benchmarks.servers.process import ProcessId, find_by_argument, kill_checked, process_id
+from benchmarks.servers.process import (
+    ProcessId,
+    find_by_argument,
+    kill_checked,
+    process_id,
+    this_process,
+)
+from benchmarks.storage.held import hold, is_free, release
 
 _DRAFT_S = 60.0  # a record is written in less than a millisecond
 
@@ -43,6 +49,18 @@ class Entry:
         """The command-line argument that only this server has."""
         return defaults_argument(self.run_dir)
 
+    def is_over(self) -> bool:
+        """Whether its owner is dead for certain.
+
+        Of one in another container that is known only by the lock on the folder; one whose folder
+        is gone has nothing left.
+        """
+        if self.owner.is_seen_from_here():
+            return self.owner.is_dead()
+        if self.run_dir.exists():
+            return is_free(self.run_dir)
+        return self.run_dir.parent.exists()
+
 
 def defaults_argument(run_dir: Path) -> str:
     """The first argument of a server that keeps its my.cnf in `run_dir`."""
@@ -50,11 +68,15 @@ def defaults_argument(run_dir: Path) -> str:
 
 
 class Record:
-    """The file of one entry; `started()` adds the process once it is known."""
+    """The file of one entry; `started()` adds the process once it is known.
+
+    The server's folder is held as long as its owner lives.
+    """
 
     def __init__(self, path: Path, entry: Entry) -> None:
         self._path = path
         self._entry = entry
+        self._held = hold(entry.run_dir)
         self._write()
 
     def started(self, pid: int) -> None:
@@ -65,6 +87,8 @@ class Record:
     def remove(self) -> None:
         """The server has ended and nothing is left behind."""
         self._path.unlink(missing_ok=True)
+        release(self._held)
+        self._held = None
 
     def _write(self) -> None:
         temporary = self._path.with_suffix(".tmp")
@@ -82,9 +106,7 @@ def register(
 ) -> Record:
     """Write down a server that is about to be started by this process."""
     registry.mkdir(parents=True, exist_ok=True)
-    owner = process_id(os.getpid())
-    if owner is None:
-        raise RuntimeError("/proc does not show this process; is it mounted?")
+    owner = this_process()
     (run_dir / MARK).touch()
     entry = Entry(owner, None, data_dir, run_dir, socket_dir, log_dir)
     return Record(registry / f"{run_dir.name}-{secrets.token_hex(4)}.json", entry)
@@ -101,9 +123,10 @@ def reap(registry: Path) -> list[str]:
     done: list[str] = []
     with _locked(registry):
         entries = _entries(registry)
-        in_use = {entry.run_dir for entry in entries.values() if entry.owner.alive()}
+        over = {path: entry.is_over() for path, entry in entries.items()}
+        in_use = {entry.run_dir for path, entry in entries.items() if not over[path]}
         for path, entry in entries.items():
-            if entry.owner.alive():
+            if not over[path]:
                 continue
             if entry.run_dir not in in_use and not _reap_one(entry, done):
                 continue  # kept for the next reaper

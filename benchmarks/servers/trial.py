@@ -27,9 +27,10 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
 from benchmarks.servers.options import InstancePaths, render_config, write_private
 from benchmarks.servers.privileges import clean_environment, give, launcher, server_user
-from benchmarks.servers.process import ProcessId, boot_id, process_id
+from benchmarks.servers.process import ProcessId, this_process
 from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.running import running_server
+from benchmarks.storage.held import held, is_free_for_long
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ _SLOWEST_REDO = 50 * 1024**2  # bytes a second at which a redo log may be writte
 _POLL_S = 0.05
 _COPY_BYTES = 16 << 20
 _FULL_DISK = "no room for a trial start"
-_NAME = re.compile(r"trial-(\d+)-(\d+)-[0-9a-f]{8}")
+_NAME = re.compile(r"trial-(.+)-[0-9a-f]{8}")
 _WARNING = re.compile(r"\[Warning\]|\bWARNING:")
 _MAX_WARNINGS = 30
 # What comes of our own options, with every config.
@@ -135,9 +136,10 @@ def sweep_trials(work_dir: Path) -> list[Path]:
     gone = []
     for path in work_dir.glob("trial-*"):
         match = _NAME.fullmatch(path.name)
-        if match is None or path.is_symlink():
+        owner = ProcessId.from_text(match[1]) if match else None
+        if owner is None or path.is_symlink():
             continue
-        if not ProcessId(int(match[1]), int(match[2]), boot_id()).alive():
+        if owner.is_dead() if owner.is_seen_from_here() else is_free_for_long(path):
             shutil.rmtree(path, ignore_errors=True)
             gone.append(path)
     return gone
@@ -148,13 +150,12 @@ def _trial_dir(work_dir: Path) -> Iterator[Path]:
     """A folder of this trial, gone afterwards; its name says who made it."""
     work_dir.mkdir(parents=True, exist_ok=True)
     sweep_trials(work_dir)
-    me = process_id(os.getpid())
-    if me is None:
-        raise RuntimeError("/proc does not show this process; is it mounted?")
-    folder = work_dir.absolute() / f"trial-{me.pid}-{me.started}-{secrets.token_hex(4)}"
+    me = this_process().as_text()
+    folder = work_dir.absolute() / f"trial-{me}-{secrets.token_hex(4)}"
     folder.mkdir(mode=0o700)
     try:
-        yield folder
+        with held(folder):
+            yield folder
     except OSError as error:
         if error.errno not in NO_SPACE_ERRNOS:
             raise

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 
 import psutil
 import pytest
-from pytest_django import Settings
 
-from benchmarks.jobs.claimant import claimant, is_dead
+from benchmarks.jobs.claimant import (
+    claimant,
+    is_dead,
+    is_seen_from_here,
+    machine_id,
+    process_of,
+)
+from benchmarks.servers.process import ProcessId, process_id, this_process
 
 
-def test_a_claim_holds_while_its_process_lives(settings: Settings) -> None:
-    settings.HOST_NAME = "here:1"  # a name may hold what separates the parts
+def claim_of(process: ProcessId) -> str:
+    return f"{machine_id()}.{process.as_text()}"
+
+
+def test_a_claim_holds_while_its_process_lives() -> None:
     assert claimant() == claimant()
-    assert claimant().startswith(f"here:1:{os.getpid()}:")
+    assert process_of(claimant()) == this_process()
+    assert is_seen_from_here(claimant())
     assert not is_dead(claimant())
 
 
@@ -28,16 +39,33 @@ def test_setting_the_clock_makes_no_claim_dead(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_claim_is_dead_with_its_process_zombie_and_successor() -> None:
-    claim = claimant()
-    name, _, birth = claim.rpartition(":")
-    assert is_dead(f"{name}:{birth}0")  # the same pid, another process
-    with subprocess.Popen(["true"]) as child:
+    us = this_process()
+    assert is_dead(claim_of(replace(us, started=us.started - 1)))  # the same pid, another process
+    with subprocess.Popen(["sleep", "60"]) as child:
+        found = process_id(child.pid)
+        assert found is not None
+        assert not is_dead(claim_of(found))
+        child.kill()
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        host = name.rpartition(":")[0]
-        assert is_dead(f"{host}:{child.pid}:{birth}")
-    assert is_dead(f"{host}:{child.pid}:{birth}")
+        assert is_dead(claim_of(found))
+    assert is_dead(claim_of(found))
 
 
-def test_other_hosts_cannot_be_judged() -> None:
-    assert not is_dead("another:1:any")
-    assert not is_dead("")
+def test_processes_elsewhere_cannot_be_judged() -> None:
+    us = this_process()
+    for elsewhere in (
+        replace(us, started=1, namespace=us.namespace + 1),  # another container
+        replace(us, started=1, boot="0" * 8),  # another machine, or this one before it was booted
+    ):
+        assert not is_seen_from_here(claim_of(elsewhere))
+        assert not is_dead(claim_of(elsewhere))
+    for unknown in ("", "another:1:any", "host:1:boot+2", f"host.{us.boot}.1"):
+        assert not is_seen_from_here(unknown)
+        assert not is_dead(unknown)
+
+
+def test_a_machine_is_known_by_a_word_that_does_not_give_its_secret_away() -> None:
+    with open("/etc/machine-id", "rb") as file:
+        secret = file.read().strip().decode()
+    assert (machine_id() == "") == (secret == "")
+    assert not secret or secret not in claimant()

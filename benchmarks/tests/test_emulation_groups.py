@@ -263,7 +263,7 @@ def test_only_groups_of_dead_owners_are_swept(v1: Kernel, monkeypatch: pytest.Mo
     dead = make("memory/jobs/5", f"{run}.{namespace}.{pid}.{int(started) - 1}.{word}")
     foreign = make("blkio", f"{run}.{int(namespace) + 1}.{pid}.{int(started) - 1}.{word}")
     stranger = make("blkio", "oltp-advisor-of-a-human")
-    assert ProcessId(int(pid), int(started), boot_id()).alive()
+    assert not ProcessId(int(pid), int(started), boot_id(), int(namespace)).is_dead()
     assert sweep_cgroups() == [f"removed the cgroup {dead}"]
     assert v1.groups() == sorted([alive, foreign, stranger])
 

@@ -33,6 +33,7 @@ from benchmarks.probe.workspace import (
     sweep_probes,
     workspace,
 )
+from benchmarks.servers.process import this_process
 from benchmarks.servers.resource_limits import NOT_ENTERED
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.identity import DeviceIdentity
@@ -202,16 +203,17 @@ def test_a_probe_killed_half_way_leaves_no_file_and_no_fio(
 def test_only_folders_of_dead_probes_are_swept(tmp_path: Path) -> None:
     root = tmp_path / FOLDER
     with workspace(tmp_path) as place:
-        for name in ("probe-4194304", "probe-4194304-7", "datasets", "probe-mine", "runs"):
+        us = this_process()
+        dead = f"probe-{replace(us, started=us.started - 1).as_text()}"
+        link = f"probe-{replace(us, started=us.started - 2).as_text()}"
+        for name in (dead, f"{dead}-7", "datasets", "probe-mine", "runs"):
             (root / name).mkdir()
-        (root / "probe-4194303").symlink_to(root / "datasets")
-        (root / "probe-4194304" / "left.state").touch()
+        (root / link).symlink_to(root / "datasets")
+        (root / dead / "left.state").touch()
         swept = sweep_probes(root)
-        assert {path.name for path in swept} == {"probe-4194304", "probe-4194304-7"}
+        assert {path.name for path in swept} == {dead, f"{dead}-7"}
         assert place.directory.is_dir()
-    assert {path.name for path in root.iterdir()} == {
-        *("datasets", "probe-mine", "runs", "probe-4194303")
-    }
+    assert {path.name for path in root.iterdir()} == {"datasets", "probe-mine", "runs", link}
     assert sweep_probes(tmp_path / "nowhere") == []
 
 

@@ -10,13 +10,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.privileges import launcher
-from benchmarks.servers.process import ProcessId, find_by_argument, process_id
+from benchmarks.servers.process import ProcessId, find_by_argument, process_id, this_process
 from benchmarks.servers.registry import MARK, defaults_argument, reap, register
 from benchmarks.servers.running import running_server
 
@@ -334,14 +335,16 @@ def test_no_registry_is_nothing_to_do(server_tmp: Path) -> None:
 
 
 def test_a_pid_alone_identifies_no_process() -> None:
-    us = process_id(os.getpid())
-    assert us is not None
-    assert us.alive()
-    assert not ProcessId(us.pid, us.started - 1, us.boot).alive()
-    assert not ProcessId(us.pid, us.started, "another boot").alive()
+    us = this_process()
+    assert not us.is_dead()
+    assert replace(us, started=us.started - 1).is_dead()
+    # Of these nothing can be told by a pid.
+    assert not replace(us, started=us.started - 1, boot="another boot").is_dead()
+    assert not replace(us, started=us.started - 1, namespace=us.namespace + 1).is_dead()
+    assert ProcessId.from_text(us.as_text()) == us
     with subprocess.Popen(["sleep", "60"]) as child:
         them = process_id(child.pid)
         assert them is not None
         child.kill()
         time.sleep(0.1)
-        assert not them.alive()  # a zombie until we wait for it
+        assert them.is_dead()  # a zombie until we wait for it

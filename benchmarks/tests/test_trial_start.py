@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from benchmarks.servers import startup
 from benchmarks.servers import trial as trial_module
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.servers.process import process_id
+from benchmarks.servers.process import this_process
 from benchmarks.servers.trial import Trial, sweep_trials, try_config
 
 OTHER = ServerBinary(
@@ -215,14 +216,13 @@ def test_a_silent_check_is_ended(
 
 
 def test_the_folders_of_dead_trials_are_swept_those_of_living_ones_not(tmp_path: Path) -> None:
-    me = process_id(os.getpid())
-    assert me is not None
-    dead = tmp_path / f"trial-{me.pid}-{me.started + 1}-0123abcd"
-    alive = tmp_path / f"trial-{me.pid}-{me.started}-0123abcd"
+    me = this_process()
+    dead = tmp_path / f"trial-{replace(me, started=me.started + 1).as_text()}-0123abcd"
+    alive = tmp_path / f"trial-{me.as_text()}-0123abcd"
     foreign = tmp_path / "trial-mine"
     for folder in (dead, alive, foreign):
         (folder / "data").mkdir(parents=True)
-    (tmp_path / f"trial-1-1-{'0' * 8}").symlink_to(foreign)
+    (tmp_path / f"trial-{me.boot}.1.1.1-{'0' * 8}").symlink_to(foreign)
     assert sweep_trials(tmp_path) == [dead]
     assert not dead.exists()
     assert alive.exists()

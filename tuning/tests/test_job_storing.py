@@ -9,14 +9,15 @@ import stat
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import DataError, InternalError, OperationalError
 from django.db.models import QuerySet
+from django.utils import timezone
 
 import tuning.tests.test_study_lifecycle as lifecycle
 from benchmarks.errors import RunFailed
@@ -30,6 +31,8 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended, Measurement
 from benchmarks.models import ProbeState, Run, RunState
 from benchmarks.outcomes import Outcome
+from benchmarks.servers.process import this_process
+from benchmarks.storage.held import new_folder
 from tuning.models import Study, StudyState
 from tuning.studies import preparation
 from tuning.studies.devices import register_device
@@ -39,7 +42,7 @@ from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.scheduler import advance_host
 from tuning.tests.test_disturbed_runs import disturbed
 from tuning.tests.test_study_lifecycle import begin, measurement, patiently
-from tuning.tests.work import execute_probe, execute_run, prepare_study
+from tuning.tests.work import dead_claim, execute_probe, execute_run, prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -120,7 +123,7 @@ def test_a_run_that_cannot_be_stored_for_long_is_stored_by_the_sweep(
 
 def _dies(run: Run) -> None:
     """Its process is gone; the file has the claim that stands in the row."""
-    gone = f"{settings.HOST_NAME}:999999999:1"
+    gone = dead_claim()
     Run.objects.filter(pk=run.pk).update(claimed_by=gone)
     [file] = folder().glob("*.json")
     file.write_text(json.dumps({**json.loads(file.read_text()), "claim": gone}))
@@ -521,9 +524,9 @@ def test_a_database_that_is_away_when_a_run_begins_is_no_bug_and_the_run_comes_a
     assert run.retries.get().state == RunState.QUEUED
 
 
-def test_a_run_is_not_begun_beside_one_that_is_said_to_run(study: Study, settings: Any) -> None:
+def test_a_run_is_not_begun_beside_one_that_is_said_to_run(study: Study) -> None:
     first, second = _two_runs(study)
-    gone = f"{settings.HOST_NAME}:999999999:1"
+    gone = dead_claim()
     Run.objects.filter(pk=first.pk).update(state=RunState.RUNNING, claimed_by=gone)
     assert not execute_run(second.pk, measure=measured)
     sweep_host(study.host_id)
@@ -646,6 +649,26 @@ def test_leftovers_are_cleared_when_nothing_runs_and_only_then(study: Study) -> 
     assert gone == [False]
     assert not left.exists()
     assert stranger.exists()  # of another database that shares the device
+
+
+def test_a_run_that_is_lost_here_but_lives_in_a_container_keeps_its_folder(study: Study) -> None:
+    """It was cut off from the database, or its number is that of a run in another database."""
+    run = first_run(study)
+    us = this_process()
+    there = replace(us, namespace=us.namespace + 1, pid=1).as_text()
+    long_ago = timezone.now() - timedelta(hours=1)
+    Run.objects.filter(pk=run.pk).update(
+        state=RunState.RUNNING, claimed_by=f"another.{there}", heartbeat_at=long_ago
+    )
+    folder = run.device.layout.run_dir(f"run-{run.pk}")
+    with new_folder(folder):
+        for _ in range(2):
+            sweep_host(study.host_id)
+        run.refresh_from_db()
+        assert (run.state, run.reason) == (RunState.LOST, "the worker stopped sending heartbeats")
+        assert folder.is_dir()
+    sweep_host(study.host_id)
+    assert not folder.exists()
 
 
 def test_a_step_is_stored_with_the_next_heartbeat(study: Study, settings: Any) -> None:

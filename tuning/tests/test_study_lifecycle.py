@@ -50,7 +50,7 @@ from tuning.studies.progress import study_progress
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.studies.scheduler import EXECUTE, PREPARE, advance_host
-from tuning.tests.work import execute_run, prepare_study
+from tuning.tests.work import dead_claim, execute_run, prepare_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -457,16 +457,16 @@ def test_a_preparation_that_stands_still_fails_no_study(study: Study) -> None:
     assert (study.state, study.claimed_by) == (StudyState.PREPARING, claimant())
 
 
-def test_a_run_whose_process_is_gone_is_lost_at_once(study: Study, settings: Any) -> None:
+def test_a_run_whose_process_is_gone_is_lost_at_once(study: Study) -> None:
     run = _begun(study)
-    _abandon(run, claimed_by=f"{settings.HOST_NAME}:999999999:1.00")
+    _abandon(run, claimed_by=dead_claim())
     sweep_host(study.host_id)
     run.refresh_from_db()
     assert run.state == RunState.LOST
 
 
 def test_a_run_whose_process_died_after_its_claim_is_lost_and_comes_again(
-    study: Study, monkeypatch: pytest.MonkeyPatch, settings: Any
+    study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the times that the database itself wrote."""
     run = _begun(study)
@@ -483,7 +483,7 @@ def test_a_run_whose_process_died_after_its_claim_is_lost_and_comes_again(
     monkeypatch.setattr(engine, "_close", killed)
     with pytest.raises(Killed):
         execute_run(run.pk, measure=measure)
-    Run.objects.filter(pk=run.pk).update(claimed_by=f"{settings.HOST_NAME}:999999999:1")
+    Run.objects.filter(pk=run.pk).update(claimed_by=dead_claim())
     sweep_host(study.host_id)
     run.refresh_from_db()
     assert (run.state, run.reason) == (RunState.LOST, "the worker died")

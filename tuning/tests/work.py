@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.crash_tests import CrashTestKind, Kill
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.probes import Look, ProbeKind
@@ -9,6 +10,12 @@ from benchmarks.jobs.runs import CutRuleFor, Measure, RunKind, never_cut
 from benchmarks.measurement.measure import measure as really_measure
 from benchmarks.probe.run import probe_device
 from tuning.studies.preparation import PreparationKind
+
+
+def dead_claim() -> str:
+    """The claim of a process that is dead: our pid, but started at another time."""
+    us, _, started = claimant().rpartition(".")
+    return f"{us}.{int(started) - 1}"
 
 
 def execute_run(

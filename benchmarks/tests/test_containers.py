@@ -1,0 +1,181 @@
+"""Two containers on one machine and one device: neither judges the other's processes dead.
+
+Their PID namespaces are real ones, made with `unshare`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from benchmarks.jobs.claimant import claimant, is_dead, is_seen_from_here, process_of
+from benchmarks.probe.workspace import sweep_probes
+from benchmarks.servers.process import find_by_argument
+from benchmarks.servers.registry import defaults_argument, reap, register
+from benchmarks.servers.trial import sweep_trials
+from benchmarks.storage import held as held_module
+from benchmarks.storage.held import is_free, new_folder
+from benchmarks.storage.layout import FOLDER
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="PID namespaces take root")
+CONTAINER = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--net", "--ipc"]
+
+# Does on a device what a job does, says what it sees of the test's process, and waits.
+JOB = """
+import json, sys, time
+from pathlib import Path
+from benchmarks.jobs.claimant import claimant, is_dead, is_seen_from_here
+from benchmarks.probe.workspace import workspace
+from benchmarks.servers.registry import reap, register
+from benchmarks.servers.trial import _trial_dir, sweep_trials
+from benchmarks.storage.held import is_free, new_folder
+
+device, registry, ours = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+run_dir = device / "oltp-advisor" / "runs" / "run-7"
+theirs = device / "oltp-advisor" / "runs" / "run-8"
+said = {
+    "dead": is_dead(ours), "seen": is_seen_from_here(ours),
+    "reaped": reap(registry), "free": is_free(theirs),
+}
+with (
+    new_folder(run_dir),
+    workspace(device) as probe,
+    _trial_dir(device / "oltp-advisor" / "trials") as trial,
+):
+    register(registry, data_dir=run_dir / "data", run_dir=run_dir, socket_dir=None)
+    folders = [str(run_dir), str(probe.directory), str(trial)]
+    print(json.dumps({**said, "claim": claimant(), "folders": folders}), flush=True)
+    time.sleep(300)
+"""
+
+
+@contextmanager
+def container(code: str, *arguments: object) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
+    """A process that is number 1 of a PID namespace, and what it says."""
+    process = subprocess.Popen(
+        [*CONTAINER, sys.executable, "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "advisor.settings"},
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        try:
+            yield process, process.stdout
+        finally:
+            process.kill()
+            process.wait()
+
+
+def until(what: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 10
+    while not what() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return what()
+
+
+def test_what_another_container_does_is_left_alone_until_it_is_dead(
+    tmp_path: Path, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / FOLDER
+    our_run = root / "runs" / "run-8"
+    with new_folder(our_run):
+        record = register(registry, data_dir=our_run, run_dir=our_run, socket_dir=None)
+        with container(JOB, tmp_path, registry, claimant()) as (_, words):
+            said = json.loads(words.readline())
+            folders = [Path(folder) for folder in said["folders"]]
+            # It has the same device and registry, and judges nothing of ours ...
+            assert (said["dead"], said["seen"]) == (False, False)
+            assert (said["reaped"], said["free"]) == ([], False)
+            # ... and we nothing of its: its process has number 1 here too, which is another.
+            there = process_of(said["claim"])
+            assert there is not None
+            assert there.pid == 1
+            assert not is_seen_from_here(said["claim"])
+            assert not is_dead(said["claim"])
+            monkeypatch.setattr(held_module, "_LOCKED_AFTER_S", -1.0)
+            assert reap(registry) == []
+            assert sweep_trials(root / "trials") == []
+            assert sweep_probes(root) == []
+            assert not any(is_free(folder) for folder in folders)
+            with pytest.raises(BlockingIOError), new_folder(folders[0]):
+                pass
+            assert all(folder.is_dir() for folder in folders)
+        assert until(lambda: all(is_free(folder) for folder in folders))
+        run, probe, trial = folders
+        assert reap(registry) == [f"deleted {run}"]
+        assert sweep_trials(root / "trials") == [trial]
+        assert sweep_probes(root) == [probe]
+        assert our_run.is_dir()
+        record.remove()
+    assert list(registry.glob("*.json")) == []
+
+
+def test_a_server_of_a_container_with_the_same_path_is_not_ended_in_its_place(
+    tmp_path: Path,
+) -> None:
+    argument = defaults_argument(tmp_path)
+    wait = "import time; print(flush=True); time.sleep(300)"
+    with container(wait, argument) as (process, words):
+        words.readline()
+        assert find_by_argument(argument) == [process.pid]  # `unshare` itself is outside
+
+
+# A time namespace of its own, so that nobody who measures on this machine is in the way.
+TWO_AT_ONCE = """
+import subprocess, sys
+container, code = sys.argv[2:], sys.argv[1]
+def start(home):
+    return subprocess.Popen(
+        [*container, sys.executable, "-c", code, home], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True,
+    )
+first = start("a")
+held = [first.stdout.readline().strip()]
+second = start("b")
+held.append(second.stdout.readline().strip())
+first.kill(), first.wait()
+third = start("c")
+held.append(third.stdout.readline().strip())
+for one in (second, third):
+    one.kill(), one.wait()
+print(held)
+"""
+MEASURE = """
+import os, sys, tempfile, time
+from pathlib import Path
+os.environ["ADVISOR_HOME"] = tempfile.mkdtemp(dir=os.environ["HOMES"])
+from benchmarks.jobs.claimant import measuring_alone
+with measuring_alone(patience_s=0) as alone:
+    print(alone, flush=True)
+    time.sleep(300)
+"""
+
+
+def test_two_containers_never_measure_at_once(tmp_path: Path) -> None:
+    left_out = ("ADVISOR_MEASURING_LOCK", "ADVISOR_HOME")
+    done = subprocess.run(
+        [
+            *("unshare", "--time", "--pid", "--fork", "--kill-child", "--mount-proc"),
+            *(sys.executable, "-c", TWO_AT_ONCE, MEASURE, *CONTAINER),
+        ],
+        env={k: v for k, v in os.environ.items() if k not in left_out}
+        | {"DJANGO_SETTINGS_MODULE": "advisor.settings", "HOMES": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "['True', 'False', 'True']\n", done.stderr
