@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.hosts import (
     DrainRequestSerializer,
+    HostDetailSerializer,
     HostPageSerializer,
     HostSerializer,
 )
@@ -27,7 +28,7 @@ NO_HOST = error_response("There is no such host.")
 def _document(pk: int) -> dict[str, Any]:
     """One host. Raises Http404."""
     [known] = known_hosts([get_object_or_404(hosts(), pk=pk)])
-    return dict(HostSerializer(known).data)
+    return dict(HostDetailSerializer(known).data)
 
 
 class HostListView(APIView):
@@ -47,7 +48,7 @@ class HostDetailView(APIView):
     @extend_schema(
         operation_id="get_host",
         summary="One host",
-        responses={200: HostSerializer, 401: UNAUTHORISED, 404: NO_HOST},
+        responses={200: HostDetailSerializer, 401: UNAUTHORISED, 404: NO_HOST},
     )
     def get(self, request: Request, pk: int) -> Response:
         return Response(_document(pk))
@@ -59,7 +60,7 @@ class DrainView(APIView):
         summary="Drain a host: it finishes its current job and takes nothing more",
         request=DrainRequestSerializer,
         responses={
-            200: HostSerializer,
+            200: HostDetailSerializer,
             400: error_response("`invalid_request`, `already_drained`."),
             401: UNAUTHORISED,
             404: NO_HOST,
@@ -79,7 +80,7 @@ class UndrainView(APIView):
         summary="Let a drained host take work again",
         request=None,
         responses={
-            200: HostSerializer,
+            200: HostDetailSerializer,
             400: error_response("`not_drained`."),
             401: UNAUTHORISED,
             404: NO_HOST,

@@ -10,6 +10,8 @@ from advisor.wording import formatting
 from advisor.wording.hosts import PROBLEM_WORDS
 from advisor.wording.words import MAY_COST
 from benchmarks.models import RunState
+from benchmarks.servers.binary import ServerBinary
+from tuning.catalogue.target import ServerTraits
 from tuning.models import DurabilityClass
 from tuning.results.data_quality import NAMES
 from tuning.statistics.aim import FULL_NAMES
@@ -91,6 +93,12 @@ def metric_name(value: str) -> str:
 def disturbance_name(kind: str) -> str:
     """What disturbed a run, in words."""
     return NAMES.get(kind, kind)
+
+
+@register.filter
+def server_name(binary: ServerBinary) -> str:
+    """As "MySQL 9.7.4"."""
+    return str(ServerTraits.of(binary))
 
 
 @register.filter

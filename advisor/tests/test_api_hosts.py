@@ -40,7 +40,9 @@ def test_a_host_says_what_it_does_and_what_waits(api: Client) -> None:
         ("quiet", "idle"),
     ]
     found = api.get(f"{HOSTS}{busy.pk}/").json()
-    check(document, "Host", found)
+    check(document, "HostDetail", found)
+    check(document, "Inventory", found["inventory"])
+    assert found["inventory"]["servers"][0]["version"] == "9.7.4"
     for part, name in (("job", "HostJob"), ("queue", "HostQueue")):
         check(document, name, found[part])
     assert found["job"]["step"] == "warming up"
@@ -57,7 +59,7 @@ def test_a_host_is_drained_and_undrained(api: Client) -> None:
     host = a_host()
     study = factories.make_study(blocks=1)
     drained = post(api, f"{HOSTS}{host.pk}/drain/", {"reason": "a new disk"}).json()
-    check(document, "Host", drained)
+    check(document, "HostDetail", drained)
     check(document, "Drain", drained["drained"])
     assert (drained["state"], drained["drained"]["by"]) == ("drained", "admin")
     waits = api.get(f"/api/v1/studies/{study.pk}/").json()["progress"]["text"]

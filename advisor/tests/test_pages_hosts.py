@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -14,7 +16,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from advisor.tests import factories
+from benchmarks.inventory.host import Refused
 from benchmarks.models import Host, Probe, ProbeState, Run, RunState
+from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from tuning.models import Study, StudyState
 from tuning.results.known_hosts import HostState, hosts, known_hosts
 
@@ -26,9 +30,9 @@ def quiet_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
 
 
-def a_host(name: str = "db-host-1") -> Host:
-    """With a worker that was seen just now."""
-    host = factories.make_host(name)
+def a_host(name: str = "db-host-1", **facts: Any) -> Host:
+    """With a worker that was seen just now and said what it has."""
+    host = with_inventory(factories.make_host(name), made_up_host(**facts))
     Host.objects.filter(pk=host.pk).update(worker_seen_at=Now())
     return host
 
@@ -127,6 +131,27 @@ def test_states_follow_from_the_rows() -> None:
     Host.objects.update(worker_seen_at=None)
     [known] = known_hosts(hosts())
     assert [problem.code for problem in known.problems] == ["no_worker"]
+
+
+def test_the_page_says_what_a_host_has_and_lacks(admin_client: Client, tmp_path: Path) -> None:
+    refused = Refused(
+        path=Path("/opt/mysqld"), code="not_a_server", reason="/opt/mysqld: a script"
+    )
+    host = a_host(directories=[tmp_path], refused_servers=(refused,))
+    text = text_of(admin_client, reverse("host-detail", args=[host.pk]))
+    for words in ("MySQL 9.7.4", "/usr/sbin/mysqld", "sysbench 1.0.20", "24.0 GB", "2,000 MHz"):
+        assert words in text
+    assert f'<code>{tmp_path}</code> <span class="tag">default</span>' in text
+    assert "refused</span> /opt/mysqld: a script" in text
+    a_host("bare", servers=(), drivers=())
+    text = text_of(admin_client, reverse("host-list"))
+    assert f"Free: {tmp_path} " in text
+    assert "refused server</span> /opt/mysqld: a script." in text
+    assert "no server</span> It has no server program that can be started." in text
+    assert "no driver</span>" in text
+    factories.make_host("new")
+    Host.objects.filter(name="new").update(worker_seen_at=Now())
+    assert "not inspected</span>" in text_of(admin_client, reverse("host-list"))
 
 
 def test_a_host_is_drained_and_undrained_on_its_page(admin_client: Client) -> None:

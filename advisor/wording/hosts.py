@@ -17,6 +17,11 @@ STATE_WORDS = {
 PROBLEM_WORDS = {
     "no_worker": "no worker",
     "silent_worker": "silent worker",
+    "not_inspected": "not inspected",
+    "refused_server": "refused server",
+    "refused_directory": "refused directory",
+    "no_server": "no server",
+    "no_driver": "no driver",
     "failed_study": "last study failed",
 }
 # The class of a badge.

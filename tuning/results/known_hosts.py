@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 
+from benchmarks.inventory.host import HostInventory
 from benchmarks.models import (
     CrashTest,
     CrashTestState,
@@ -73,7 +74,8 @@ class KnownHost:
 
     `studies` are those that have begun or wait, in the order in which they get their turn, without
     the one of `job`; `paused` those that wait to be resumed; `probes` those that wait; `devices`
-    those in use; `failed` the study that ended last, if it failed.
+    those in use; `failed` the study that ended last, if it failed;
+    `inventory` what the host has, None until it was inspected.
     """
 
     host: Host
@@ -84,6 +86,7 @@ class KnownHost:
     probes: list[Probe]
     devices: list[KnownDevice]
     failed: Study | None
+    inventory: HostInventory | None
 
     @property
     def waits(self) -> bool:
@@ -108,10 +111,27 @@ class KnownHost:
             found.append(HostProblem("no_worker", "its worker was never seen"))
         elif self.is_silent:
             found.append(HostProblem("silent_worker", "its worker is silent"))
+        elif self.inventory is None:
+            found.append(HostProblem("not_inspected", "its worker has not said what it has"))
+        if self.inventory is not None:
+            found += _lacks(self.inventory)
         if study := self.failed:
             why = study.reason or study.reason_code
             found.append(HostProblem("failed_study", f"{study.name} failed: {why}", study.pk))
         return found
+
+
+def _lacks(inventory: HostInventory) -> list[HostProblem]:
+    """What keeps the host from measuring, and what it refused."""
+    found = [HostProblem("refused_server", one.reason) for one in inventory.refused_servers]
+    found += [
+        HostProblem("refused_directory", one.reason) for one in inventory.refused_directories
+    ]
+    if not inventory.servers:
+        found.append(HostProblem("no_server", "it has no server program that can be started"))
+    if not inventory.drivers:
+        found.append(HostProblem("no_driver", "it has no workload driver"))
+    return found
 
 
 def hosts() -> QuerySet[Host]:
@@ -134,6 +154,7 @@ def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
             probes=queued[host.pk],
             devices=devices[host.pk],
             failed=failed.get(host.pk),
+            inventory=HostInventory.from_json(host.inventory) if host.inventory else None,
         )
         for host in rows
     ]

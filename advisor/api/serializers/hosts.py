@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from advisor.api.serializers.common import StrictSerializer, TimeField, below
+from advisor.api.serializers.identities import IdentitySerializer
 from benchmarks.models import Host
 from tuning.results.known_hosts import HostState
 from tuning.studies.pause_columns import MAX_PAUSE_REASON
@@ -76,6 +77,61 @@ class HostSerializer(serializers.Serializer[Any]):
         fields: dict[str, serializers.Field] = super().get_fields()
         below("host", fields, ("id", "name", "worker_seen_at"))
         return fields
+
+
+class FoundServerSerializer(serializers.Serializer[Any]):
+    flavour = serializers.CharField()
+    version = serializers.CharField(source="version_text")
+    path = serializers.CharField()
+    digest = serializers.CharField(help_text="SHA-256 of the program.")
+
+
+class FoundDriverSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    version = serializers.CharField()
+
+
+class FoundDirectorySerializer(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    identity = IdentitySerializer()
+    direct_io = serializers.BooleanField(allow_null=True, help_text="Null: could not be tried.")
+    datasets = serializers.ListField(child=serializers.CharField(), help_text="Loaded there.")
+    throttle_problem = serializers.CharField(
+        help_text="Why no slower device can be emulated; empty if one can."
+    )
+
+
+class RefusedSerializer(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    code = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class InventorySerializer(serializers.Serializer[Any]):
+    """What a host has. The first server and directory are those of a request that names none."""
+
+    servers = FoundServerSerializer(many=True)
+    drivers = FoundDriverSerializer(many=True)
+    directories = FoundDirectorySerializer(many=True)
+    refused_servers = RefusedSerializer(many=True)
+    refused_directories = RefusedSerializer(many=True)
+    memory_bytes = serializers.IntegerField()
+    memory_budget_bytes = serializers.IntegerField(help_text="What servers may use.")
+    logical_cpus = serializers.IntegerField(help_text="What servers may use.")
+    host_cpus = serializers.IntegerField()
+    cpu_hz = serializers.FloatField(allow_null=True)
+    open_files = serializers.IntegerField()
+    memory_limit_problem = serializers.CharField(
+        help_text="Why memory cannot be limited; empty if it can."
+    )
+    code_version = serializers.CharField(help_text="Of the worker that looked.")
+
+
+class HostDetailSerializer(HostSerializer):
+    """A host and what it has."""
+
+    inspected_at = TimeField(allow_null=True, source="host.inspected_at")
+    inventory = InventorySerializer(allow_null=True, help_text="Null: never inspected.")
 
 
 class HostPageSerializer(serializers.Serializer[Any]):
