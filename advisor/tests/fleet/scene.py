@@ -1,0 +1,125 @@
+"""A study on each of two hosts at once, while one worker is killed and the other cut off."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from advisor.tests.fleet.centre import Fleet
+from advisor.tests.harness import wait_for
+from benchmarks.servers.binary import ServerBinary
+
+_CREATE = """
+from pathlib import Path
+from tuning.studies.lifecycle import create_study
+from tuning.studies.request import StudyRequest
+mine = ("mine", b"[mysqld]\\ninnodb_io_capacity = 5000\\n")
+print(create_study(StudyRequest(
+    template="compare", configs=[mine], server=Path({server!r}), driver={driver!r},
+    warehouses=1, connections=(1,), warmup_s=0, measure_s={measure_s}, blocks={blocks},
+    races=False, confirms=False,
+)).pk)
+"""
+
+# Each run with the hosts that it, its device, its server and its study name.
+_RUNS = """
+select run.id, run.state, run.step, run.reason, run.retry_of_id, slot.study_id,
+       (select name from benchmarks_host h where h.id = run.host_id) as host,
+       array(
+           select distinct h.name from benchmarks_host h
+           where h.id in (device.host_id, server.host_id, run.host_id, study.host_id)
+       ) as hosts
+from benchmarks_run run
+join benchmarks_device device on device.id = run.device_id
+join benchmarks_server server on server.id = run.server_id
+left join tuning_slot slot on slot.run_id = run.id
+left join tuning_study study on study.id = slot.study_id
+order by run.id
+"""
+
+
+def request_study(
+    place: Fleet, host: str, server: ServerBinary, *, driver: str, measure_s: int, blocks: int
+) -> int:
+    """A small study on that host; its number."""
+    code = _CREATE.format(
+        server=str(server.path), driver=driver, measure_s=measure_s, blocks=blocks
+    )
+    return int(place.manage(host, "shell", "-v", "0", "-c", code))
+
+
+def runs(place: Fleet) -> list[dict[str, Any]]:
+    return place.rows(_RUNS)
+
+
+def studies(place: Fleet) -> dict[str, dict[str, Any]]:
+    """By the name of the host."""
+    query = (
+        "select study.*, host.name as host_name "
+        "from tuning_study study join benchmarks_host host on host.id = study.host_id"
+    )
+    return {row["host_name"]: row for row in place.rows(query)}
+
+
+def wait_until_measuring(place: Fleet, host: str) -> None:
+    """Until a run of that host is being measured; nothing of it may have failed before."""
+
+    def measures() -> bool:
+        state = studies(place)[host]
+        assert state["state"] in ("queued", "preparing", "running"), state["reason"]
+        return any(run["host"] == host and run["step"] == "measuring" for run in runs(place))
+
+    wait_for(measures, 150, f"{host} measures nothing")
+
+
+def kill_and_cut_off(place: Fleet, killed: str, cut: str, *, seconds: float) -> None:
+    """While both measure: SIGKILL for one's worker, which is started again, and the other's cable
+    pulled for so long.
+    """
+    wait_until_measuring(place, killed)
+    assert place.hosts[killed].kill("manage.py worker")
+    wait_until_measuring(place, cut)
+    place.hosts[cut].cut_off()
+    ends = time.monotonic() + seconds
+    place.start_worker(killed)
+    time.sleep(max(0.0, ends - time.monotonic()))
+    place.hosts[cut].reconnect()
+
+
+def wait_for_verdicts(place: Fleet, seconds: float = 200) -> None:
+    """Until every study has ended; each with a verdict."""
+
+    def ended() -> bool:
+        return all(study["finished_at"] for study in studies(place).values())
+
+    wait_for(ended, seconds, "the studies do not end")
+    for host, study in studies(place).items():
+        assert study["state"] == "finished", f"{host}: {study['reason']}"
+    verdicts = place.rows("select study_id from tuning_recommendation where verdict <> ''")
+    assert sorted(row["study_id"] for row in verdicts) == sorted(
+        study["id"] for study in studies(place).values()
+    )
+
+
+def check_runs(place: Fleet) -> None:
+    """Every slot has one counted run, what was lost says why, and no host's are another's."""
+    every = runs(place)
+    for run in every:
+        if run["study_id"] is None:
+            assert run["state"] == "lost", run
+            assert run["reason"], run
+        else:
+            assert run["state"] == "ok", run
+        assert run["hosts"] == [run["host"]], run
+    again = [run["retry_of_id"] for run in every if run["retry_of_id"]]
+    assert sorted(again) == sorted(run["id"] for run in every if run["study_id"] is None)
+
+
+def check_nothing_is_left(place: Fleet) -> None:
+    """No process, folder, port or registered server on a host, and no run that goes on."""
+
+    def left() -> list[str]:
+        return [f"{name}: {line}" for name in place.hosts for line in place.left_behind(name)]
+
+    wait_for(lambda: not left(), 20, f"left behind: {left()}")
+    assert not place.rows("select id from benchmarks_run where state in ('queued', 'running')")
