@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -12,13 +11,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from benchmarks.datasets.golden import Dataset
 from benchmarks.datasets.progress import never
 from benchmarks.datasets.statements import cancelled
-from benchmarks.errors import NO_SPACE_ERRNOS, RunFailed
+from benchmarks.errors import NO_SPACE_ERRNOS, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.reading import open_plain
 from benchmarks.storage.identify import human_bytes
 
 Method = Literal["reflink", "copy"]
@@ -55,10 +56,11 @@ def clone(
 ) -> CloneReport:
     """Copy the golden data directory to `data_dir`; the redo log goes to `log_dir` if given.
 
-    Both are made if absent and must be empty. Owners and modes are those of the golden copy. When
-    this returns everything is on the disk and out of the page cache: no write-back of ours
-    disturbs the run, and a server that reads through the page cache starts as cold as one that
-    does not. Raises RunFailed: DISK_FULL, CANCELLED; on failure nothing is left.
+    Both are made if absent and must be empty. Nobody but us can read the clone; it is given to the
+    server's user when its server is started. When this returns everything is on the disk and out
+    of the page cache: no write-back of ours disturbs the run, and a server that reads through the
+    page cache starts as cold as one that does not. Raises LoadFailed for a golden copy that is
+    none, RunFailed: DISK_FULL, CANCELLED; on failure nothing is left.
     """
     start = time.monotonic()
     source = dataset.data_dir
@@ -70,20 +72,20 @@ def clone(
     place = data_dir
     try:
         for place in places:
-            copier.folder(source, place)
+            copier.folder(place)
         for path in _walk(source):
             relative = path.relative_to(source)
             is_redo = _REDO.fullmatch(relative.parts[0]) is not None
             place = log_dir if is_redo and log_dir is not None else data_dir
             if path.is_dir():
-                copier.folder(path, place / relative)
+                copier.folder(place / relative)
             else:
                 copier.file(path, place / relative)
         for place in places:
             copier.settle(place)
     except BaseException as error:
         for made in places:
-            shutil.rmtree(made, ignore_errors=True)
+            delete(made)
         if isinstance(error, OSError) and error.errno in NO_SPACE_ERRNOS:
             free = human_bytes(shutil.disk_usage(place.parent).free)
             raise RunFailed(
@@ -96,11 +98,17 @@ def clone(
 
 
 def _walk(source: Path) -> Iterator[Path]:
-    """Everything below `source`, folders before what is in them."""
+    """Everything below `source`, folders before what is in them; LoadFailed for a link."""
     for path in sorted(source.iterdir()):
+        if path.is_symlink():
+            raise LoadFailed(f"{path} is a link, which no golden copy holds")
         yield path
         if path.is_dir():
             yield from _walk(path)
+
+
+def _new(path: Path) -> IO[bytes]:
+    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 class _Copier:
@@ -111,18 +119,17 @@ class _Copier:
         self.bytes = 0
         self._should_stop = should_stop
 
-    def folder(self, source: Path, target: Path) -> None:
-        """Make a folder like `source`."""
+    def folder(self, target: Path) -> None:
+        """Make a folder that is ours alone."""
         target.mkdir(parents=True, exist_ok=True)
-        self._like(source, target)
+        target.chmod(0o700)
 
     def file(self, source: Path, target: Path) -> None:
         """Copy one file."""
-        with source.open("rb") as reading, target.open("xb") as writing:
+        with open_plain(source, source.lstat().st_uid) as reading, _new(target) as writing:
             size = os.fstat(reading.fileno()).st_size
             if not self._reflink(reading.fileno(), writing.fileno()):
                 self._copy(reading.fileno(), writing.fileno(), size)
-        self._like(source, target)
         self.bytes += size
 
     def settle(self, place: Path) -> None:
@@ -157,12 +164,6 @@ class _Copier:
             # Starts the write-back of this part while the next one is being read.
             os.posix_fadvise(writing, offset, sent, os.POSIX_FADV_DONTNEED)
             offset += sent
-
-    def _like(self, source: Path, target: Path) -> None:
-        found = source.stat()
-        target.chmod(found.st_mode & 0o7777)
-        with contextlib.suppress(PermissionError):  # only root may give files away
-            os.chown(target, found.st_uid, found.st_gid)
 
     def _poll(self) -> None:
         if self._should_stop():

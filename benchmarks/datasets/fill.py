@@ -20,9 +20,11 @@ from benchmarks.datasets.options import (
     page_size_options,
 )
 from benchmarks.datasets.progress import Meter, ProgressCallback
+from benchmarks.datasets.shared_folders import take_data
 from benchmarks.datasets.statements import POLL_S, cancelled, execute_each, run_all
 from benchmarks.errors import BenchmarkError, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.deleting import delete
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.errorlog import DISK_FULL
@@ -92,6 +94,7 @@ def fill(
             meter.enter(STOP)
     except BenchmarkError as error:
         raise _cause(error, data_dir) from error
+    take_data(data_dir)
     remove_unwanted(data_dir)
     meter.finish()
     return LoadReport(report.rows, dict(meter.seconds))
@@ -124,7 +127,7 @@ def remove_unwanted(data_dir: Path) -> None:
     """Delete what belongs to the loading server and not to the data."""
     for pattern in _UNWANTED:
         for path in data_dir.glob(pattern):
-            path.unlink()
+            delete(path)
 
 
 def _dirty_pages(instance: ServerInstance) -> int:

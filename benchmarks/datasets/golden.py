@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,15 +24,17 @@ from benchmarks.datasets.shared_folders import (
     directory_bytes,
     leftovers,
     locked,
-    make_folder,
     make_folders,
     remove,
     sweep,
     sync_directory,
+    take_data,
     write_durably,
 )
 from benchmarks.errors import NO_SPACE_ERRNOS, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.ours import make_ours
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.registry import reap
 from benchmarks.storage.identify import check_usable
@@ -141,10 +142,11 @@ def read_dataset(
         asked = _identity(binary, warehouses, page_size)
         if any(ready[name] != value for name, value in asked.items()):
             return None
+        take_data(place / "data")
         if ready["bytes"] != directory_bytes(place / "data"):
             return None
         return _dataset(place, ready)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, LoadFailed):
         return None
 
 
@@ -171,7 +173,7 @@ def _load(
     should_stop: Callable[[], bool],
 ) -> Dataset:
     loading = place.with_name(f"{place.name}{LOADING}{os.getpid()}")
-    make_folder(loading)
+    make_ours(loading)
     start = time.monotonic()
     try:
         report = fill(
@@ -185,7 +187,7 @@ def _load(
             progress=progress,
             should_stop=should_stop,
         )
-        shutil.rmtree(loading / "run")
+        delete(loading / "run")
         ready: dict[str, Any] = {
             **_identity(binary, warehouses, page_size),
             "bytes": directory_bytes(loading / "data"),

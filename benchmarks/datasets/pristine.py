@@ -6,6 +6,7 @@ when it is whole.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -18,15 +19,16 @@ from benchmarks.datasets.progress import ignore, never
 from benchmarks.datasets.shared_folders import (
     LOADING,
     locked,
-    make_folder,
     make_folders,
     remove,
     sweep,
     sync_directory,
+    take_data,
     write_durably,
 )
 from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.ours import make_ours
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.datadir import create_data_dir
 from benchmarks.servers.registry import reap
@@ -64,12 +66,12 @@ def ensure_pristine(
     datasets = make_folders(device_dir.absolute())
     key = pristine_key(binary, page_size)
     place = datasets / key
-    if (place / READY).is_file():
+    if _is_whole(place):
         return place / "data"
     with locked(datasets, key, ignore, should_stop):
         reap(registry)
         sweep(datasets, key)
-        if not (place / READY).is_file():
+        if not _is_whole(place):
             if place.exists():
                 remove(place)
             check_usable(datasets, _NEEDED_BYTES)
@@ -77,12 +79,20 @@ def ensure_pristine(
     return place / "data"
 
 
+def _is_whole(place: Path) -> bool:
+    """Whether it is there, and the server that made it cannot change it any more."""
+    with contextlib.suppress(OSError):
+        return (place / READY).is_file() and (place / "data").stat().st_uid == os.geteuid()
+    return False
+
+
 def _make(binary: ServerBinary, place: Path, page_size: int) -> None:
     making = place.with_name(f"{place.name}{LOADING}{os.getpid()}")
     start = time.monotonic()
     try:
-        make_folder(making)
+        make_ours(making)
         create_data_dir(binary, making / "data", options=_options(binary, page_size))
+        take_data(making / "data")
         ready = {
             "server_digest": binary.digest,
             "server_version": binary.version_text,

@@ -11,7 +11,6 @@ import contextlib
 import fcntl
 import os
 import secrets
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,11 +18,24 @@ from pathlib import Path
 from benchmarks.datasets.progress import LoadProgress, ProgressCallback
 from benchmarks.datasets.statements import POLL_S, cancelled
 from benchmarks.errors import DeviceUnusable
+from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.handover import take_back
+from benchmarks.ownership.ours import make_ours
+from benchmarks.servers.privileges import server_user, uid_of
 from benchmarks.storage.identify import check_usable
 
 LOADING = ".loading-"
 REMOVING = ".removing-"
 WAITING = "waiting for another load of this dataset"
+
+
+def take_data(data: Path) -> None:
+    """Take a data directory from the server that filled it: it can change nothing in it now.
+
+    Raises LoadFailed for what a server's data directory does not hold, such as links.
+    """
+    if data.lstat().st_uid != os.geteuid():
+        take_back(data, uid_of(server_user()))
 
 
 def directory_bytes(path: Path) -> int:
@@ -41,21 +53,10 @@ def make_folders(device_dir: Path) -> Path:
         check_usable(device_dir.parent, 0)
     try:
         for folder in (device_dir, device_dir / "datasets"):
-            make_folder(folder)
+            make_ours(folder)
     except OSError as error:
         raise DeviceUnusable(f"{device_dir}: {error.strerror}") from error
     return device_dir / "datasets"
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that the server's user can enter, if it is not there."""
-    try:
-        folder.mkdir()
-    except FileExistsError:  # perhaps only since a moment ago: others make it too
-        if not folder.is_dir():
-            raise
-    else:
-        folder.chmod(0o755)  # whatever our umask is
 
 
 @contextlib.contextmanager
@@ -106,7 +107,7 @@ def remove(path: Path) -> None:
         key = path.name.split(LOADING)[0]
         doomed = path.with_name(f"{key}{REMOVING}{secrets.token_hex(4)}")
         path.rename(doomed)
-    shutil.rmtree(doomed, ignore_errors=True)
+    delete(doomed)
 
 
 def write_durably(path: Path, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +16,10 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.shipped import RealFigures, shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, about
 from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.ours import make_ours
 from benchmarks.servers.privileges import check_reachable, give, server_user
-from benchmarks.storage.identify import check_in_place, check_usable, identify_device
+from benchmarks.storage.identify import check_device, check_in_place, identify_device
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 
@@ -91,7 +92,7 @@ def find_device(
 def _find_log(named: Path, data: DeviceIdentity) -> DeviceIdentity:
     with about("log_dir"):
         log_dir = _absolute(named)
-        check_usable(log_dir, 0)
+        check_device(log_dir)
         log = identify_device(log_dir)
         if log.path == data.path:
             raise DeviceUnusable(
@@ -154,14 +155,17 @@ def check_measurable(device: Device) -> None:
     if folder is None:
         return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_ours(folder.parent.parent)
+        make_ours(folder.parent)
+        delete(folder)
+        folder.mkdir(mode=0o700)
         user = server_user()
         give(folder, user)
         check_reachable(folder, user)
     except OSError as error:
         raise DeviceUnusable(f"{folder}: {error.strerror}") from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        delete(folder)
 
 
 def correct_kind(device: Device, kind: DeviceKind | None) -> None:
@@ -182,7 +186,7 @@ def _usable(named: Path | None, default: Path) -> Path:
     if named is None:
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o755)  # whatever the umask: the server's user has to pass through
-    check_usable(path, 0)
+    check_device(path)
     return path
 
 

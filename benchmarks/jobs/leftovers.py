@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from benchmarks.datasets.golden import sweep_loads
 from benchmarks.emulation.sweep import sweep_cgroups
 from benchmarks.jobs.claimant import is_dead
 from benchmarks.models import CrashTest, Device, Run
+from benchmarks.ownership.deleting import delete
 from benchmarks.probe.workspace import sweep_probes
 from benchmarks.servers.registry import reap
 from benchmarks.servers.trial import sweep_trials
@@ -64,5 +64,5 @@ def _clear_runs(layout: DeviceLayout, prefix: str, rows: QuerySet[Any]) -> list[
     known = known.exclude(pk__in=alive)
     dead = [path for pk in known.values_list("pk", flat=True) if is_free(path := there[pk])]
     for path in dead:
-        shutil.rmtree(path, ignore_errors=True)
+        delete(path)
     return [path for path in dead if not path.exists()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,6 +10,8 @@ from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, Dataset, ensure_datase
 from benchmarks.errors import DeviceUnusable
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
+from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.ours import make_ours
 from benchmarks.storage.held import new_folder
 
 
@@ -45,15 +46,17 @@ def run_folders(plan: Plan, steps: Steps) -> Iterator[tuple[Path, Path | None]]:
         finally:
             steps.enter("discarding the clone")
             for folder in folders:
-                shutil.rmtree(folder, ignore_errors=True)
+                delete(folder)
             steps.finish()
 
 
 def _make(folder: Path, stack: ExitStack) -> None:
     try:
+        make_ours(folder.parent.parent)
+        make_ours(folder.parent)
         stack.enter_context(new_folder(folder))
     except BlockingIOError:
         raise DeviceUnusable(
             f"{folder} is in use: another advisor is measuring on this device"
         ) from None
-    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    stack.callback(delete, folder)

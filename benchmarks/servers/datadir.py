@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -10,12 +9,14 @@ from pathlib import Path
 
 from benchmarks.errors import NotAServer, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.deleting import delete
 from benchmarks.servers.binary import Flavour, ServerBinary
-from benchmarks.servers.errorlog import meaningful, read_tail
+from benchmarks.servers.errorlog import meaningful, said
 from benchmarks.servers.failures import start_failure
 from benchmarks.servers.flavours import instance_rules
-from benchmarks.servers.kills import describe_exit
+from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
 from benchmarks.servers.options import (
+    OWN,
     InstancePaths,
     check_options,
     config_text,
@@ -30,6 +31,7 @@ from benchmarks.servers.privileges import (
     launcher,
     server_user,
 )
+from benchmarks.servers.startup import make_run_dir, open_console
 
 # The scripts were renamed from mysql_* to mariadb_* in MariaDB 11.
 _SYSTEM_SCRIPTS = ("system_tables.sql", "performance_tables.sql", "system_tables_data.sql")
@@ -66,20 +68,19 @@ def create_data_dir(
     # Beside the data: whoever clears away what a killed process left there finds this, too.
     scratch = Path(tempfile.mkdtemp(prefix=f"{data_dir.name}.init-", dir=data_dir.parent))
     try:
-        paths = InstancePaths(data_dir=data_dir, run_dir=scratch, socket=scratch / "s")
-        paths.tmp_dir.mkdir()
-        write_private(paths.config, _config(binary, paths, options or {}))
-        give(scratch, user)
+        paths = InstancePaths(data_dir=data_dir, run_dir=scratch, socket=scratch / OWN / "s")
+        make_run_dir(paths, user)
+        write_private(paths.config, _config(binary, paths, options or {}), user)
         give(data_dir, user)
         check_reachable(data_dir, user)
         _initialise(binary, paths, deadline_s)
     except BaseException:
-        shutil.rmtree(data_dir, ignore_errors=True)
+        delete(data_dir)
         if existed:
             data_dir.mkdir()
         raise
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)  # MySQL's log of it holds root's password
+        delete(scratch)  # MySQL's log of it holds root's password
 
 
 def _config(binary: ServerBinary, paths: InstancePaths, options: Mapping[str, str]) -> str:
@@ -98,7 +99,8 @@ def _initialise(binary: ServerBinary, paths: InstancePaths, deadline_s: float) -
         script = bootstrap_sql(binary)
     else:
         command.append("--initialize")
-    with paths.console.open("wb") as console:
+    killed_before = oom_kills()
+    with open_console(paths) as console:
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE if script is not None else subprocess.DEVNULL,
@@ -121,6 +123,10 @@ def _initialise(binary: ServerBinary, paths: InstancePaths, deadline_s: float) -
             if process.returncode is None:
                 process.kill()
                 process.wait()
+    if blame := blame_for_kill(
+        "the server that makes a data directory", process.returncode, killed_before
+    ):
+        raise RunFailed(*blame, log_tail="\n".join(meaningful(_log_lines(paths))))
     if process.returncode != 0:
         what = (
             f"the server could not make a data directory in {paths.data_dir} "
@@ -145,5 +151,4 @@ def bootstrap_sql(binary: ServerBinary) -> str:
 
 
 def _log_lines(paths: InstancePaths) -> list[str]:
-    lines = read_tail(paths.console, 500) + read_tail(paths.error_log, 500)
-    return [line for line in lines if "temporary password" not in line]
+    return [line for line in said(paths, 1000) if "temporary password" not in line]

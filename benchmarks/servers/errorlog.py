@@ -6,7 +6,12 @@ import os
 import re
 from pathlib import Path
 
+from benchmarks.ownership.reading import open_plain
+from benchmarks.servers.options import InstancePaths
+from benchmarks.servers.privileges import server_user, uid_of
+
 _TAIL_BYTES = 256 * 1024
+_MAX_LINE = 4096
 _ERROR = re.compile(r"\[ERROR\]|\bERROR:|[Ff]atal error|^mysqld: |^mariadbd: |got signal")
 # "2026-11-21T01:08:06.9Z 0 [ERROR] [MY-010123] [Server] " and MariaDB's "2026-11-21  1:08:06 0 "
 _PREFIX = re.compile(r"^\d{4}-\d\d-\d\d[T ]+[\d:.]+\S* +\d+ +(?:\[[^\]]+\] +)*")
@@ -27,16 +32,31 @@ PERMISSION = re.compile(
 PORT_TAKEN = re.compile(r"Bind on TCP/IP port|server running on port")
 
 
-def read_tail(path: Path, lines: int, size: int = _TAIL_BYTES) -> list[str]:
-    """The last `lines` lines of a file that may be huge, absent or not UTF-8, without NUL."""
+def said(paths: InstancePaths, lines: int) -> list[str]:
+    """The last lines of console and error log.
+
+    The console has what the server says before it opens its error log. What else it may have put
+    in the place of its log is not read.
+    """
+    found = read_tail(paths.console, lines)
+    return (found + read_tail(paths.error_log, lines, owner=uid_of(server_user())))[-lines:]
+
+
+def read_tail(
+    path: Path, lines: int, size: int = _TAIL_BYTES, *, owner: int | None = None
+) -> list[str]:
+    """The last `lines` lines of a file that may be huge, absent or not UTF-8, without NUL.
+
+    With `owner` only a plain file of that user is read.
+    """
     try:
-        with path.open("rb") as file:
+        with path.open("rb") if owner is None else open_plain(path, owner) as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - size))
             text = file.read(size).decode(errors="replace")
     except OSError:
         return []
-    return text.replace("\0", "").splitlines()[-lines:]
+    return [line[:_MAX_LINE] for line in text.replace("\0", "").splitlines()[-lines:]]
 
 
 def meaningful(lines: list[str], limit: int = 30) -> list[str]:

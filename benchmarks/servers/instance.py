@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import signal
+import stat
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from benchmarks.servers.accounts import Account
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.kills import oom_kills
 from benchmarks.servers.options import InstancePaths
+from benchmarks.servers.privileges import server_user, uid_of
 from benchmarks.servers.process import command_line
 from benchmarks.servers.reach import Reach
 from benchmarks.servers.registry import defaults_argument
@@ -113,13 +117,14 @@ class ServerInstance:
             raise pymysql.err.OperationalError(2003, f"nothing listens on {self.socket}")
         account = account or self.admin
         arguments: dict[str, Any] = {"autocommit": True, "charset": "utf8mb4", **kw}
-        return pymysql.connect(
-            unix_socket=str(self.socket),
-            ssl_disabled=True,  # to prepare it takes 20 ms of CPU time beside what is measured
-            user=account.user,
-            password=account.password,
-            **arguments,
-        )
+        with _pinned_socket(self.socket) as name:
+            return pymysql.connect(
+                unix_socket=name,
+                ssl_disabled=True,  # to prepare it takes 20 ms of CPU time beside the measured
+                user=account.user,
+                password=account.password,
+                **arguments,
+            )
 
     def variables(self) -> dict[str, str]:
         """SHOW GLOBAL VARIABLES, names in lower case."""
@@ -138,19 +143,30 @@ class ServerInstance:
         return "\n".join(self.log_lines(lines))
 
     def log_lines(self, lines: int = 2000) -> list[str]:
-        """The last lines of console and error log, redacted.
-
-        The console has what the server says before it opens its error log.
-        """
-        found = errorlog.read_tail(self.paths.console, lines)
-        found += errorlog.read_tail(self.paths.error_log, lines)
+        """The last lines of console and error log, redacted."""
         secrets = (self.admin.password, self.driver_account.password)
-        return [errorlog.redact(line, *secrets) for line in found[-lines:]]
+        return [errorlog.redact(line, *secrets) for line in errorlog.said(self.paths, lines)]
 
     def _show(self, what: str) -> list[tuple[str, str]]:
         with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
             cursor.execute(f"SHOW GLOBAL {what}")
             return [(str(name), str(value)) for name, value in cursor.fetchall()]
+
+
+@contextlib.contextmanager
+def _pinned_socket(path: Path) -> Iterator[str]:
+    """A name of this very socket, which is the server's: connect() would follow a link."""
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise pymysql.err.OperationalError(2003, f"{path}: {error.strerror}") from error
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISSOCK(found.st_mode) or found.st_uid != uid_of(server_user()):
+            raise pymysql.err.OperationalError(2003, f"{path} is not a socket of the server")
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
 
 
 def _listens(path: Path) -> bool:

@@ -12,8 +12,10 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.flavours import instance_rules
 from benchmarks.servers.forbidden import is_forbidden
 from benchmarks.servers.option_file import MAX_LINE_BYTES, option_line
+from benchmarks.servers.privileges import ServerUser
 from benchmarks.servers.reach import Reach
 
+OWN = "own"  # the folder that is the server's
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
 _PLUGIN_FOLDERS = ("lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin", "lib64/plugin")
 _ON_OFF = {"on": True, "1": True, "true": True, "off": False, "0": False, "false": False}
@@ -21,7 +23,10 @@ _ON_OFF = {"on": True, "1": True, "true": True, "off": False, "0": False, "false
 
 @dataclass(frozen=True)
 class InstancePaths:
-    """Where one instance keeps what; every path absolute."""
+    """Where one instance keeps what; every path absolute.
+
+    `run_dir` is ours: the server can neither replace its my.cnf nor put a link where we write.
+    """
 
     data_dir: Path
     run_dir: Path
@@ -39,13 +44,18 @@ class InstancePaths:
         return self.run_dir / "init.sql"
 
     @property
+    def own_dir(self) -> Path:
+        """What the server writes beside its data: the only part of `run_dir` that is its own."""
+        return self.run_dir / OWN
+
+    @property
     def error_log(self) -> Path:
         """The server's error log."""
-        return self.run_dir / "error.log"
+        return self.own_dir / "error.log"
 
     @property
     def console(self) -> Path:
-        """What the server prints before it opens its error log."""
+        """What the server prints before it opens its error log; we open it."""
         return self.run_dir / "console.log"
 
     @property
@@ -61,7 +71,7 @@ class InstancePaths:
     @property
     def tmp_dir(self) -> Path:
         """The server's temporary files, and the only place LOAD DATA may read on MariaDB."""
-        return self.run_dir / "tmp"
+        return self.own_dir / "tmp"
 
 
 def render_config(
@@ -115,7 +125,7 @@ def location_options(binary: ServerBinary, paths: InstancePaths) -> list[tuple[s
         ("datadir", str(paths.data_dir)),
         ("tmpdir", str(paths.tmp_dir)),
         ("socket", str(paths.socket)),
-        ("pid_file", str(paths.run_dir / "mysqld.pid")),
+        ("pid_file", str(paths.own_dir / "mysqld.pid")),
         ("log_error", str(paths.error_log)),
     ]
     if paths.log_dir is not None:
@@ -165,11 +175,13 @@ def check_options(options: Mapping[str, str | None]) -> list[tuple[str, str | No
     return checked
 
 
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, whatever was there before."""
+def write_private(path: Path, text: str, user: ServerUser | None) -> None:
+    """Write a file, in a folder of ours, that only the server's user can read."""
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "w") as file:
+        if user is not None:
+            os.fchown(descriptor, user.uid, user.gid)
         file.write(text)
 
 

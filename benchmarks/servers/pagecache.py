@@ -6,6 +6,8 @@ import contextlib
 import os
 from pathlib import Path
 
+from benchmarks.ownership.walking import opened_directory, plain_files
+
 
 def forget_cached(folder: Path) -> None:
     """Write back all files below `folder` and drop them from the page cache.
@@ -13,18 +15,7 @@ def forget_cached(folder: Path) -> None:
     Pages belong to the cgroup that first touched them. The clone that the worker has just written
     would be read from memory without a request to the device and without counting for the server.
     """
-    for directory, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                _forget(Path(directory, name))
-
-
-def _forget(path: Path) -> None:
-    if path.is_symlink() or not path.is_file():
-        return
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    try:
-        os.fsync(descriptor)  # dirty pages cannot be dropped
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(descriptor)
+    with contextlib.suppress(FileNotFoundError), opened_directory(folder) as top:
+        for file in plain_files(top):
+            os.fsync(file)  # dirty pages cannot be dropped
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.errors import DeviceUnusable, NoServerUser
+from benchmarks.ownership import handover
 
 USER_VARIABLE = "ADVISOR_SERVER_USER"
 DEFAULT_USER = "oltp-advisor"
@@ -62,7 +63,8 @@ def launcher(user: ServerUser | None) -> list[str]:
     It follows the parent *thread*: a server must be started by a thread that outlives it.
     """
     soft = open_files()
-    command = [_tool("prlimit"), f"--nofile={soft}:{soft}", _tool("setpriv")]
+    # No core file: it would hold the data of the run and could fill the device.
+    command = [_tool("prlimit"), f"--nofile={soft}:{soft}", "--core=0:0", _tool("setpriv")]
     if user is not None:
         command += [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
         command += ["--no-new-privs"]
@@ -76,15 +78,17 @@ def clean_environment() -> dict[str, str]:
 
 
 def give(path: Path, user: ServerUser | None) -> None:
-    """Make `path` and everything below it the server user's; links are never followed."""
-    if user is None:
-        return
-    os.chown(path, user.uid, user.gid, follow_symlinks=False)
-    if path.is_symlink() or not path.is_dir():
-        return
-    for folder, folders, files in os.walk(path):
-        for name in (*folders, *files):
-            os.chown(os.path.join(folder, name), user.uid, user.gid, follow_symlinks=False)
+    """Make `path`, in a folder of ours, and everything below it the server user's.
+
+    What is that user's already is left as it is.
+    """
+    if user is not None:
+        handover.give(path, user.uid, user.gid)
+
+
+def uid_of(user: ServerUser | None) -> int:
+    """The owner of what a server writes."""
+    return os.geteuid() if user is None else user.uid
 
 
 def check_reachable(path: Path, user: ServerUser | None) -> None:

@@ -11,12 +11,12 @@ import fcntl
 import json
 import logging
 import secrets
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from benchmarks.ownership.deleting import delete
 from benchmarks.servers.process import (
     ProcessId,
     find_by_argument,
@@ -149,7 +149,7 @@ def _reap_one(entry: Entry, done: list[str]) -> bool:
         return False
     for folder in (entry.run_dir, entry.socket_dir):
         if folder is not None and (folder / MARK).is_file() and not folder.is_symlink():
-            shutil.rmtree(folder, ignore_errors=True)
+            delete(folder)
             if not folder.exists():
                 done.append(f"deleted {folder}")
     if entry.log_dir is not None and _delete_redo_log(entry.log_dir):
@@ -183,10 +183,7 @@ def _delete_redo_log(log_dir: Path) -> bool:
     """
     found = [*log_dir.glob("#innodb_redo"), *log_dir.glob("ib_logfile*")]
     for path in found:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        delete(path)
     with contextlib.suppress(OSError):
         log_dir.rmdir()
     return bool(found)

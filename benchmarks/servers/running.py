@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.deleting import delete
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.kills import describe_exit
-from benchmarks.servers.options import InstancePaths
+from benchmarks.servers.options import OWN, InstancePaths
 from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.process import find_by_argument, kill_checked
 from benchmarks.servers.reach import Reach
@@ -46,7 +46,8 @@ def running_server(
     """Run `binary` on `data_dir` for the length of the block.
 
     `options` are the candidate's knobs (value None: a bare option; log_bin takes ON or OFF).
-    `run_dir` is made; my.cnf and the error log stay in it for the caller to read or delete.
+    `run_dir` is made, in a folder of ours, and stays ours but for the server's own part of it;
+    my.cnf and the error log stay in it for the caller to read or delete.
     With `fast_shutdown` the data directory is left as after a crash, to be thrown away; without,
     it is purged and flushed completely, and RunFailed is raised when that did not succeed.
     With `resource_limits` (benchmarks.emulation) the server is held to them from the first
@@ -66,7 +67,7 @@ def running_server(
     with contextlib.ExitStack() as afterwards:
         socket, socket_dir = _socket_place(run_dir)
         if socket_dir is not None:
-            afterwards.callback(shutil.rmtree, socket_dir, ignore_errors=True)
+            afterwards.callback(delete, socket_dir)
         paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=socket, log_dir=log_dir)
         record = register(
             registry,
@@ -77,7 +78,7 @@ def running_server(
         )
         afterwards.callback(record.remove)
         afterwards.callback(_sweep, paths)
-        prepare(binary, paths, options, socket_dir)
+        prepare(binary, paths, options)
         if resource_limits is not None:
             for folder in (paths.data_dir, paths.log_dir):
                 if folder is not None:
@@ -118,12 +119,14 @@ def _sweep(paths: InstancePaths) -> None:
 
 def _socket_place(run_dir: Path) -> tuple[Path, Path | None]:
     """The socket's path, and the directory made for it when `run_dir` is too long a name."""
-    socket = run_dir / "mysqld.sock"
+    socket = run_dir / OWN / "mysqld.sock"
     if len(os.fsencode(socket)) <= SOCKET_LIMIT:
         return socket, None
     base = tempfile.gettempdir()
-    if len(os.fsencode(base)) > SOCKET_LIMIT - len("/advisor-12345678/mysqld.sock"):
+    if len(os.fsencode(base)) > SOCKET_LIMIT - len("/advisor-12345678/own/mysqld.sock"):
         base = "/tmp"  # noqa: S108  mkdtemp makes the name and its mode safe
     socket_dir = Path(tempfile.mkdtemp(prefix="advisor-", dir=base))
     (socket_dir / MARK).touch()
-    return socket_dir / "mysqld.sock", socket_dir
+    (socket_dir / OWN).mkdir(mode=0o700)
+    socket_dir.chmod(0o711)  # the server passes through; what it may change is below
+    return socket_dir / OWN / "mysqld.sock", socket_dir

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import socket as sockets
 import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import IO
 
 import pymysql
 
 from benchmarks.errors import EmulationUnavailable, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.deleting import delete
 from benchmarks.servers import errorlog
 from benchmarks.servers.accounts import ADMIN_USER, DRIVER_USER, account_sql, new_account
 from benchmarks.servers.binary import ServerBinary
@@ -21,6 +24,7 @@ from benchmarks.servers.failures import explain_failed_start
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.options import InstancePaths, render_config, write_private
 from benchmarks.servers.privileges import (
+    ServerUser,
     check_reachable,
     clean_environment,
     give,
@@ -43,19 +47,33 @@ def prepare(
     binary: ServerBinary,
     paths: InstancePaths,
     options: Mapping[str, str | None],
-    socket_dir: Path | None,
 ) -> None:
-    """Make the run's folders the server's own; refuses options that reach for what is ours."""
+    """Give the server its data and a new folder of its own; the rest of the run's stays ours.
+
+    Refuses options that reach for what is ours.
+    """
     render_config(binary, paths, port=1, options=options, fast_shutdown=True)  # refuse early
     user = server_user()
-    paths.run_dir.chmod(0o700)
-    paths.tmp_dir.mkdir(exist_ok=True)
-    for old in (paths.error_log, paths.console):
-        old.unlink(missing_ok=True)
-    for folder in (paths.run_dir, paths.data_dir, paths.log_dir, socket_dir):
-        if folder is not None:
-            give(folder, user)
-            check_reachable(folder, user)
+    make_run_dir(paths, user)
+    theirs = {paths.own_dir, paths.socket.parent, paths.data_dir, paths.log_dir} - {None}
+    for folder in sorted(filter(None, theirs)):
+        give(folder, user)
+        check_reachable(folder, user)
+
+
+def make_run_dir(paths: InstancePaths, user: ServerUser | None) -> None:
+    """A run's folder as it is before a server is started: nothing in it is of an earlier one."""
+    paths.run_dir.chmod(0o700 if user is None else 0o711)
+    delete(paths.console)
+    delete(paths.own_dir)
+    paths.own_dir.mkdir(mode=0o700)
+    paths.tmp_dir.mkdir(mode=0o700)
+    give(paths.own_dir, user)
+
+
+def open_console(paths: InstancePaths) -> IO[bytes]:
+    """The file that takes what the server prints."""
+    return open(paths.console, "wb", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 def start(
@@ -89,7 +107,7 @@ def start(
             if not (isinstance(error, RunFailed) and taken) or attempt == PORT_ATTEMPTS:
                 raise
             log.warning("port %d was taken before the server could have it; trying another", port)
-            paths.error_log.unlink(missing_ok=True)
+            delete(paths.error_log)
         finally:
             paths.init_file.unlink(missing_ok=True)
     raise AssertionError("unreachable")
@@ -107,19 +125,15 @@ def _spawn(
     # Before root's rights are dropped.
     entry = resource_limits.entry_words if resource_limits is not None else []
     admin, driver = new_account(ADMIN_USER), new_account(DRIVER_USER)
-    write_private(paths.config, text)
-    write_private(paths.init_file, account_sql(binary, admin, driver, reach))
-    files = [paths.config, paths.init_file]
+    write_private(paths.config, text, user)
+    write_private(paths.init_file, account_sql(binary, admin, driver, reach), user)
     certificate = ""
     if reach is not None and reach.encrypted:
         made = make_certificate(reach.address)
         certificate = made.certificate
-        write_private(paths.certificate, made.certificate)
-        write_private(paths.key, made.key)
-        files += [paths.certificate, paths.key]
-    for file in files:
-        give(file, user)
-    with paths.console.open("wb") as console:
+        write_private(paths.certificate, made.certificate, user)
+        write_private(paths.key, made.key, user)
+    with open_console(paths) as console:
         process = subprocess.Popen(
             [*entry, *launcher(user), str(binary.path), defaults_argument(paths.run_dir)],
             stdin=subprocess.DEVNULL,

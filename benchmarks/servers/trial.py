@@ -22,14 +22,17 @@ from pathlib import Path
 
 from benchmarks.errors import NO_SPACE_ERRNOS, RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.ours import make_ours
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
-from benchmarks.servers.options import InstancePaths, render_config, write_private
+from benchmarks.servers.options import OWN, InstancePaths, render_config, write_private
 from benchmarks.servers.privileges import clean_environment, give, launcher, server_user
 from benchmarks.servers.process import ProcessId, this_process
 from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.running import running_server
+from benchmarks.servers.startup import make_run_dir, open_console
 from benchmarks.storage.held import held, is_free_for_long
 
 log = logging.getLogger(__name__)
@@ -95,9 +98,9 @@ def try_config(
     def start_once() -> Trial:
         with _trial_dir(work_dir) as run_dir:
             _check_room(work_dir, pristine, redo)
+            validated = _own_check(binary, options, run_dir, should_stop)
             data_dir = run_dir / "data"
-            data_dir.mkdir()
-            validated = _own_check(binary, options, run_dir, data_dir, should_stop)
+            data_dir.mkdir(mode=0o700)
             _copy(pristine, data_dir, should_stop)
             with running_server(
                 binary,
@@ -140,7 +143,7 @@ def sweep_trials(work_dir: Path) -> list[Path]:
         if owner is None or path.is_symlink():
             continue
         if owner.is_dead() if owner.is_seen_from_here() else is_free_for_long(path):
-            shutil.rmtree(path, ignore_errors=True)
+            delete(path)
             gone.append(path)
     return gone
 
@@ -148,7 +151,8 @@ def sweep_trials(work_dir: Path) -> list[Path]:
 @contextlib.contextmanager
 def _trial_dir(work_dir: Path) -> Iterator[Path]:
     """A folder of this trial, gone afterwards; its name says who made it."""
-    work_dir.mkdir(parents=True, exist_ok=True)
+    work_dir.parent.mkdir(parents=True, exist_ok=True)
+    make_ours(work_dir)
     sweep_trials(work_dir)
     me = this_process().as_text()
     folder = work_dir.absolute() / f"trial-{me}-{secrets.token_hex(4)}"
@@ -161,7 +165,7 @@ def _trial_dir(work_dir: Path) -> Iterator[Path]:
             raise
         raise RunFailed(Outcome.DISK_FULL, f"{work_dir}: {_FULL_DISK}") from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        delete(folder)
 
 
 def _redo_at_start(binary: ServerBinary, redo_bytes: int) -> int:
@@ -187,22 +191,23 @@ def _own_check(
     binary: ServerBinary,
     options: Mapping[str, str | None],
     run_dir: Path,
-    data_dir: Path,
     should_stop: Callable[[], bool],
 ) -> bool | None:
-    """Let the server read its options without starting."""
+    """Let the server read its options without starting, on an empty data directory."""
     validates = binary.flavour is not Flavour.MARIADB and binary.version >= VALIDATES_SINCE
-    paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=run_dir / "mysqld.sock")
+    data_dir = run_dir / "empty"
+    data_dir.mkdir(mode=0o700)
+    paths = InstancePaths(data_dir=data_dir, run_dir=run_dir, socket=run_dir / OWN / "s")
     text = render_config(binary, paths, port=1, options=options, fast_shutdown=True)
     user = server_user()
-    write_private(paths.config, text)
-    paths.tmp_dir.mkdir(exist_ok=True)
-    paths.init_file.touch()
-    give(run_dir, user)
+    make_run_dir(paths, user)
+    write_private(paths.config, text, user)
+    write_private(paths.init_file, "", user)
+    give(data_dir, user)
     command = [*launcher(user), str(binary.path), f"--defaults-file={paths.config}"]
     command += ["--validate-config"] if validates else ["--verbose", "--help"]
     killed_before = oom_kills()
-    with paths.console.open("wb") as console:
+    with open_console(paths) as console:
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -216,9 +221,9 @@ def _own_check(
         status = _wait(process, should_stop)
     if blame := blame_for_kill("the server that checks its config", status, killed_before):
         raise RunFailed(*blame)
-    lines = errorlog.read_tail(paths.console, 200) + errorlog.read_tail(paths.error_log, 200)
-    for path in (paths.console, paths.error_log, paths.init_file):
-        path.unlink(missing_ok=True)
+    lines = errorlog.said(paths, 200)
+    for path in (data_dir, paths.own_dir, paths.console, paths.init_file):
+        delete(path)
     if status != 0:
         what = f"the server refuses the config when asked to check it ({describe_exit(status)})"
         reason = errorlog.first_error(lines)

@@ -11,10 +11,11 @@ import contextlib
 import fcntl
 import os
 import secrets
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from benchmarks.ownership.deleting import delete
 
 #: A folder gets its lock just after it is made; a younger one counts as held.
 _LOCKED_AFTER_S = 5.0
@@ -60,10 +61,10 @@ def new_folder(folder: Path) -> Iterator[None]:
     """
     if folder.exists() and not is_free(folder):
         raise BlockingIOError(f"{folder} is in use")
-    shutil.rmtree(folder, ignore_errors=True)
+    delete(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
-    draft.mkdir()
+    draft.mkdir(mode=0o700)
     with held(draft):
         try:
             draft.rename(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -9,11 +10,12 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.errors import DeviceUnusable
+from benchmarks.ownership.ours import check_ours
 from benchmarks.storage.backing import unknown
 from benchmarks.storage.host import HostFiles
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
-from benchmarks.storage.layout import DeviceLayout
+from benchmarks.storage.layout import FOLDER, DeviceLayout
 from benchmarks.storage.mounts import mount_of, read_mounts
 from benchmarks.storage.stack import Stack
 
@@ -97,8 +99,21 @@ def check_in_place(
     return data, log
 
 
-def _check_one(path: Path) -> DeviceIdentity:
+def check_device(path: Path) -> None:
+    """Raise DeviceUnusable unless `path` can be written to and what we keep there is safe: nobody
+    but we and root can change our folder or put another in its place.
+    """
+    try:
+        check_ours(path)
+        with contextlib.suppress(FileNotFoundError):
+            check_ours(path / FOLDER)
+    except OSError as error:
+        raise DeviceUnusable(f"{path}: {_reason(error)}") from error
     check_usable(path, 0)
+
+
+def _check_one(path: Path) -> DeviceIdentity:
+    check_device(path)
     return identify_device(path)
 
 

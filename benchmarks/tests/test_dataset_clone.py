@@ -15,7 +15,7 @@ import pytest
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.consistency import check_consistency
 from benchmarks.datasets.golden import Dataset
-from benchmarks.errors import RunFailed
+from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.running import running_server
@@ -63,18 +63,23 @@ def test_a_clone_is_the_same_and_independent(golden: Dataset, tmp_path: Path) ->
     assert content(golden.data_dir) == FILES
 
 
-def test_modes_and_owners_are_kept(golden: Dataset, tmp_path: Path) -> None:
-    if os.geteuid() == 0:
-        os.chown(golden.data_dir / "ibdata1", 12345, 54321)
-        os.chown(golden.data_dir, 12345, 54321)
+def test_a_clone_is_ours_until_it_is_given_to_a_server(golden: Dataset, tmp_path: Path) -> None:
     clone(golden, tmp_path / "clone")
-    for name in ("", "ibdata1", "tpcc", "tpcc/stock.ibd", "#innodb_redo"):
-        source, copy = (golden.data_dir / name).stat(), (tmp_path / "clone" / name).stat()
-        assert (copy.st_mode, copy.st_uid, copy.st_gid) == (
-            source.st_mode,
-            source.st_uid,
-            source.st_gid,
-        )
+    for path in (tmp_path / "clone", *(tmp_path / "clone").rglob("*")):
+        found = path.stat()
+        assert found.st_uid == os.geteuid()
+        assert not found.st_mode & 0o077
+
+
+@pytest.mark.parametrize("name", ["ibdata1", "tpcc"])
+def test_links_in_a_golden_copy_are_not_followed(
+    golden: Dataset, tmp_path: Path, name: str
+) -> None:
+    (golden.data_dir / name).rename(tmp_path / "secret")
+    (golden.data_dir / name).symlink_to(tmp_path / "secret")
+    with pytest.raises(LoadFailed, match="is a link"):
+        clone(golden, tmp_path / "clone")
+    assert not (tmp_path / "clone").exists()
 
 
 def test_the_redo_log_goes_to_the_log_device(golden: Dataset, tmp_path: Path) -> None:
@@ -83,8 +88,7 @@ def test_the_redo_log_goes_to_the_log_device(golden: Dataset, tmp_path: Path) ->
     assert set(content(tmp_path / "log")) == logs
     assert set(content(tmp_path / "data")) == set(FILES) - logs
     assert not (tmp_path / "data" / "#innodb_redo").exists()
-    mode = golden.data_dir.stat().st_mode
-    assert (tmp_path / "log").stat().st_mode == mode
+    assert (tmp_path / "log").stat().st_mode == (tmp_path / "data").stat().st_mode
 
 
 def test_empty_places_are_used_and_others_refused(golden: Dataset, tmp_path: Path) -> None:

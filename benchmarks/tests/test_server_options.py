@@ -88,7 +88,7 @@ def test_each_flavour_gets_the_options_it_knows(
 def test_files_through_sql_are_closed_in_every_flavour() -> None:
     assert rendered(MYSQL)["secure_file_priv"] == "NULL"
     # MariaDB knows no NULL, and an empty value would open everything.
-    assert rendered(made_up(Flavour.MARIADB, 10, 11, 7))["secure_file_priv"] == "/d/run/tmp"
+    assert rendered(made_up(Flavour.MARIADB, 10, 11, 7))["secure_file_priv"] == "/d/run/own/tmp"
 
 
 @pytest.mark.parametrize(
@@ -236,6 +236,6 @@ def test_private_files_are_private_even_over_an_old_one(tmp_path: Path) -> None:
     path = tmp_path / "init.sql"
     path.write_text("old")
     path.chmod(0o644)
-    write_private(path, "new")
+    write_private(path, "new", None)
     assert path.read_text() == "new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

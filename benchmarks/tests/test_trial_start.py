@@ -158,7 +158,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.server
 @pytest.mark.usefixtures("impatient")
 def test_a_trial_can_be_cancelled(attempt: Try, server_tmp: Path) -> None:
-    for begun in ("trial-*", "trial-*/console.log", "trial-*/error.log"):
+    for begun in ("trial-*", "trial-*/console.log", "trial-*/own/error.log"):
         with pytest.raises(RunFailed) as stopped:
             attempt({}, should_stop=lambda name=begun: any((server_tmp / "trials").glob(name)))
         assert stopped.value.outcome is Outcome.CANCELLED

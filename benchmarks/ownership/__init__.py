@@ -1,0 +1,1 @@
+"""Files between two users: what a server or driver may write is never trusted by the worker."""

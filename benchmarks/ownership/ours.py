@@ -1,0 +1,94 @@
+"""Folders that nobody but this user and root can change, replace or rename.
+
+Below such a folder names can be relied on: whoever looks twice sees the same. That takes every
+directory on the way to it, because a directory can be renamed by whoever may write in its parent.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shlex
+import stat
+from pathlib import Path
+
+from benchmarks.errors import DeviceUnusable
+
+_MAX_LINKS = 40  # as in Linux
+
+
+def make_ours(folder: Path) -> None:
+    """Make a folder that all may enter and only we can write in, if it is not there.
+
+    Its parent must exist. Raises DeviceUnusable, with the command that mends it, when others could
+    change it or replace it; OSError when it cannot be made.
+    """
+    check_ours(folder.parent)
+    try:
+        folder.mkdir()
+    except FileExistsError:  # perhaps only since a moment ago: others make it too
+        if not folder.is_dir():
+            raise
+    else:
+        folder.chmod(0o755)  # whatever our umask is
+    check_ours(folder)
+
+
+def check_ours(folder: Path) -> None:
+    """Raise DeviceUnusable, with the command that mends it, when others could change the folder
+    or put another in its place. OSError when it is not there.
+    """
+    here, links = "/", 0
+    _check_directory(here, os.lstat(here))
+    left = list(reversed(folder.absolute().parts[1:]))
+    while left:
+        name = left.pop()
+        if name == "..":  # of a link; a path's own are taken as they are
+            here = os.path.dirname(here)
+            continue
+        place = os.path.join(here, name)
+        found = os.lstat(place)
+        if stat.S_ISLNK(found.st_mode):
+            links += 1
+            if links > _MAX_LINKS:
+                raise DeviceUnusable(f"{folder}: a loop of symbolic links")
+            # In /tmp anybody can make a link that leads to a directory of ours.
+            _check_owner(place, found, f"rm {shlex.quote(place)}")
+            target = Path(os.readlink(place))
+            left += [part for part in reversed(target.parts) if part != "/"]
+            here = "/" if target.is_absolute() else here
+            continue
+        _check_directory(place, found)
+        here = place
+
+
+def _check_directory(place: str, found: os.stat_result) -> None:
+    if not stat.S_ISDIR(found.st_mode):
+        raise DeviceUnusable(f"{place}: not a directory")
+    quoted = shlex.quote(place)
+    _check_owner(place, found, f"chown -R {_name(os.geteuid())}: {quoted}")
+    if found.st_mode & stat.S_ISVTX:
+        return  # like /tmp: others may add to it, but not rename or delete what is ours
+    # With ACLs the bits of the group are the most that any of them allows.
+    is_own_group = os.geteuid() != 0 and found.st_gid == os.getegid()
+    others = stat.S_IWOTH if is_own_group else stat.S_IWOTH | stat.S_IWGRP
+    if found.st_mode & others:
+        raise DeviceUnusable(
+            f"{place} can be written to by other users, who could replace what we keep there; "
+            f"mend it with `chmod go-w {quoted}`, or choose another directory"
+        )
+
+
+def _check_owner(place: str, found: os.stat_result, mend: str) -> None:
+    if found.st_uid not in (0, os.geteuid()):
+        raise DeviceUnusable(
+            f"{place} belongs to {_name(found.st_uid)}, who could replace what we keep there; "
+            f"mend it with `{mend}`, or choose another directory"
+        )
+
+
+def _name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

@@ -1,0 +1,266 @@
+"""What another user put in the place of a file: it is not followed, read, waited for or given."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks.errors import DeviceUnusable, LoadFailed
+from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.handover import give, take_back
+from benchmarks.ownership.ours import check_ours, make_ours
+from benchmarks.ownership.reading import open_plain
+from benchmarks.servers import errorlog
+from benchmarks.servers.options import InstancePaths
+from benchmarks.servers.pagecache import forget_cached
+from benchmarks.servers.startup import make_run_dir, open_console
+from benchmarks.storage.identify import check_device
+from benchmarks.storage.layout import FOLDER
+
+OTHER = 12345
+ME = os.geteuid()
+as_root = pytest.mark.skipif(ME != 0, reason="only root can give files away")
+
+Plant = Callable[[Path, Path], None]
+
+
+def link(place: Path, secret: Path) -> None:
+    place.symlink_to(secret)
+
+
+def hard_link(place: Path, secret: Path) -> None:
+    place.hardlink_to(secret)
+
+
+def pipe(place: Path, _: Path) -> None:
+    os.mkfifo(place)
+
+
+def folder(place: Path, _: Path) -> None:
+    place.mkdir()
+
+
+PLANTS = [link, hard_link, pipe, folder]
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    path = tmp_path / "secret"
+    path.write_text("for root only")
+    path.chmod(0o600)
+    return path
+
+
+class TestDelete:
+    def test_links_go_and_what_they_lead_to_stays(self, tmp_path: Path, secret: Path) -> None:
+        precious = tmp_path / "precious"
+        precious.mkdir()
+        (precious / "file").touch()
+        tree = tmp_path / "tree"
+        (tree / "a/b").mkdir(parents=True)
+        for place in (tree, tree / "a", tree / "a/b"):
+            (place / "folder").symlink_to(precious)
+            link(place / "link", secret)
+            hard_link(place / "hard", secret)
+            pipe(place / "pipe", secret)
+        delete(tree)
+        assert not tree.exists()
+        assert (precious / "file").exists()
+        assert secret.read_text() == "for root only"
+
+    def test_a_link_in_its_place_is_not_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "precious/inner").mkdir(parents=True)
+        (tmp_path / "tree").symlink_to("precious")
+        delete(tmp_path / "tree")
+        assert not (tmp_path / "tree").is_symlink()
+        assert (tmp_path / "precious/inner").is_dir()
+
+    def test_any_depth(self, tmp_path: Path) -> None:
+        """Deeper than Python recurses, than files may be open and than a path may be long."""
+        tree = tmp_path / "tree"
+        tree.mkdir()
+        here = os.open(tree, os.O_RDONLY)
+        for _ in range(1500):
+            os.mkdir("d" * 100, dir_fd=here)
+            below = os.open("d" * 100, os.O_RDONLY, dir_fd=here)
+            os.close(os.open("file", os.O_CREAT, dir_fd=below))
+            os.close(here)
+            here = below
+        os.close(here)
+        delete(tree)
+        assert not tree.exists()
+
+    def test_what_its_owner_locked(self, tmp_path: Path) -> None:
+        tree = tmp_path / "tree"
+        (tree / "a/b/c").mkdir(parents=True)
+        for place in (tree / "a/b", tree / "a", tree):
+            place.chmod(0)
+        delete(tree)
+        assert not tree.exists()
+
+    def test_nothing_there(self, tmp_path: Path) -> None:
+        delete(tmp_path / "tree")
+        delete(tmp_path / "no" / "tree")
+
+
+class TestOurs:
+    def test_a_folder_is_made_for_all_to_enter(self, tmp_path: Path) -> None:
+        umask = os.umask(0o077)
+        try:
+            make_ours(tmp_path / "new")
+        finally:
+            os.umask(umask)
+        make_ours(tmp_path / "new")
+        assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o755
+
+    def test_others_may_write_in_it(self, tmp_path: Path) -> None:
+        place = tmp_path / "a b"
+        place.mkdir()
+        (place / FOLDER).mkdir()
+        place.chmod(0o777)
+        with pytest.raises(DeviceUnusable, match="could replace") as refused:
+            check_device(place)
+        assert f"`chmod go-w '{place}'`" in str(refused.value)
+        with pytest.raises(DeviceUnusable, match="could replace"):
+            make_ours(place / FOLDER)
+        place.chmod(0o1777)  # as /tmp: nobody but its owner can rename our folder
+        check_device(place)
+        (place / FOLDER).chmod(0o757)
+        with pytest.raises(DeviceUnusable, match=f"{FOLDER} can be written to by other users"):
+            check_device(place)
+
+    @as_root
+    @pytest.mark.parametrize("whose", ["", FOLDER])
+    def test_it_belongs_to_another(self, tmp_path: Path, whose: str) -> None:
+        (tmp_path / "device" / FOLDER).mkdir(parents=True)
+        os.chown(tmp_path / "device" / whose, OTHER, OTHER)
+        with pytest.raises(DeviceUnusable, match=f"belongs to {OTHER}") as refused:
+            check_device(tmp_path / "device")
+        assert f"`chown -R root: {tmp_path / 'device' / whose}`" in str(refused.value)
+
+    @as_root
+    def test_anothers_link_to_a_folder_of_ours(self, tmp_path: Path) -> None:
+        (tmp_path / "ours").mkdir()
+        sticky = tmp_path / "tmp"
+        sticky.mkdir()
+        sticky.chmod(0o1777)
+        planted = sticky / FOLDER
+        planted.symlink_to("../ours")
+        make_ours(planted)  # our own link may lead anywhere
+        os.chown(planted, OTHER, OTHER, follow_symlinks=False)
+        with pytest.raises(DeviceUnusable, match=f"`rm {planted}`"):
+            make_ours(planted)
+
+    def test_odd_places(self, tmp_path: Path) -> None:
+        (tmp_path / "loop").symlink_to("loop")
+        with pytest.raises(DeviceUnusable, match="a loop of symbolic links"):
+            check_device(tmp_path / "loop")
+        (tmp_path / "file").touch()
+        with pytest.raises(DeviceUnusable, match="not a directory"):
+            check_ours(tmp_path / "file")
+        with pytest.raises(DeviceUnusable, match="does not exist"):
+            check_device(tmp_path / "absent")
+
+
+class TestHandingOver:
+    @pytest.mark.parametrize("plant", [link, hard_link, pipe])
+    def test_nothing_but_plain_files_is_taken_back(
+        self, plant: Plant, tmp_path: Path, secret: Path
+    ) -> None:
+        data = tmp_path / "data"
+        (data / "tpcc").mkdir(parents=True)
+        plant(data / "tpcc" / "stock.ibd", secret)
+        before = secret.stat()
+        with pytest.raises(LoadFailed, match=r"data/tpcc/stock\.ibd, which is not a plain file"):
+            take_back(data, ME)
+        after = secret.stat()
+        assert (after.st_mode, after.st_uid, after.st_mtime) == (
+            before.st_mode,
+            before.st_uid,
+            before.st_mtime,
+        )
+
+    @as_root
+    def test_there_and_back(self, tmp_path: Path, secret: Path) -> None:
+        data = tmp_path / "data"
+        (data / "tpcc").mkdir(parents=True)
+        (data / "tpcc/stock.ibd").touch(0o644)
+        link(data / "link", secret)
+        give(data, OTHER, OTHER)
+        tree = [data, data / "tpcc", data / "tpcc/stock.ibd"]
+        assert {path.stat().st_uid for path in tree} == {OTHER}
+        assert secret.stat().st_uid == 0
+        (data / "link").unlink()
+        (data / "later").touch()
+        give(data, OTHER, OTHER)  # its names are no longer ours to rely on
+        assert (data / "later").stat().st_uid == 0
+        take_back(data, OTHER)
+        assert {path.stat().st_uid for path in tree} == {0}
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in tree]
+        assert modes == [0o700, 0o700, 0o600]
+
+    @as_root
+    def test_a_foreign_file_is_not_taken_back(self, tmp_path: Path) -> None:
+        data = tmp_path / "data"
+        data.mkdir()
+        (data / "theirs").touch()
+        os.chown(data, OTHER, OTHER)
+        os.chown(data / "theirs", OTHER + 1, OTHER)
+        with pytest.raises(LoadFailed, match="theirs, which is not a plain file of its own"):
+            take_back(data, OTHER)
+        assert (data / "theirs").stat().st_uid == OTHER + 1
+
+
+class TestReading:
+    @pytest.mark.parametrize("plant", PLANTS)
+    def test_an_error_log_that_is_none(self, plant: Plant, tmp_path: Path, secret: Path) -> None:
+        plant(tmp_path / "error.log", secret)
+        with pytest.raises(OSError, match=r"error\.log"):
+            open_plain(tmp_path / "error.log", ME)
+        assert errorlog.read_tail(tmp_path / "error.log", 9, owner=ME) == []
+
+    @as_root
+    def test_anothers_file(self, secret: Path) -> None:
+        with pytest.raises(PermissionError):
+            open_plain(secret, OTHER)
+
+    def test_a_huge_log_is_not_read_whole(self, tmp_path: Path) -> None:
+        path = tmp_path / "error.log"
+        with path.open("wb") as file:
+            os.ftruncate(file.fileno(), 2**42)
+            file.seek(0, os.SEEK_END)
+            file.write(b"\nlast words\n" + b"x" * 100_000)
+        found = errorlog.read_tail(path, 9, owner=ME)
+        assert found[-2] == "last words"
+        assert len(found[-1]) < 10_000
+
+    def test_making_files_cold_passes_over_what_is_no_file(
+        self, tmp_path: Path, secret: Path
+    ) -> None:
+        (tmp_path / "data/inner").mkdir(parents=True)
+        pipe(tmp_path / "data/inner/pipe", secret)  # to open it would wait for a writer
+        link(tmp_path / "data/link", Path("/"))
+        (tmp_path / "data/inner/file").write_bytes(b"x")
+        forget_cached(tmp_path / "data")
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_a_second_start_writes_over_nothing_that_the_first_server_left(
+    plant: Plant, tmp_path: Path, secret: Path
+) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    paths = InstancePaths(data_dir=run / "data", run_dir=run, socket=run / "own" / "s")
+    paths.own_dir.mkdir()
+    for place in (paths.console, paths.error_log, paths.tmp_dir):
+        plant(place, secret)
+    make_run_dir(paths, None)
+    with open_console(paths) as console:
+        console.write(b"said")
+    assert list(paths.own_dir.iterdir()) == [paths.tmp_dir]
+    assert not any(paths.tmp_dir.iterdir())
+    assert secret.read_text() == "for root only"
