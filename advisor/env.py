@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from benchmarks.storage.reserve import Reserve, parse_reserve
+
 # The kernel's limit for a Unix socket path is 107 bytes; leave room for a suffix.
 MAX_SOCKET_PATH = 100
 
@@ -45,6 +47,15 @@ def read_limit(name: str, default: float, kind: type[float] | type[int] = float)
     if not (0 <= value < float("inf")):
         raise ImproperlyConfigured(f"{name}={value} is invalid: expected 0 or more")
     return value
+
+
+def read_reserve(name: str) -> Reserve:
+    """How much of a file system stays free."""
+    text = env.str(name, default="")
+    try:
+        return parse_reserve(text)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={text!r} is invalid: {error}") from error
 
 
 def read_paths(name: str) -> list[Path]:

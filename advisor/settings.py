@@ -20,6 +20,7 @@ from advisor.env import (
     read_limit,
     read_paths,
     read_port,
+    read_reserve,
     socket_path,
 )
 from advisor.version import version
@@ -59,6 +60,10 @@ HEARTBEAT_SECONDS = 1.0
 LOST_AFTER_SECONDS = 20
 SWEEP_SECONDS = 3.0
 LOST_RUN_RETRIES = 1
+# The first time that a run finds the disk full, its study waits for somebody to make room.
+DISK_FULL_RUN_RETRIES = 1
+# Checked here, read where it is kept (benchmarks.storage.reserve): left free on each file system.
+DISK_RESERVE = read_reserve("ADVISOR_DISK_RESERVE")
 DISTURBED_RUN_RETRIES = read_limit("ADVISOR_DISTURBED_RETRIES", 2, kind=int)
 # Limits for other programs on this host, above which a run is void; 0 switches a check off.
 STEAL_LIMIT_PCT = read_limit("ADVISOR_STEAL_LIMIT_PCT", 5.0)

@@ -21,6 +21,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.reading import open_plain
 from benchmarks.storage.identify import human_bytes
+from benchmarks.storage.reserve_watch import require_room
 
 Method = Literal["reflink", "copy"]
 
@@ -68,7 +69,7 @@ def clone(
     for place in places:
         if place.exists() and any(place.iterdir()):
             raise FileExistsError(f"{place} is not empty")
-    copier = _Copier(should_stop)
+    copier = _Copier(data_dir.parent, dataset.bytes, should_stop)
     place = data_dir
     try:
         for place in places:
@@ -112,9 +113,14 @@ def _new(path: Path) -> IO[bytes]:
 
 
 class _Copier:
-    """Copies files one after the other, by reflink for as long as the file system can."""
+    """Copies files one after the other, by reflink for as long as the file system can.
 
-    def __init__(self, should_stop: Callable[[], bool]) -> None:
+    Where it cannot, there must be room for all `needed` bytes before the first is copied.
+    """
+
+    def __init__(self, place: Path, needed: int, should_stop: Callable[[], bool]) -> None:
+        self._place = place
+        self._needed = needed
         self.method: Method = "reflink"
         self.bytes = 0
         self._should_stop = should_stop
@@ -151,6 +157,7 @@ class _Copier:
             if error.errno not in _NO_REFLINK:
                 raise
             self.method = "copy"
+            require_room(self._place, self._needed, "a clone of the dataset")
             return False
         return True
 

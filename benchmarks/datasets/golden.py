@@ -38,6 +38,7 @@ from benchmarks.ownership.ours import make_ours
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.registry import reap
 from benchmarks.storage.identify import check_usable
+from benchmarks.storage.reserve_watch import ReserveWatch
 
 DEFAULT_PAGE_SIZE = 16_384
 PAGE_SIZES = (4_096, 8_192, 16_384, 32_768, 65_536)
@@ -115,9 +116,17 @@ def ensure_dataset(
                 remove(place)
             needed = int(rules.estimated_directory_bytes(warehouses) * _LOAD_SLACK)
             check_usable(datasets, needed)
-            dataset = _load(
-                binary, place, warehouses, page_size, registry, jobs, progress, should_stop
-            )
+            with ReserveWatch([datasets], should_stop) as watch:
+                dataset = _load(
+                    binary,
+                    place,
+                    warehouses,
+                    page_size,
+                    registry,
+                    jobs,
+                    progress,
+                    watch.should_stop,
+                )
         progress(LoadProgress(1.0, dataset.rows, "ready", 0.0))
         return dataset
 

@@ -24,6 +24,7 @@ from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
+from benchmarks.storage.reserve_watch import ReserveWatch
 from benchmarks.telemetry.debt_reader import read_debt
 from benchmarks.telemetry.write_debt import DebtReading, redo_capacity
 
@@ -74,9 +75,13 @@ def crash_test(
     steps = Steps(report)
     steps.enter("checking the device")
     check_in_place(plan.layout, plan.expected)
-    dataset = find_dataset(plan, steps, should_stop)
     found: list[Recovered] = []
-    with run_folders(plan, steps) as (run_dir, log_dir):
+    with (
+        ReserveWatch(plan.layout.directories, should_stop) as watch,
+        run_folders(plan, steps) as (run_dir, log_dir),
+    ):
+        should_stop = watch.should_stop
+        dataset = find_dataset(plan, steps, should_stop)
         steps.enter("cloning the dataset")
         clone(dataset, run_dir / "data", log_dir=log_dir, should_stop=should_stop)
         owed: DebtReading | None = None

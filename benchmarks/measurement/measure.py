@@ -21,6 +21,7 @@ from benchmarks.measurement.result import Ended, Evidence, Measurement
 from benchmarks.measurement.steps import Steps
 from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
+from benchmarks.storage.reserve_watch import ReserveWatch
 from benchmarks.telemetry.disturbance import host_changed
 from benchmarks.telemetry.sampler import Sampler
 
@@ -36,15 +37,21 @@ def measure(
     driver has ended, and `keep` is given what was found before the server is stopped, which takes
     seconds; only how long that took is missing then.
 
-    Raises Disturbed, CutShort or another RunFailed with the way it failed, or another
+    Raises Disturbed, CutShort or another RunFailed with the way it failed (DISK_FULL when a file
+    system is down to its reserve), or another
     BenchmarkError when server, device or dataset can't be used at all. Afterwards no process and
     no file of the run is left.
     """
     steps = Steps(report)
     steps.enter("checking the device")
     data, log = check_in_place(plan.layout, plan.expected)
-    dataset = find_dataset(plan, steps, should_stop)
-    with run_folders(plan, steps) as (run_dir, log_dir), ExitStack() as stack:
+    with (
+        ReserveWatch(plan.layout.directories, should_stop) as watch,
+        run_folders(plan, steps) as (run_dir, log_dir),
+        ExitStack() as stack,
+    ):
+        should_stop = watch.should_stop
+        dataset = find_dataset(plan, steps, should_stop)
         places = [place for place in (run_dir, log_dir) if place]
         # Before the long part: limits that cannot be set cost no copy of the dataset.
         limits = stack.enter_context(emulated_device(plan.emulation, places, run=plan.name))

@@ -28,6 +28,7 @@ from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.storage.identify import human_bytes
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
+from benchmarks.storage.reserve_watch import ReserveWatch
 
 #: The span a user may choose from, and what is usual, in seconds.
 MIN_S, USUAL_S, MAX_S = 30.0, 50.0, 60.0
@@ -69,10 +70,11 @@ def probe_device(
     """
     began = time.monotonic()
     patience_s = deadline_s or max(_MIN_PATIENCE_S, _PATIENCE * seconds)
-    control = Control(began + patience_s, should_stop, resource_limits)
     date = datetime.now(UTC)
     fio = find_fio()
     with ExitStack() as stack:
+        watch = stack.enter_context(ReserveWatch([device.path], should_stop))
+        control = Control(began + patience_s, watch.should_stop, resource_limits)
         place = stack.enter_context(workspace(device.path))
         size = file_size(device)
         os.ftruncate(place.descriptor, size)

@@ -21,6 +21,7 @@ from benchmarks.storage.identify import check_usable, human_bytes
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import DeviceLayout
+from benchmarks.storage.reserve import reserve_bytes
 
 MIB = 1024 * 1024
 #: Far beyond the cache of a disk or SSD controller, and written in seconds.
@@ -46,10 +47,10 @@ class Workspace:
 def file_size(device: DeviceIdentity) -> int:
     """How large the probe's file may be, in bytes; DeviceUnusable when that is too little.
 
-    At most a quarter of the free space; on tmpfs, where the file takes memory, a sixteenth of
-    what is available.
+    At most a quarter of the free space beside the reserve; on tmpfs, where the file takes memory,
+    a sixteenth of what is available.
     """
-    bounds = [MAX_FILE, device.free_bytes // 4]
+    bounds = [MAX_FILE, (device.free_bytes - reserve_bytes(device.total_bytes)) // 4]
     if DeviceKind.TMPFS in (device.kind, device.discovered_kind):
         bounds.append(psutil.virtual_memory().available // 16)
     size = min(bounds) // MIB * MIB

@@ -34,6 +34,8 @@ from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.running import running_server
 from benchmarks.servers.startup import make_run_dir, open_console
 from benchmarks.storage.held import held, is_free_for_long
+from benchmarks.storage.reserve import room_of
+from benchmarks.storage.reserve_watch import ReserveWatch
 
 log = logging.getLogger(__name__)
 
@@ -94,9 +96,11 @@ def try_config(
     """
     start = time.monotonic()
     redo = _redo_at_start(binary, redo_bytes)
+    asked_to_stop = should_stop
 
     def start_once() -> Trial:
-        with _trial_dir(work_dir) as run_dir:
+        with _trial_dir(work_dir) as run_dir, ReserveWatch([run_dir], asked_to_stop) as watch:
+            should_stop = watch.should_stop
             _check_room(work_dir, pristine, redo)
             validated = _own_check(binary, options, run_dir, should_stop)
             data_dir = run_dir / "data"
@@ -178,12 +182,12 @@ def _redo_at_start(binary: ServerBinary, redo_bytes: int) -> int:
 def _check_room(work_dir: Path, pristine: Path, redo: int) -> None:
     empty = sum(path.lstat().st_size for path in pristine.rglob("*") if path.is_file())
     needed = empty + redo + _SPARE_BYTES
-    free = shutil.disk_usage(work_dir).free
-    if free < needed:
+    room = room_of(work_dir)
+    if room.usable < needed:
         raise RunFailed(
             Outcome.DISK_FULL,
             f"{work_dir}: {_FULL_DISK}, which takes {needed / 1024**3:.1f} GiB with its redo "
-            f"log: {free / 1024**3:.1f} GiB free",
+            f"log: {room.free / 1024**3:.1f} GiB free, {room.reserve / 1024**3:.1f} GiB stay free",
         )
 
 

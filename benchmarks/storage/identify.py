@@ -17,6 +17,7 @@ from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import FOLDER, DeviceLayout
 from benchmarks.storage.mounts import mount_of, read_mounts
+from benchmarks.storage.reserve import room_of
 from benchmarks.storage.stack import Stack
 
 
@@ -56,8 +57,8 @@ def identify_device(
 
 
 def check_usable(path: Path, needed_bytes: int) -> None:
-    """Raise DeviceUnusable unless `path` is a writable directory with that much free space.
-
+    """Raise DeviceUnusable unless `path` is a writable directory with that much free space beside
+    the reserve of its file system; for 0 bytes the reserve is not looked at.
 
     Writing is tried, not asked for: as root every permission bit says yes, a read-only mount, an
     immutable directory or a full disk does not.
@@ -72,12 +73,11 @@ def check_usable(path: Path, needed_bytes: int) -> None:
         _try_writing(path)
     except OSError as error:
         raise DeviceUnusable(f"{path}: cannot be written to: {_reason(error)}") from error
-    space = os.statvfs(path)
-    # What an unprivileged user may fill, for that is what the server runs as.
-    free = space.f_bavail * space.f_frsize
-    if free < needed_bytes:
+    room = room_of(path)
+    if needed_bytes and room.usable < needed_bytes:
+        kept = f" beside a reserve of {human_bytes(room.reserve)}" if room.reserve else ""
         raise DeviceUnusable(
-            f"{path}: {human_bytes(free)} free, {human_bytes(needed_bytes)} needed"
+            f"{path}: {human_bytes(room.free)} free, {human_bytes(needed_bytes)} needed{kept}"
         )
 
 

@@ -16,6 +16,11 @@ class DeviceLayout:
     log_dir: Path | None = None
 
     @property
+    def directories(self) -> list[Path]:
+        """The one or two directories of the device."""
+        return [path for path in (self.data_dir, self.log_dir) if path is not None]
+
+    @property
     def root(self) -> Path:
         return self.data_dir / FOLDER
 

@@ -10,6 +10,7 @@ from benchmarks.models import Run, RunState
 from tuning.models import Slot, Study
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
+from tuning.studies.pause_columns import pause_columns
 
 # A host on which this many runs were disturbed and none succeeded will not become quiet: every
 # other run of the study is measured once, but not again.
@@ -18,6 +19,8 @@ NEVER_QUIET_RUNS = 6
 
 def retry_interrupted(study: Study) -> None:
     """Queue lost, stopped and disturbed runs of a study again, unless it was cancelled.
+
+    So is one that found the disk full, and the study is paused until somebody has made room.
 
     A retry is a new run that points to the old one and replaces it in the block. Safe to repeat;
     the caller holds the study's row.
@@ -37,7 +40,10 @@ def retry_interrupted(study: Study) -> None:
             continue
         if state == RunState.DISTURBED and _is_never_quiet(study):
             continue
+        reason = slot.run.reason
         _retry(slot)
+        if state == RunState.DISK_FULL:
+            _pause(study, reason)
 
 
 def retry_bounds() -> dict[RunState, int | None]:
@@ -48,6 +54,7 @@ def retry_bounds() -> dict[RunState, int | None]:
     """
     return {
         RunState.LOST: settings.LOST_RUN_RETRIES,
+        RunState.DISK_FULL: settings.DISK_FULL_RUN_RETRIES,
         RunState.DISTURBED: settings.DISTURBED_RUN_RETRIES,
         RunState.CANCELLED: None,
     }
@@ -67,6 +74,13 @@ def _is_never_quiet(study: Study) -> bool:
         return False
     disturbed = (line.run.state == RunState.DISTURBED for line in StudyResult(study).history)
     return sum(disturbed) >= NEVER_QUIET_RUNS
+
+
+def _pause(study: Study, reason: str) -> None:
+    if not study.is_paused:
+        for column, value in pause_columns("the advisor", reason).items():
+            setattr(study, column, value)
+        study.save(update_fields=["paused_at", "paused_by", "pause_reason"])
 
 
 def _retry(slot: Slot) -> None:

@@ -13,13 +13,17 @@ from benchmarks.inventory.devices import FoundDevice
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.identify import check_usable
 from benchmarks.storage.layout import DeviceLayout
+from benchmarks.storage.reserve import reserve_bytes
 
 # Room for the golden copy, the clone of the current run, and what a run adds to it.
 COPIES_ON_DEVICE = 2.2
 
 
 def check_room(binary: ServerBinary, devices: Sequence[FoundDevice], warehouses: int) -> int:
-    """Bytes left beside all data on the fullest file system. Raises DeviceUnusable."""
+    """Bytes left beside all data and the reserve on the fullest file system.
+
+    Raises DeviceUnusable.
+    """
     needed: Counter[int] = Counter()  # by file system: two directories may share one
     for path, place in {one.data.path: place for place, one in enumerate(devices)}.items():
         needed[path.stat().st_dev] += _needed_bytes(binary, path, warehouses)
@@ -27,7 +31,10 @@ def check_room(binary: ServerBinary, devices: Sequence[FoundDevice], warehouses:
             check_usable(path, needed[path.stat().st_dev])
     # A template may measure both: redo logs on a separate device and with the data.
     places = [found for device in devices for found in (device.data, device.log) if found]
-    return min(found.free_bytes - needed[found.path.stat().st_dev] for found in places)
+    return min(
+        found.free_bytes - reserve_bytes(found.total_bytes) - needed[found.path.stat().st_dev]
+        for found in places
+    )
 
 
 def _needed_bytes(binary: ServerBinary, device: Path, warehouses: int) -> int:

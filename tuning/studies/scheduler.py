@@ -172,6 +172,8 @@ def _decide(study: Study, thought: Thought | None) -> _Turn:
         return _Turn(task=PREPARE, row_id=study.pk)
     # Before anything else: a study whose last run was interrupted has not ended.
     retry_interrupted(study)
+    if study.paused_at is not None:  # because the disk was full
+        return _Turn(ended=True)
     slot = _next_slot(study)
     ends: tuple[Done, ...] = ()
     if slot is None and (test := waiting_crash_test(study)):

@@ -19,6 +19,7 @@ from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies.forecast import Forecast, places
 from tuning.studies.lifecycle import cancel_study, create_study
+from tuning.studies.pausing import resume_study
 from tuning.studies.request import StudyRequest
 from tuning.studies.scheduler import EXECUTE, advance_host
 from tuning.studies.slot_states import slot_states
@@ -157,6 +158,36 @@ def test_the_bound_of_disturbed_runs_is_their_own(study: Study, settings: Any) -
     Run.objects.filter(pk=run.pk).update(state=RunState.DISTURBED)
     advance_host(study.host_id)
     assert not run.retries.exists()
+
+
+def test_a_full_disk_pauses_the_study_until_there_is_room(study: Study, sent: list[Any]) -> None:
+    def full(plan: Plan, **_: Any) -> Measurement:
+        raise RunFailed(Outcome.DISK_FULL, "/srv: 1.0 GiB free on its file system")
+
+    begin(study)
+    slot = study.slots.order_by("order")[0]
+    for other in study.slots.order_by("order")[1:]:
+        execute_run(other.run_id, measure=measure_by_config)
+    execute_run(slot.run_id, measure=full)
+    advance_host(study.host_id)
+    study.refresh_from_db()
+    assert (study.state, study.paused_by) == (StudyState.RUNNING, "the advisor")
+    assert study.pause_reason == "/srv: 1.0 GiB free on its file system"
+    first, again = slot.run, slot.run.retries.get()
+    first.refresh_from_db()
+    assert (first.state, first.tpmP) == (RunState.DISK_FULL, None)
+    sent.clear()
+    advance_host(study.host_id)
+    assert sent == []
+    resume_study(study)
+    assert sent[-1][:2] == (EXECUTE, again.pk)
+    # The second time in a row it is held against the config, and the study goes on.
+    execute_run(again.pk, measure=full)
+    advance_host(study.host_id)
+    study.refresh_from_db()
+    assert not study.is_paused
+    assert not again.retries.exists()
+    assert sent[-1][1] != again.pk
 
 
 def test_a_study_whose_baseline_was_always_disturbed_says_by_what(study: Study) -> None:

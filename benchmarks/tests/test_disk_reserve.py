@@ -1,0 +1,147 @@
+"""A part of each file system stays free, and what would use it is stopped before it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from benchmarks.datasets.cloning import clone
+from benchmarks.datasets.golden import Dataset
+from benchmarks.errors import DeviceUnusable, RunFailed
+from benchmarks.measurement.measure import measure
+from benchmarks.measurement.plan import Plan
+from benchmarks.outcomes import Outcome
+from benchmarks.probe.workspace import file_size
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.storage.identify import check_usable, identify_device
+from benchmarks.storage.reserve import VARIABLE, Reserve, parse_reserve, room_of
+from benchmarks.storage.reserve_watch import ReserveWatch
+from benchmarks.tests.test_device_usable import mount_tmpfs
+
+__all__ = ["mount_tmpfs"]
+MIB = 1024**2
+GIB = 1024**3
+
+
+@pytest.mark.parametrize(
+    ("text", "total", "reserve"),
+    [
+        ("", 10 * GIB, 2 * GIB),
+        (" ", 1000 * GIB, 50 * GIB),
+        ("20G", 1000 * GIB, 20 * GIB),
+        ("1.5 GiB", 1000 * GIB, 3 * GIB // 2),
+        ("512MB", 1000 * GIB, 512 * MIB),
+        ("8%", 100 * GIB, 8 * GIB),
+        ("0", 100 * GIB, 0),
+        ("4096", GIB, 4096),
+    ],
+)
+def test_the_setting_is_a_size_or_a_share(text: str, total: int, reserve: int) -> None:
+    assert parse_reserve(text).bytes_of(total) == reserve
+
+
+@pytest.mark.parametrize("text", ["much", "-1G", "5 apples", "100%", "1e9", "G", "nan"])
+def test_what_is_neither_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        parse_reserve(text)
+
+
+def test_without_a_setting_it_is_the_larger_of_two_gigabytes_and_five_percent() -> None:
+    assert parse_reserve("") == Reserve(size=2 * GIB, share=0.05)
+
+
+def test_what_needs_room_is_refused_where_only_the_reserve_is_left(
+    mount_tmpfs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = mount_tmpfs("size=400m")
+    device = identify_device(place)
+    check_usable(place, 300 * MIB)
+    assert file_size(device) == 100 * MIB
+    monkeypatch.setenv(VARIABLE, "25%")
+    with pytest.raises(DeviceUnusable, match=r"301.0 MiB needed beside a reserve of 100.0 MiB"):
+        check_usable(place, 301 * MIB)
+    check_usable(place, 0)  # what writes nothing may look at it
+    assert file_size(device) == 75 * MIB
+    source = place / "golden"
+    (source / "data").mkdir(parents=True)
+    (source / "data" / "ibdata1").write_bytes(b"x" * 160 * MIB)
+    golden = Dataset(source, 1, 16384, "d", 160 * MIB, 1.0, 1, 1)
+    with pytest.raises(RunFailed, match=r"dataset, which takes 160.0 MiB: 240.0 MiB") as full:
+        clone(golden, place / "clone" / "data")
+    assert full.value.outcome is Outcome.DISK_FULL
+    assert not (place / "clone" / "data").exists()
+
+
+def test_a_job_is_stopped_when_anybody_fills_the_disk(
+    mount_tmpfs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, other = mount_tmpfs("size=10m"), mount_tmpfs("size=10m")
+    monkeypatch.setenv(VARIABLE, "4M")
+
+    def job() -> None:
+        with ReserveWatch([other, place], lambda: False) as watch:
+            assert not watch.should_stop()
+            (place / "of another").write_bytes(b"x" * 7 * MIB)
+            assert watch.should_stop()
+            (place / "of another").unlink()  # too late: the job is being stopped
+            raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
+
+    with pytest.raises(RunFailed, match=rf"{place}: 3.0 MiB free .* 4.0 MiB stay free") as full:
+        job()
+    assert full.value.outcome is Outcome.DISK_FULL
+    assert isinstance(full.value.__cause__, RunFailed)
+    (place / "of another").write_bytes(b"x" * 7 * MIB)
+    with pytest.raises(RunFailed, match=r"3.0 MiB free"), ReserveWatch([place], lambda: False):
+        pytest.fail("it began although there is no room")
+
+
+def test_what_ends_for_another_reason_keeps_it(
+    mount_tmpfs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = mount_tmpfs("size=10m")
+    monkeypatch.setenv(VARIABLE, "4M")
+
+    def job(outcome: Outcome, fill: int) -> None:
+        with ReserveWatch([place], lambda: True) as watch:
+            (place / "filler").write_bytes(b"x" * fill * MIB)
+            assert watch.should_stop()
+            raise RunFailed(outcome, "its own")
+
+    for outcome, fill in ((Outcome.CANCELLED, 0), (Outcome.CRASHED, 7)):
+        with pytest.raises(RunFailed, match="its own") as ended:
+            job(outcome, fill)
+        assert ended.value.outcome is outcome
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_a_real_run_ends_before_the_reserve_is_used(
+    mariadb_binary: ServerBinary,
+    plan_on: Callable[[ServerBinary], Plan],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = plan_on(mariadb_binary)
+    plan = replace(plan, load=replace(plan.load, measure_s=60))
+    place = plan.layout.data_dir
+    steps: list[str] = []
+
+    def report(step: str) -> None:
+        steps.append(step)
+        if step == "measuring":  # the file system is as full as that from now on
+            monkeypatch.setenv(VARIABLE, str(room_of(place).free + GIB))
+
+    with pytest.raises(RunFailed, match="stay free") as full:
+        measure(plan, report=report, should_stop=lambda: False)
+    assert full.value.outcome is Outcome.DISK_FULL
+    assert str(place) in str(full.value)
+    assert "measuring" in steps
+    assert "collecting" not in steps
+    assert steps[-1] == "discarding the clone"
+    assert not list(plan.layout.run_dir("").iterdir())
+    assert not list(plan.registry.glob("*.json"))
+    left = [child.name() for child in psutil.Process().children(recursive=True)]
+    assert not set(left) & {"sysbench", "mariadbd"}
