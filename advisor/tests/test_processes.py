@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 from pytest_django import Settings
 
-from advisor.env import socket_path
+from advisor.env import read_reserve, socket_path
 from advisor.processes import supervisor
 from advisor.processes.child import Child
 from advisor.processes.supervisor import Supervisor
@@ -110,3 +110,12 @@ def test_the_file_is_written_past_a_trap_beside_it(tmp_path: Path) -> None:
     write_whole(target, "[mysqld]\n")
     assert (target.read_text(), victim.read_text()) == ("[mysqld]\n", "precious")
     assert sorted(os.listdir(tmp_path)) == [".my.cnf.draft", "my.cnf", "victim"]
+
+
+@pytest.mark.parametrize("text", ["much", "120%"])
+def test_a_disk_reserve_that_is_none_is_refused_by_name(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADVISOR_DISK_RESERVE", text)
+    with pytest.raises(ImproperlyConfigured, match=f"ADVISOR_DISK_RESERVE='{text}' is invalid"):
+        read_reserve("ADVISOR_DISK_RESERVE")
