@@ -31,6 +31,25 @@ class StudyState(models.TextChoices):
 ACTIVE_STUDY_STATES = (StudyState.QUEUED, StudyState.PREPARING, StudyState.RUNNING)
 
 
+class StudyGroup(models.Model):
+    """One request for several hosts: a study on each, with the same server version and data.
+
+    Figures of different hosts are never in one ranking; only the devices stand side by side.
+    """
+
+    name = models.CharField(max_length=200)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Study(JobRow):
     """Candidates x devices x workloads on one host with one server; ends in a ranking.
 
@@ -128,6 +147,14 @@ class Study(JobRow):
     preparing_fraction = models.FloatField(default=0.0)
     preparing_text = models.CharField(max_length=200, blank=True)
     prepare_attempts = models.PositiveSmallIntegerField(default=0)
+    group = models.ForeignKey(
+        StudyGroup,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="studies",
+        help_text="the request for several hosts that it is part of; null: for one host",
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )

@@ -10,6 +10,7 @@ from advisor.pages.comparison import views as comparison
 from advisor.pages.device import views as devices
 from advisor.pages.export import views as exports
 from advisor.pages.fleet import views as hosts
+from advisor.pages.group import views as groups
 from advisor.pages.new_study import views as new_study
 from advisor.pages.run import views as runs
 from advisor.pages.study import views as studies
@@ -36,6 +37,11 @@ urlpatterns = [
         exports.study_export,
         name="study-export",
     ),
+    path("groups/<id:pk>/", groups.group_detail, name="group-detail"),
+    path("groups/<id:pk>/live/", groups.group_live, name="group-live"),
+    path("groups/<id:pk>/pause/", groups.group_pause, name="group-pause"),
+    path("groups/<id:pk>/resume/", groups.group_resume, name="group-resume"),
+    path("groups/<id:pk>/cancel/", groups.group_cancel, name="group-cancel"),
     path("hosts/", hosts.host_list, name="host-list"),
     path("hosts/<id:pk>/", hosts.host_detail, name="host-detail"),
     path("hosts/<id:pk>/live/", hosts.host_live, name="host-live"),

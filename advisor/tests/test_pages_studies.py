@@ -71,7 +71,7 @@ def test_the_list_takes_as_many_queries_for_three_studies_as_for_one(
     admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     factories.measured_study(blocks=1)
-    with django_assert_max_num_queries(8) as one:
+    with django_assert_max_num_queries(9) as one:
         admin_client.get(reverse("study-list"))
     factories.measured_study(blocks=1)
     factories.make_study(blocks=1)

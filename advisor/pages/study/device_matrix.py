@@ -12,9 +12,9 @@ from math import inf
 
 from advisor.wording.formatting import significant
 from advisor.wording.words import ANSWERS, certainty
-from benchmarks.models import Device, RunState, Workload
+from benchmarks.models import Device, Host, RunState, Workload
 from tuning.comparison.devices import device_names
-from tuning.models import DurabilityClass, Recommendation, Study
+from tuning.models import DurabilityClass, Recommendation, Study, StudyState
 from tuning.results.boards import Board
 from tuning.results.evidence import CONFIDENCE
 from tuning.results.study_result import StudyResult
@@ -35,6 +35,7 @@ class DeviceRow:
     """
 
     device: Device
+    host: Host
     answer: str
     baseline: str = ""
     line: Ranked | None = None
@@ -49,47 +50,70 @@ class DeviceRow:
 class DeviceMatrix:
     """The devices under one workload in one durability class, slowest first; those without a
     result last. `summary` compares the fastest with the slowest, "" while any has no result.
+    `is_final`: whether all its studies are finished; `several_hosts`: whether there are several.
     """
 
     workload: Workload
     durability: DurabilityClass
     rows: list[DeviceRow]
     summary: str
+    is_final: bool
+    several_hosts: bool
 
 
-def device_matrices(result: StudyResult) -> list[DeviceMatrix]:
-    """One per workload and class of a study of several devices."""
-    devices = list(result.devices.values())
+def device_matrices(*results: StudyResult) -> list[DeviceMatrix]:
+    """One per workload and class of a study of several devices, or of one study per host."""
+    devices = [(result, device) for result in results for device in result.devices.values()]
     if len(devices) < 2:
         return []
     advised = {
-        (one.device, one.workload, str(one.durability)): one for one in result.recommendations
+        (one.device, one.workload, str(one.durability)): one
+        for result in results
+        for one in result.recommendations
     }
-    at = {board.place: board for board in result.boards}
+    boards = [board for result in results for board in result.boards]
+    at = {board.place: board for board in boards}
     # Until the first board has started, only the class of the baseline is known.
-    classes = sorted({board.durability for board in result.boards}) or [DurabilityClass.D0]
-    names = device_names(devices)
+    classes = sorted({board.durability for board in boards}) or [DurabilityClass.D0]
+    names = _names(results)
+    is_final = all(result.study.state == StudyState.FINISHED for result in results)
+    workloads = {pk: one for result in results for pk, one in result.workloads.items()}
     matrices = []
-    for workload in result.workloads.values():
+    for workload in workloads.values():
         for durability in classes:
             rows = []
-            for device in devices:
+            for result, device in devices:
                 place = device, workload, str(durability)
                 rows.append(_row(result.study, device, at.get(place), advised.get(place)))
             rows = _compared(rows)
-            matrices.append(DeviceMatrix(workload, durability, rows, _summary(rows, names)))
+            summary = _summary(rows, names)
+            matrices.append(
+                DeviceMatrix(workload, durability, rows, summary, is_final, len(results) > 1)
+            )
     return matrices
+
+
+def _names(results: Sequence[StudyResult]) -> dict[int, str]:
+    """Short names of the devices, with their hosts where there are several studies."""
+    if len(results) == 1:
+        return device_names(results[0].devices.values())
+    return {
+        pk: f"{name} on {result.study.host}"
+        for result in results
+        for pk, name in device_names(result.devices.values()).items()
+    }
 
 
 def _row(
     study: Study, device: Device, board: Board | None, advice: Recommendation | None
 ) -> DeviceRow:
     if board is None:
-        return DeviceRow(device, "not measured" if study.is_finished else "not measured yet")
+        answer = "not measured" if study.is_finished else "not measured yet"
+        return DeviceRow(device, study.host, answer)
     lines = {line.candidate: line for line in board.judgement.ranked}
     baseline = board.baseline.name
     if study.is_finished and lines[baseline].tpmP is None:
-        return DeviceRow(device, _no_result(board), baseline)
+        return DeviceRow(device, study.host, _no_result(board), baseline)
     name = advice.candidate.name if advice else board.for_advice.verdict.candidate
     line = lines.get(name)
     change, interval = (line.ratio_to_baseline, line.interval) if line else (None, None)
@@ -99,6 +123,7 @@ def _row(
             interval = Interval(advice.low, advice.high, CONFIDENCE)
     return DeviceRow(
         device=device,
+        host=study.host,
         answer=_answer(study, board, advice),
         baseline=baseline,
         line=line,

@@ -29,7 +29,7 @@ from advisor.pages.study.context import (
 )
 from advisor.pages.study.extend import ExtendForm
 from advisor.wording.words import names_beside_figures
-from benchmarks.models import ACTIVE_RUN_STATES
+from benchmarks.models import ACTIVE_RUN_STATES, Host
 from tuning.errors import TuningError
 from tuning.models import Recommendation, Study
 from tuning.results.knob_importance import knob_importance
@@ -46,9 +46,12 @@ STUDIES_PER_PAGE = 25
 
 @require_GET
 def study_list(request: HttpRequest) -> HttpResponse:
-    """All studies, newest first."""
+    """All studies, newest first; `?host=` names a host: only those on it."""
+    name = request.GET.get("host")
+    host = get_object_or_404(Host, name=name) if name else None
+    there = Study.objects.all() if host is None else Study.objects.filter(host=host)
     studies = (
-        Study.objects.select_related("server", "host")
+        there.select_related("server", "host")
         .prefetch_related("devices", "workloads", "recommendations__candidate")
         .annotate(
             runs_total=Count("slots", distinct=True),
@@ -61,7 +64,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
     )
     page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
     rows = [(study, _answers(study)) for study in page]
-    return render(request, "studies/list.html", {"page": page, "rows": rows})
+    return render(request, "studies/list.html", {"page": page, "rows": rows, "host": host})
 
 
 def _answers(study: Study) -> list[tuple[Recommendation, str]]:

@@ -1,0 +1,1 @@
+"""A study over several hosts: its studies side by side."""

@@ -1,0 +1,65 @@
+"""The page of a study over several hosts, and what changes all its studies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from advisor.pages.group.context import group_for_page, live_context, results_context
+from tuning.errors import TuningError
+from tuning.models import StudyGroup
+from tuning.studies.groups import cancel_group, pause_group, resume_group
+
+
+@require_GET
+def group_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """The hosts side by side, then their devices."""
+    group = group_for_page(pk)
+    return render(request, "groups/detail.html", live_context(group) | results_context(group))
+
+
+@require_GET
+def group_live(request: HttpRequest, pk: int) -> HttpResponse:
+    """The response to htmx every two seconds; with the results unless `seen` is their stamp."""
+    group = group_for_page(pk)
+    context = live_context(group)
+    if request.GET.get("seen") != context["stamp"]:
+        context |= results_context(group) | {"swaps_results": True}
+    return render(request, "groups/_live_answer.html", context)
+
+
+@require_POST
+def group_pause(request: HttpRequest, pk: int) -> HttpResponse:
+    by, reason = request.user.get_username(), request.POST.get("reason", "").strip()
+    pause = partial(pause_group, by=by, reason=reason)
+    return _changed(request, pk, pause, "paused", "Paused. The current runs are finished first.")
+
+
+@require_POST
+def group_resume(request: HttpRequest, pk: int) -> HttpResponse:
+    done = "Resumed. Each continues as soon as its host is free."
+    return _changed(request, pk, resume_group, "resumed", done)
+
+
+@require_POST
+def group_cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    done = "Cancelling: the current runs stop within seconds."
+    return _changed(request, pk, cancel_group, "cancelled", done)
+
+
+def _changed(
+    request: HttpRequest, pk: int, change: Callable[[StudyGroup], None], word: str, done: str
+) -> HttpResponse:
+    """The group's page after the change, with `done` or the reason why it was refused."""
+    try:
+        change(get_object_or_404(StudyGroup, pk=pk))
+    except TuningError as error:
+        messages.warning(request, f"No study was {word}: {error}.")
+    else:
+        messages.info(request, done)
+    return redirect("group-detail", pk=pk)

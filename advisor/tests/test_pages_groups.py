@@ -1,0 +1,102 @@
+"""A study over several hosts: its page shows the hosts side by side and changes all of them."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from advisor.tests import factories
+from advisor.tests.test_pages_hosts import a_host, measuring, quiet_broker, text_of
+from tuning.models import Study, StudyGroup, StudyState
+
+__all__ = ["quiet_broker"]
+pytestmark = pytest.mark.django_db
+
+
+def a_group() -> StudyGroup:
+    """A finished study on a slow disk of one host, a running one on a fast disk of another."""
+    group = StudyGroup.objects.create(name="Which disks?")
+    slow = factories.make_device(host=a_host("db-1"), kind="hdd")
+    factories.measured_study(device=slow, blocks=2)
+    measuring(a_host("db-2"))
+    Study.objects.update(group=group)
+    return group
+
+
+def post(client: Client, name: str, group: StudyGroup, **values: Any) -> str:
+    answer = client.post(reverse(name, args=[group.pk]), values, follow=True)
+    return html.unescape(answer.content.decode())
+
+
+def test_the_hosts_stand_side_by_side_each_with_its_own_verdict(admin_client: Client) -> None:
+    group = a_group()
+    finished, running = group.studies.order_by("pk")
+    text = text_of(admin_client, reverse("group-detail", args=[group.pk]))
+    for study in (finished, running):
+        assert reverse("study-detail", args=[study.pk]) in text
+        assert reverse("host-detail", args=[study.host_id]) in text
+    assert "Verdict of each host, so far" in text
+    assert finished.recommendations.get().verdict in text
+    assert "0 of 6 runs finished" in text
+    assert "The hosts may differ in more than their devices" in text
+    assert "not known yet" in text
+    live = reverse("group-live", args=[group.pk])
+    stamp = admin_client.get(reverse("group-detail", args=[group.pk])).context["stamp"]
+    assert "Verdict of each host" not in text_of(admin_client, f"{live}?seen={stamp}")
+    assert "Verdict of each host" in text_of(admin_client, f"{live}?seen=other")
+
+
+def test_devices_of_two_hosts_are_compared_when_both_are_measured(admin_client: Client) -> None:
+    group = StudyGroup.objects.create(name="Which disks?")
+    for name, kind in (("db-1", "hdd"), ("db-2", "nvme")):
+        device = factories.make_device(host=a_host(name), kind=kind)
+        factories.measured_study(device=device, blocks=2, group=group)
+    text = text_of(admin_client, reverse("group-detail", args=[group.pk]))
+    assert "hdd on db-1" in text or "nvme on db-2" in text
+    assert " times as many New-Orders as " in text
+    assert "Cancel all" not in text
+
+
+def test_all_its_studies_are_paused_resumed_and_cancelled(admin_client: Client) -> None:
+    group = a_group()
+    measuring(a_host("db-3"))
+    Study.objects.filter(group=None).update(group=group)
+    text = post(admin_client, "group-pause", group, reason="backup")
+    assert "Paused. The current runs are finished first." in text
+    assert "Resume all" in text
+    running = Study.objects.filter(state=StudyState.RUNNING)
+    assert [study.pause_reason for study in running] == ["backup", "backup"]
+    refused = post(admin_client, "group-pause", group)
+    assert "No study was paused: the study is already paused." in refused
+    assert "Resumed." in post(admin_client, "group-resume", group)
+    assert not running.filter(paused_at__isnull=False).exists()
+    assert "Cancelling" in post(admin_client, "group-cancel", group)
+    assert {study.stop_request for study in running.all()} == {"cancelled"}
+    Study.objects.update(state=StudyState.CANCELLED)
+    refused = post(admin_client, "group-cancel", group)
+    assert "No study was cancelled: all its studies have ended." in refused
+    assert Client().post(reverse("group-cancel", args=[group.pk])).status_code == 302
+
+
+def test_pages_name_the_host_where_there_is_more_than_one(admin_client: Client) -> None:
+    device = factories.make_device(host=a_host("db-1"))
+    study = factories.measured_study(device=device, blocks=1)
+    probe = factories.probed(device)
+    addresses = [
+        reverse("study-detail", args=[study.pk]),
+        reverse("probe-detail", args=[device.pk, probe.pk]),
+        reverse("study-list"),
+    ]
+    link = reverse("host-detail", args=[device.host_id])
+    for address in addresses:
+        assert link not in text_of(admin_client, address)
+    a_host("db-2")
+    for address in addresses:
+        assert f'{link}">db-1</a>' in text_of(admin_client, address)
+    assert "Quick comparison" in text_of(admin_client, f"{addresses[-1]}?host=db-1")
+    assert "Quick comparison" not in text_of(admin_client, f"{addresses[-1]}?host=db-2")
+    assert admin_client.get(addresses[-1], {"host": "db-3"}).status_code == 404
