@@ -75,6 +75,7 @@ SWAP_LIMIT_MB_S = read_limit("ADVISOR_SWAP_LIMIT_MB_S", 1.0)
 # --- Django ----------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "advisor",
+    "advisor.access",
     "tuning",
     "benchmarks",
     "django.contrib.admin",
@@ -97,9 +98,11 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "advisor.access.middleware.AccessMiddleware",
+    # It reads forms: after those that refuse a request without reading it.
+    "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -118,6 +121,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "advisor.pages.fleet.several.several_hosts",
             ],
+            "builtins": ["advisor.templatetags.access"],
         },
     }
 ]
@@ -194,9 +198,9 @@ CONTENT_SECURITY_POLICY = {
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "rest_framework.authentication.TokenAuthentication",
-        "rest_framework.authentication.SessionAuthentication",
+        "advisor.access.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PERMISSION_CLASSES": ["advisor.access.permissions.RolePermission"],
     "DEFAULT_PARSER_CLASSES": ["advisor.api.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -208,6 +212,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": CODE_VERSION,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["advisor.access.permissions.RolePermission"],
     "ENUM_NAME_OVERRIDES": {
         "CostKindEnum": "advisor.api.serializers.common.COSTS",
         "DurabilityEnum": "advisor.api.serializers.common.CLASSES",
@@ -219,6 +224,10 @@ SPECTACULAR_SETTINGS = {
         "StateEnum": "tuning.models.StudyState.values",
     },
     "PATH_CONVERTER_OVERRIDES": {"id": int},
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "advisor.api.openapi.refusals",
+    ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }

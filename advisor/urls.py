@@ -1,11 +1,19 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.contrib.auth.decorators import login_not_required
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("advisor.pages.urls")),
     path("api/v1/", include("advisor.api.urls")),
+    # One log-in for all: with the same limits.
+    path(
+        "admin/login/",
+        login_not_required(RedirectView.as_view(pattern_name="login", query_string=True)),
+        name="admin-login",
+    ),
     # Accounts only: measured rows are not for editing, so no model of ours is registered.
     path("admin/", admin.site.urls),
 ]

@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db.models import Model
 from django.utils import timezone
 
+from advisor.access.roles import Role, set_role
 from advisor.tests.probes import identity, probe_result
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.models import (
@@ -106,6 +108,13 @@ FINGERPRINT = {
 
 def make_host(name: str = "db-host-1") -> Host:
     return Host.objects.get_or_create(name=name)[0]
+
+
+def make_user(name: str, role: Role) -> User:
+    """An account without a password."""
+    user = User.objects.create_user(name)
+    set_role(user, role)
+    return user
 
 
 def make_device(**values: Any) -> Device:

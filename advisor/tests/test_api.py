@@ -11,6 +11,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.authtoken.models import Token
 
+from advisor.access.roles import Role
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable
 from benchmarks.inventory.devices import DeviceRequest
@@ -29,7 +30,7 @@ STUDIES = "/api/v1/studies/"
 @pytest.fixture
 def api() -> Client:
     """A client that carries a token and no session."""
-    user = User.objects.create_user("ci")
+    user = factories.make_user("ci", Role.OPERATOR)
     token = Token.objects.create(user=user).key
     return Client(headers={"Authorization": f"Token {token}"})
 

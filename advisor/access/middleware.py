@@ -1,0 +1,42 @@
+"""Holds every request for a page against the rules, before anything reads its body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import render
+
+from advisor.access.callers import Refused, caller_of, check
+from advisor.access.rules import rule_for, rules_of
+
+
+class AccessMiddleware:
+    """After log-in is required, before the CSRF check, which reads forms.
+
+    The views of the API have a permission class for the same rules, because tokens are read
+    there.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, args: Any, arguments: dict[str, Any]
+    ) -> HttpResponse | None:
+        match = request.resolver_match
+        if match is None or hasattr(view, "cls"):
+            return None
+        rule = rule_for(match.view_name, request.method or "")
+        if rule is None:
+            return HttpResponseNotAllowed(rules_of(match.view_name))
+        try:
+            check(caller_of(request), rule, arguments)
+        except Refused as refused:
+            # Not Django's own view for this: it looks for a CSRF token, which reads the form.
+            return render(request, "403.html", {"exception": refused}, status=403)
+        return None

@@ -1,0 +1,122 @@
+"""Who may do what: one rule for every address and method, of pages and API alike.
+
+An address or a method that is not here is refused to everybody. `docs/security.md` shows the
+table that a test makes of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Model
+
+from advisor.access.roles import Role
+from benchmarks.models import Probe
+from tuning.models import Study, StudyGroup
+
+
+@dataclass(frozen=True)
+class Owned:
+    """What belongs to the user who started it; administrators may change it as well."""
+
+    model: type[Model]
+    argument: str  # of the address: its id
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`needs` is the least role, None: anybody, also without an account."""
+
+    needs: Role | None
+    own: Owned | None = None
+
+
+ANYBODY = Rule(None)
+READ = Rule(Role.VIEWER)
+OPERATE = Rule(Role.OPERATOR)
+ADMINISTER = Rule(Role.ADMINISTRATOR)
+OWN_STUDY = Rule(Role.OPERATOR, Owned(Study, "pk"))
+OWN_GROUP = Rule(Role.OPERATOR, Owned(StudyGroup, "pk"))
+OWN_PROBE = Rule(Role.OPERATOR, Owned(Probe, "probe"))
+
+Rules = Mapping[str, Rule]
+SHOWN: Rules = {"GET": READ}
+
+
+def _shown(names: Iterable[str]) -> dict[str, Rules]:
+    return dict.fromkeys(names, SHOWN)
+
+
+PAGES: dict[str, Rules] = {
+    "login": {"GET": ANYBODY, "POST": ANYBODY},
+    # Leads to the log-in.
+    "admin-login": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
+    "logout": {"POST": READ},
+    **_shown(("study-list", "study-detail", "study-live", "study-charts", "study-my-cnf")),
+    **_shown(("run-detail", "run-charts", "device-comparison", "device-comparison-charts")),
+    **_shown(("device-detail", "device-live", "probe-detail", "probe-charts")),
+    **_shown(("host-list", "host-detail", "host-live")),
+    "host-drain": {"POST": ADMINISTER},
+    "host-undrain": {"POST": ADMINISTER},
+    # Reads what was measured; nothing is stored or started.
+    "study-export": {"GET": READ, "POST": READ},
+    "config-check": {"GET": READ, "POST": READ},
+    "study-new": {"GET": OPERATE, "POST": OPERATE},
+    "study-conclude": {"POST": OWN_STUDY},
+    "study-cancel": {"POST": OWN_STUDY},
+    "study-take-apart": {"POST": OWN_STUDY},
+    "study-pause": {"POST": OWN_STUDY},
+    "study-resume": {"POST": OWN_STUDY},
+    "study-extend": {"POST": OWN_STUDY},
+    **_shown(("group-detail", "group-live")),
+    "group-pause": {"POST": OWN_GROUP},
+    "group-resume": {"POST": OWN_GROUP},
+    "group-cancel": {"POST": OWN_GROUP},
+    "device-list": {"GET": READ, "POST": ADMINISTER},
+    "device-kind": {"POST": ADMINISTER},
+    "device-probe": {"POST": OPERATE},
+    "probe-cancel": {"POST": OWN_PROBE},
+    # One's own account only.
+    "account-token": {"GET": READ, "POST": READ},
+    "account-password": {"GET": READ, "POST": READ},
+}
+_OWN_STUDY: Rules = {"POST": OWN_STUDY}
+API: dict[str, Rules] = {
+    **_shown(("api-study-detail", "api-ranking", "api-results", "api-runs")),
+    **_shown(("api-recommendation", "api-my-cnf", "api-templates", "api-probe-detail")),
+    **_shown(("api-emulation-profiles", "api-schema", "api-docs")),
+    **_shown(("api-host-list", "api-host-detail")),
+    "api-host-drain": {"POST": ADMINISTER},
+    "api-host-undrain": {"POST": ADMINISTER},
+    "api-export": {"POST": READ},
+    "api-config-check": {"POST": READ},
+    "api-study-list": {"GET": READ, "POST": OPERATE},
+    "api-search-space": {"POST": OPERATE},
+    "api-extend": _OWN_STUDY,
+    "api-pause": _OWN_STUDY,
+    "api-resume": _OWN_STUDY,
+    "api-take-apart": _OWN_STUDY,
+    "api-conclude": _OWN_STUDY,
+    "api-cancel": _OWN_STUDY,
+    "api-device-list": {"GET": READ, "POST": ADMINISTER},
+    "api-device-detail": {"GET": READ, "PATCH": ADMINISTER},
+    "api-probe-list": {"GET": READ, "POST": OPERATE},
+    "api-probe-cancel": {"POST": Rule(Role.OPERATOR, Owned(Probe, "pk"))},
+    # Answers 404 by every method.
+    "api-unknown": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
+}
+# Django's own pages for accounts and groups.
+ADMIN: Rules = {"GET": ADMINISTER, "POST": ADMINISTER}
+RULES: dict[str, Rules] = {**PAGES, **API}
+
+
+def rules_of(view_name: str) -> Rules:
+    """The rules of an address by method; none for an address that has none."""
+    return ADMIN if view_name.startswith("admin:") else RULES.get(view_name, {})
+
+
+def rule_for(view_name: str, method: str) -> Rule | None:
+    """The rule; None for a method that the address does not take."""
+    asked = "GET" if method in ("HEAD", "OPTIONS") else method
+    return rules_of(view_name).get(asked)

@@ -1,0 +1,18 @@
+"""What the OpenAPI document says of every operation alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+FORBIDDEN = "`permission_denied`: the role of the account or the scope of the token is too small."
+
+
+def refusals(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """A hook of drf-spectacular: adds the answers that every operation may give."""
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            responses = operation["responses"]
+            responses["403"] = {"content": _ERROR, "description": FORBIDDEN}
+            operation["responses"] = dict(sorted(responses.items()))
+    return result

@@ -1,0 +1,237 @@
+"""Every address by every method, asked by everybody: what the rules say is what happens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.http import HttpRequest, HttpResponse
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+from rest_framework.views import APIView
+
+from advisor.access import rules
+from advisor.access.roles import Role, role_of, set_role
+from advisor.tests import factories
+from advisor.tests.access_table import METHODS, NO, OWN, YES, Address, addresses, expected
+from benchmarks.models import Probe, ProbeState
+from tuning.models import Study, StudyGroup
+
+pytestmark = pytest.mark.django_db
+
+REACHED = 299
+
+
+class Stop:
+    """A middleware: what may pass to a page is answered with REACHED instead of by the view."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: Any, view: Any, args: Any, arguments: Any) -> Any:
+        return None if hasattr(view, "cls") else HttpResponse(status=REACHED)
+
+
+@pytest.fixture
+def only_the_gate(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    """What may pass is answered with REACHED: neither pages nor the API do anything."""
+
+    class Reached(Exception):
+        pass
+
+    initial, handle = APIView.initial, APIView.handle_exception
+
+    def api(self: Any, request: Any, *args: Any, **arguments: Any) -> None:
+        initial(self, request, *args, **arguments)
+        raise Reached
+
+    def answer(self: Any, error: Exception) -> Any:
+        return HttpResponse(status=REACHED) if isinstance(error, Reached) else handle(self, error)
+
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, f"{__name__}.Stop"]
+    monkeypatch.setattr(APIView, "initial", api)
+    monkeypatch.setattr(APIView, "handle_exception", answer)
+
+
+class World:
+    """A study and a probe of the operator, and the same of somebody else."""
+
+    def __init__(self) -> None:
+        self.users = {role.value: factories.make_user(role.value, role) for role in Role}
+        somebody = factories.make_user("somebody", Role.OPERATOR)
+        operator = self.users["operator"]
+        device = factories.make_device()
+        self.studies = {
+            whose: factories.make_study(blocks=1, names=factories.NAMES[:2], created_by=user)
+            for whose, user in (("own", operator), ("other", somebody))
+        }
+        self.probes = {
+            whose: Probe.objects.create(
+                device=device, seconds=50, state=ProbeState.OK, created_by=user
+            )
+            for whose, user in (("own", operator), ("other", somebody))
+        }
+        self.groups = {
+            whose: StudyGroup.objects.create(name=whose, created_by=user)
+            for whose, user in (("own", operator), ("other", somebody))
+        }
+
+    def path(self, address: Address, whose: str) -> str:
+        study, probe = self.studies[whose].pk, self.probes[whose].pk
+        route = address.route.removesuffix("...")
+        route = route.replace("probes/<id:probe>", f"probes/{probe}")
+        group = self.groups[whose].pk
+        for before, pk in (("studies", study), ("probes", probe), ("groups", group)):
+            route = route.replace(f"{before}/<id:pk>", f"{before}/{pk}")
+        # The views are not called: the others need not be there.
+        route = re.sub(r"<id:\w+>", "1", route)
+        return "/" + route.replace("^(?P<rest>.*)$", "elsewhere")
+
+
+def met(client: Client, address: Address, path: str, method: str) -> str:
+    """The word of the table for what the client gets there."""
+    answer = client.generic(method, path, "{}", content_type="application/json")
+    if answer.status_code == REACHED:
+        return YES
+    logins = (reverse("login"), reverse("admin-login"))
+    if answer.status_code == 302 and answer["Location"].startswith(logins):
+        return "log in"
+    if answer.status_code == 403:
+        text = answer.content.decode()
+        assert "needs the role" in text or "started by somebody else" in text, path
+    return str(answer.status_code)
+
+
+def test_every_address_and_method_is_for_whom_the_rules_say(only_the_gate: None) -> None:
+    world = World()
+    clients = {"nobody": Client()}
+    for name, user in world.users.items():
+        clients[name] = Client()
+        clients[name].force_login(user)
+    for address in addresses():
+        known = rules.rules_of(address.name)
+        assert known, f"{address} has no entry in advisor/access/rules.py"
+        path = world.path(address, "other")
+        for method in set(METHODS) - set(known):
+            assert met(clients["administrator"], address, path, method) == "405", path
+        for method in known:
+            for name, client in clients.items():
+                other = met(client, address, path, method)
+                where = (address.route, method, name)
+                word = expected(address, method)[name]
+                assert other == (NO if word == OWN else word), where
+                if word == OWN:
+                    own = met(client, address, world.path(address, "own"), method)
+                    assert own == YES, where
+
+
+def test_no_rule_is_left_of_an_address_that_is_gone() -> None:
+    assert set(rules.RULES) <= {address.name for address in addresses()}
+
+
+def test_an_address_without_a_rule_is_refused_to_everybody(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(rules.RULES, "study-list")
+    monkeypatch.delitem(rules.RULES, "api-study-list")
+    assert admin_client.get("/").status_code == 405
+    assert admin_client.get("/api/v1/studies/").status_code == 405
+
+
+# --- roles ---------------------------------------------------------------------------------------
+
+
+def test_the_role_is_the_highest_group_and_without_one_it_reads() -> None:
+    user = User.objects.create_user("new")
+    assert role_of(user) == Role.VIEWER
+    set_role(user, Role.OPERATOR)
+    assert role_of(user) == Role.OPERATOR
+    user.groups.add(Group.objects.get(name="viewer"))
+    assert role_of(User.objects.get(pk=user.pk)) == Role.OPERATOR
+    user.is_superuser = True
+    assert role_of(user) == Role.ADMINISTRATOR
+    set_role(user, Role.VIEWER)
+    assert role_of(User.objects.get(pk=user.pk)) == Role.VIEWER
+    user.is_active = False
+    assert role_of(user) is None
+
+
+@pytest.fixture
+def page(client: Client) -> Callable[[Role, str], str]:
+    def read(role: Role, path: str) -> str:
+        user = User.objects.filter(username=role).first() or factories.make_user(role, role)
+        client.force_login(user)
+        return client.get(path).content.decode()
+
+    return read
+
+
+def test_pages_show_only_the_buttons_that_may_be_used(page: Callable[[Role, str], str]) -> None:
+    operator = factories.make_user("operator", Role.OPERATOR)
+    own = factories.make_study(blocks=1, names=factories.NAMES[:2], created_by=operator)
+    other = factories.make_study(blocks=1, names=factories.NAMES[:2])
+    one, two = (reverse("study-detail", args=[study.pk]) for study in (own, other))
+    assert "Cancel study" not in page(Role.VIEWER, one)
+    assert "Cancel study" in page(Role.OPERATOR, one)
+    assert "Cancel study" not in page(Role.OPERATOR, two)
+    assert "Cancel study" in page(Role.ADMINISTRATOR, two)
+    assert "New study" not in page(Role.VIEWER, "/")
+    assert "New study" in page(Role.OPERATOR, "/")
+    device = reverse("device-detail", args=[own.devices.get().pk])
+    shown = {
+        role: [word for word in ("Probe device", "Set kind") if word in page(role, device)]
+        for role in Role
+    }
+    assert shown == {
+        Role.VIEWER: [],
+        Role.OPERATOR: ["Probe device"],
+        Role.ADMINISTRATOR: ["Probe device", "Set kind"],
+    }
+    assert "Add device" not in page(Role.OPERATOR, reverse("device-list"))
+
+
+def test_a_refusal_says_why(client: Client) -> None:
+    client.force_login(factories.make_user("eve", Role.VIEWER))
+    study = factories.make_study(blocks=1)
+    answer = client.post(reverse("study-cancel", args=[study.pk]))
+    assert answer.status_code == 403
+    assert "needs the role operator; the role of your account is viewer" in answer.content.decode()
+    answer = client.post(f"/api/v1/studies/{study.pk}/cancel/")
+    assert answer.status_code == 403
+    assert answer.json()["error"]["code"] == "permission_denied"
+    assert "the role operator" in answer.json()["error"]["message"]
+    assert not Study.objects.filter(stop_request="cancel").exists()
+
+
+def test_no_form_is_read_before_the_caller_is_known(client: Client) -> None:
+    """A body that may not be read: whoever asks for it fails the request."""
+
+    class Untouchable:
+        def read(self, *_: Any) -> bytes:
+            raise AssertionError("the body was read")
+
+        readline = read
+
+    viewer = Client(enforce_csrf_checks=True)
+    viewer.force_login(factories.make_user("eve", Role.VIEWER))
+    for visitor in (client, viewer):
+        visitor.cookies["csrftoken"] = "t" * 32
+    study = factories.make_study(blocks=1)
+    untouched: dict[str, Any] = {"CONTENT_LENGTH": "5000000", "wsgi.input": Untouchable()}
+    paths = ["/studies/new/", f"/studies/{study.pk}/cancel/", "/api/v1/studies/"]
+    for path in paths:
+        for asking, status in ((client, (302, 401)), (viewer, (403,))):
+            answer = asking.generic(
+                "POST",
+                path,
+                content_type="multipart/form-data; boundary=x",
+                **untouched,
+            )
+            assert answer.status_code in status, (path, answer.status_code)
