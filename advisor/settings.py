@@ -59,6 +59,8 @@ HEARTBEAT_SECONDS = 1.0
 # A run whose worker has been silent for this long is lost.
 LOST_AFTER_SECONDS = 20
 SWEEP_SECONDS = 3.0
+# Studies of a host that was silent for so long end; 0: they wait.
+HOST_GONE_HOURS = read_limit("ADVISOR_HOST_GONE_HOURS", 24.0)
 LOST_RUN_RETRIES = 1
 # The first time that a run finds the disk full, its study waits for somebody to make room.
 DISK_FULL_RUN_RETRIES = 1

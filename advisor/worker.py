@@ -6,17 +6,25 @@ All of it runs in the worker's main process; the benchmark runs in its one pool 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from celery import bootsteps
 from celery.signals import worker_shutting_down
+from celery.worker import state
+
+if TYPE_CHECKING:
+    from benchmarks.inventory.host import HostInventory
+    from tuning.studies.absence import Attendant
 
 logger = logging.getLogger(__name__)
 
 STOP_REQUESTS = 10
+JOIN_SECONDS = 5.0
 
 
 class HostWatch(bootsteps.StartStopStep):
@@ -41,11 +49,59 @@ class HostWatch(bootsteps.StartStopStep):
             self._timer = None
 
 
+def join() -> None:
+    """Make this process this host's worker, as soon as the database is there.
+
+    Raises NameTaken while another worker of that name lives.
+    """
+    from django.conf import settings
+    from django.db import Error, close_old_connections
+
+    from benchmarks.jobs.presence import join_host
+
+    while True:
+        try:
+            host = join_host(settings.HOST_NAME, say=logger.warning)
+        except Error as error:
+            logger.warning("waiting for the database: %s", error)
+            close_old_connections()
+            time.sleep(JOIN_SECONDS)
+        else:
+            logger.info("this is the worker of host %s", host)
+            return
+
+
+def leave() -> None:
+    """Give the name back when the worker ends."""
+    from benchmarks.jobs.presence import leave_host
+
+    _with_database(leave_host)
+
+
 def sweep() -> None:
     """One pass over this host's rows. If the database is unavailable, the next pass retries."""
+    _with_database(_sweep)
+
+
+def _sweep(host_id: int) -> None:
+    from benchmarks.jobs.presence import NameTaken, stay
     from tuning.studies.recovery import sweep_host
 
-    _with_database(sweep_host)
+    try:
+        stay(host_id)
+    except NameTaken as error:
+        logger.critical("this worker ends: %s", error)
+        state.should_stop = os.EX_UNAVAILABLE
+        return
+    sweep_host(host_id)
+    _attendant().look()
+
+
+@cache
+def _attendant() -> Attendant:
+    from tuning.studies.absence import Attendant
+
+    return Attendant()
 
 
 def inspect() -> None:
@@ -63,8 +119,20 @@ def _inspect(host_id: int) -> None:
     except NoServerUser as error:
         logger.error("this host cannot measure: %s", error)
         return
+    logger.info("found on this host: %s", _in_words(found))
     for refused in (*found.refused_servers, *found.refused_directories):
         logger.warning("not to be used: %s", refused.reason)
+
+
+def _in_words(found: HostInventory) -> str:
+    servers = ", ".join(f"{one.version_text} at {one.path}" for one in found.servers)
+    drivers = ", ".join(one.name for one in found.drivers)
+    places = ", ".join(str(one.path) for one in found.directories)
+    return (
+        f"servers: {servers or 'none'}; drivers: {drivers or 'none'}; "
+        f"directories: {places or 'none'}; {found.logical_cpus} CPUs, "
+        f"{found.memory_budget_bytes / 1e9:.1f} GB of memory for a server"
+    )
 
 
 def tidy_up() -> None:

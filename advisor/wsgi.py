@@ -6,3 +6,7 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
 application = get_wsgi_application()
+
+from advisor.processes.attending import attend  # noqa: E402 (after the settings)
+
+attend()

@@ -27,6 +27,21 @@ class Host(models.Model):
     )
     drained_by = models.CharField(max_length=150, blank=True)
     drain_reason = models.CharField(max_length=200, blank=True)
+    worker = models.CharField(
+        max_length=255, blank=True, help_text="the process that is its worker; empty: it has none"
+    )
+    machine = models.CharField(
+        max_length=64, blank=True, help_text="where its worker ran last; empty: not known"
+    )
+    code_version = models.CharField(max_length=80, blank=True, help_text="that of its worker")
+    idle_reason = models.TextField(
+        blank=True, help_text="why its worker takes no work; empty: it does"
+    )
+    retired_at = models.DateTimeField(
+        null=True, blank=True, help_text="since when it takes no studies; null: it does"
+    )
+    retired_by = models.CharField(max_length=150, blank=True)
+    retire_reason = models.CharField(max_length=200, blank=True)
     inventory = models.JSONField(
         default=dict, blank=True, help_text="benchmarks.inventory.host.HostInventory"
     )
@@ -43,8 +58,23 @@ class Host(models.Model):
         return self.drained_at is not None
 
     @property
+    def is_retired(self) -> bool:
+        """Whether it is out of use; its history stays."""
+        return self.retired_at is not None
+
+    @property
     def queue(self) -> str:
         return f"bench.{self.name}"
+
+
+class Release(models.Model):
+    """The version of the code that brought this database up to date; one row at most."""
+
+    version = models.CharField(max_length=80)
+    migrated_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.version
 
 
 class ListedPath(models.Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import socket
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from django.conf import settings
+from django.db import Error
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
@@ -21,6 +23,7 @@ from advisor.processes.child import Child, wait_until
 from advisor.worker import tidy_up
 from benchmarks.jobs.claimant import host_lock
 from benchmarks.models import Host
+from tuning.studies.absence import Attendant
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +46,7 @@ class Supervisor:
         self._children: list[Child] = []
         self._restarts: dict[str, list[float]] = {}
         self._looked_at = 0.0
+        self._attendant = Attendant()
 
     def __enter__(self) -> Supervisor:
         try:
@@ -71,6 +75,8 @@ class Supervisor:
             logger.warning("%s died and is restarted; its log: %s", child.name, child.log)
             self._count_restart(child)
             child.start()
+        with contextlib.suppress(Error):  # the next look is soon
+            self._attendant.look()
         if time.monotonic() - self._looked_at > WORKER_SILENT_SECONDS:
             self._looked_at = time.monotonic()
             self._replace_missing()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from advisor.tests import factories
@@ -246,7 +247,12 @@ def test_a_probe_is_queued_and_only_one_at_a_time(api: Client) -> None:
 def test_a_running_probe_is_asked_to_stop(api: Client) -> None:
     device = factories.found_device()
     probe = Probe.objects.create(
-        device=device, seconds=50, state=ProbeState.RUNNING, fraction=0.41, step="random reads"
+        device=device,
+        seconds=50,
+        state=ProbeState.RUNNING,
+        fraction=0.41,
+        step="random reads",
+        heartbeat_at=timezone.now(),
     )
     found = api.post(f"{V1}probes/{probe.pk}/cancel/").json()
     assert found["state"] == "running"

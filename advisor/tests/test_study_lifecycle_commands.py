@@ -21,7 +21,7 @@ from advisor.management.commands import serve
 from advisor.terminal import follow as terminal
 from advisor.tests import factories
 from advisor.tests.test_pages_studies import running_study
-from benchmarks.models import RunState
+from benchmarks.models import Host, RunState
 from tuning.models import Study, StudyState
 from tuning.studies.pausing import pause_study, resume_study
 
@@ -292,11 +292,15 @@ def test_following_a_study_reports_its_pause_and_waits(
 
 
 def test_serve_continues_with_the_next_study_when_one_is_paused(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    """And comes back to it."""
+    """And comes back to it; a study of another host, whose worker may be gone, blocks nothing."""
+    elsewhere = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
+    Study.objects.update(host=Host.objects.create(name="gone"))
     first = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
     second = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
+    settings.HOST_NAME = first.host.name
+    assert elsewhere.pk < first.pk
     followed: list[int] = []
 
     class Enough(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tuning.results.known_hosts import HostState
 
 STATE_WORDS = {
+    HostState.RETIRED: "Retired",
     HostState.SILENT: "Silent",
     HostState.DRAINED: "Drained",
     HostState.DRAINING: "Draining",
@@ -15,6 +16,7 @@ STATE_WORDS = {
     HostState.IDLE: "Idle",
 }
 PROBLEM_WORDS = {
+    "idle_worker": "takes no work",
     "no_worker": "no worker",
     "silent_worker": "silent worker",
     "not_inspected": "not inspected",
@@ -26,6 +28,7 @@ PROBLEM_WORDS = {
 }
 # The class of a badge.
 TONES = {
+    HostState.RETIRED: "warn",
     HostState.SILENT: "bad",
     HostState.DRAINED: "warn",
     HostState.DRAINING: "warn",

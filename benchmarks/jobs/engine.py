@@ -32,6 +32,7 @@ from benchmarks.jobs.heartbeat import (
 )
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, RowT, Values
 from benchmarks.jobs.spool import Note
+from benchmarks.models import Host
 from benchmarks.outcomes import Outcome
 
 logger = logging.getLogger(__name__)
@@ -86,6 +87,8 @@ def store(
 
 def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
     waiting = kind.rows.filter(kind.waiting, pk=row_id)
+    if _is_idle(kind, row_id):
+        return None
     if kind.waits_while_drained and waiting.exclude(**{f"{kind.host}__drained_at": None}).exists():
         return None  # a message that was sent before the host was drained
     now = Now()
@@ -97,6 +100,13 @@ def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
     except IntegrityError:
         # The row of a dead process still says `running`; the sweep will correct that.
         return None
+
+
+def _is_idle(kind: JobKind[RowT], row_id: int) -> bool:
+    """Whether the host takes no work: its worker says so, or it is retired."""
+    there = kind.rows.filter(pk=row_id)
+    host = Host.objects.filter(pk__in=there.values(kind.host))
+    return host.exclude(idle_reason="", retired_at=None).exists()
 
 
 def _do(kind: JobKind[RowT], row: RowT) -> None:

@@ -8,16 +8,16 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from benchmarks.jobs.claimant import home_lock, is_dead, is_seen_from_here, measuring_alone
 from benchmarks.jobs.engine import settle, store
-from benchmarks.jobs.heartbeat import WORKER_STOPPING
+from benchmarks.jobs.heartbeat import CANCELLED, WORKER_STOPPING
 from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.leftovers import clear_leftovers
 from benchmarks.jobs.spool import clear_drafts, is_spooled, notes
-from benchmarks.models import JobRow
+from benchmarks.models import Host, JobRow
 
 logger = logging.getLogger(__name__)
 
@@ -80,11 +80,9 @@ class Sweeper:
         """Mark every abandoned job as lost; whether there were any."""
         silent: dict[_Heard, int] = {}
         lost = False
-        limit = Now() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
-        quiet = Q(heartbeat_at=None) | Q(heartbeat_at__lt=limit)
         for kind in self._kinds.values():
             running = kind.running_on(host_id)
-            unheard = set(running.filter(quiet).values_list("pk", flat=True))
+            unheard = set(running.filter(_quiet()).values_list("pk", flat=True))
             for row in running:
                 heard = (kind.name, row.pk, row.heartbeat_at)
                 if row.pk in unheard:
@@ -97,6 +95,23 @@ class Sweeper:
                     lost |= _lose(kind, row, "the worker stopped sending heartbeats")
         self._silent = silent
         return lost
+
+
+def close_cancelled(kinds: Sequence[JobKind[Any]], hosts: QuerySet[Host]) -> None:
+    """Close jobs on these hosts that a user cancelled and whose process is not heard any more.
+
+    Of hosts without a worker, which else would do that. A result that comes late is not stored.
+    """
+    for kind in kinds:
+        there = kind.rows.filter(kind.running, _quiet(), **{f"{kind.host}__in": hosts})
+        for row in there.filter(stop_request=CANCELLED):
+            _lose(kind, row, "the worker is gone")
+
+
+def _quiet() -> Q:
+    """Rows whose last heartbeat is too long ago, by the database's clock."""
+    limit = Now() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
+    return Q(heartbeat_at=None) | Q(heartbeat_at__lt=limit)
 
 
 def _bound(claim: str) -> int:

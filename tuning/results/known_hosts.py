@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.db.models.functions import Now
 
 from benchmarks.inventory.host import HostInventory
+from benchmarks.jobs.presence import seen
 from benchmarks.models import (
     CrashTest,
     CrashTestState,
@@ -26,13 +26,11 @@ from benchmarks.models import (
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.known_devices import KnownDevice, known_devices
 
-#: A worker that was not seen for this long is silent; it reports every few seconds.
-WORKER_UNSEEN = timedelta(seconds=30)
-
 
 class HostState(StrEnum):
     """In a word; the first that applies, in this order."""
 
+    RETIRED = "retired"
     SILENT = "silent"
     DRAINED = "drained"
     DRAINING = "draining"
@@ -95,6 +93,8 @@ class KnownHost:
 
     @property
     def state(self) -> HostState:
+        if self.host.is_retired:
+            return HostState.RETIRED
         if self.is_silent:
             return HostState.SILENT
         if self.host.is_drained:
@@ -106,7 +106,11 @@ class KnownHost:
     @property
     def problems(self) -> list[HostProblem]:
         """What somebody should look at."""
+        if self.host.is_retired:
+            return []
         found = []
+        if self.host.idle_reason and not self.is_silent:
+            found.append(HostProblem("idle_worker", f"takes no work: {self.host.idle_reason}"))
         if self.is_silent and self.host.worker_seen_at is None:
             found.append(HostProblem("no_worker", "its worker was never seen"))
         elif self.is_silent:
@@ -163,7 +167,7 @@ def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
 def _heard(rows: list[Host]) -> set[int]:
     """Those whose worker was seen lately, by the database's clock."""
     heard = Host.objects.filter(pk__in=[host.pk for host in rows])
-    return set(heard.filter(worker_seen_at__gt=Now() - WORKER_UNSEEN).values_list("pk", flat=True))
+    return set(heard.filter(seen()).values_list("pk", flat=True))
 
 
 def _jobs(rows: list[Host]) -> dict[int, CurrentJob]:

@@ -28,6 +28,7 @@ from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, SlotPurpose, Study, StudyState
 from tuning.proposals.plan import plan_proposals
 from tuning.strategy.budget import plan
+from tuning.studies.absence import close_what_was_cancelled
 from tuning.studies.crash_tests import cancel_crash_tests, with_crash_tests
 from tuning.studies.devices import check_none_retired, find_devices
 from tuning.studies.earlier_studies import SearchPlace
@@ -42,6 +43,7 @@ from tuning.studies.request import (
     origin_of,
     sizes_of,
 )
+from tuning.studies.retired import check_not_retired
 from tuning.studies.room import check_room
 from tuning.studies.rows import (
     candidate_row,
@@ -106,6 +108,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     _check_redo(measured, target, here.host, free=room)
     with transaction.atomic():
         host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
+        check_not_retired(host)
         study = Study.objects.create(
             name=request.name or template.title,
             template=template.name,
@@ -188,6 +191,7 @@ def cancel_study(study: Study) -> None:
         stop_request=heartbeat.CANCELLED
     )
     cancel_crash_tests(study)
+    close_what_was_cancelled(study.host_id)
     advance_host(study.host_id)
 
 

@@ -11,19 +11,23 @@ from benchmarks.jobs import heartbeat
 from benchmarks.models import Device, Probe, ProbeState
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from tuning.errors import TuningError
+from tuning.studies.absence import close_what_was_cancelled
 from tuning.studies.request import BadRequest
+from tuning.studies.retired import check_not_retired
 from tuning.studies.scheduler import advance_host
 
 
 def start_probe(device: Device, seconds: float = USUAL_S, user: Any = None) -> Probe:
     """Queue a probe of that device. It waits for the study that is running.
 
-    Raises BadRequest for a time out of range, TuningError: probe_running, device_retired.
+    Raises BadRequest for a time out of range, TuningError: probe_running, device_retired,
+    host_retired.
     """
     if not MIN_S <= seconds <= MAX_S:  # refuses NaN as well
         raise BadRequest(f"seconds must be between {MIN_S:.0f} and {MAX_S:.0f}", field="seconds")
     if device.retired_at is not None:
         raise TuningError("device_retired", f"{device}: another device is in its place now")
+    check_not_retired(device.host)
     try:
         with transaction.atomic():
             probe = Probe.objects.create(device=device, seconds=seconds, created_by=user)
@@ -42,4 +46,5 @@ def cancel_probe(probe: Probe) -> None:
         Probe.objects.filter(pk=probe.pk, state=ProbeState.RUNNING).update(
             stop_request=heartbeat.CANCELLED
         )
+    close_what_was_cancelled(probe.device.host_id)
     advance_host(probe.device.host_id)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose, Study, StudyState
 from tuning.statistics.aim import Aim
+from tuning.studies.absence import absence_text
 from tuning.studies.apart_progress import apart_text
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.draining import drain_text
@@ -70,6 +71,8 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
         text = pause_text(study)
     elif study.host.is_drained:
         text = f"waiting: {drain_text(study.host)}"
+    elif absent := absence_text(study.host):
+        text = f"waiting: {absent}"
     else:
         return progress
     if is_under_way(study):

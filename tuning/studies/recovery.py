@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models.functions import Now
-
 from benchmarks.jobs.sweep import Sweeper
-from benchmarks.models import Host
 from tuning.studies.jobs import KINDS
 from tuning.studies.scheduler import advance_host
 
@@ -14,7 +11,6 @@ _SWEEPER = Sweeper(KINDS)
 
 def sweep_host(host_id: int) -> None:
     """Mark lost jobs and take the host's next step, which queues them again. Safe to repeat."""
-    Host.objects.filter(pk=host_id).update(worker_seen_at=Now())
     recover_host(host_id)
     advance_host(host_id)
 

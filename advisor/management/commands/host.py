@@ -1,4 +1,4 @@
-"""`manage.py host`: drains a host for maintenance, and lets it take work again."""
+"""`manage.py host`: drains, renames and retires a host."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import psutil
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
+from benchmarks.errors import BenchmarkError
+from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.studies.draining import drain_host, undrain_host
+from tuning.studies.retiring import retire_host, unretire_host
 
 
 class Command(BaseCommand):
-    help = "Drain a host or let it take work again. Exits with 1 if it is refused."
+    help = "Drain, rename or retire a host. Exits with 1 if it is refused."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,15 +26,20 @@ class Command(BaseCommand):
         drain = actions.add_parser("drain", help="after its current job it takes nothing more")
         drain.add_argument("--reason", default="", help="shown with every study that waits")
         actions.add_parser("undrain", help="let it take work again")
+        rename = actions.add_parser("rename", help="give it another name; its history stays")
+        retire = actions.add_parser("retire", help="end its studies and begin nothing there")
+        retire.add_argument("--reason", default="", help="shown with every study that it ends")
+        actions.add_parser("unretire", help="let a retired host take work again")
         for action in actions.choices.values():
             action.add_argument("name", metavar="NAME", help="name of the host")
+        rename.add_argument("new_name", metavar="NEW", help="its new name")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             call_command("migrate", verbosity=0)
             host = _host(options["name"])
-            self.stdout.write(f"Host {host} {_act(host, options)}.")
-        except TuningError as error:
+            self.stdout.write(f"Host {options['name']} {_act(host, options)}.")
+        except (BenchmarkError, TuningError) as error:
             self.stderr.write(f"{error.code}: {error}")
             sys.exit(1)
 
@@ -47,11 +55,20 @@ def _host(name: str) -> Host:
 
 def _act(host: Host, options: dict[str, Any]) -> str:
     """Do what was requested; returns the result in words."""
+    by = f"{psutil.Process().username()} on the command line"
     match options["action"]:
         case "drain":
-            by = f"{psutil.Process().username()} on the command line"
             drain_host(host, by=by, reason=options["reason"])
             return "is drained: its current job is finished first, its queue waits"
+        case "rename":
+            rename_host(host, options["new_name"])
+            return f"is {host} now: start its worker with ADVISOR_HOST_NAME={host}"
+        case "retire":
+            retire_host(host, by=by, reason=options["reason"])
+            return "is retired: its studies have ended, its history stays"
+        case "unretire":
+            unretire_host(host)
+            return "takes work again"
         case _:
             undrain_host(host)
             return "takes work again"

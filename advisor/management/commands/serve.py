@@ -54,7 +54,10 @@ def _serve(console: Console, processes: Supervisor) -> None:
         create_study(StudyRequest())
     while True:
         processes.check()
-        waiting = Study.objects.filter(state__in=ACTIVE_STUDY_STATES, paused_at=None)
+        # Those of other hosts go on by themselves, or wait for a worker that may be gone.
+        waiting = Study.objects.filter(
+            host__name=settings.HOST_NAME, state__in=ACTIVE_STUDY_STATES, paused_at=None
+        )
         study = waiting.order_by("id").first()
         if study is not None:
             follow(study, console, processes.check, until_paused=True)

@@ -6,28 +6,40 @@ import os
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from advisor.celery import app
 from advisor.processes.supervisor import worker_name
+from advisor.worker import join, leave
+from benchmarks.jobs.presence import NameTaken
 from benchmarks.models import Host
 
 
 class Command(BaseCommand):
-    help = "Run this host's worker: one benchmark at a time, from the host's own queue."
+    help = (
+        "Run this host's worker: one benchmark at a time, from the host's own queue. It joins "
+        "under ADVISOR_HOST_NAME; exits with 69 if another live worker has that name."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         # The server's unprivileged user must be able to traverse the directories that we create on
         # a device; private ones are protected by their own mode.
         os.umask(0o022)
-        app.worker_main(
-            [
-                "worker",
-                *("--queues", Host(name=settings.HOST_NAME).queue),
-                *("--hostname", worker_name()),
-                *("--pool", "prefork", "--concurrency", "1"),
-                *("--loglevel", "INFO"),
-                "--without-gossip",
-                "--without-mingle",
-            ]
-        )
+        try:
+            join()
+        except NameTaken as error:
+            raise CommandError(f"{error.code}: {error}", returncode=os.EX_UNAVAILABLE) from error
+        try:
+            app.worker_main(
+                [
+                    "worker",
+                    *("--queues", Host(name=settings.HOST_NAME).queue),
+                    *("--hostname", worker_name()),
+                    *("--pool", "prefork", "--concurrency", "1"),
+                    *("--loglevel", "INFO"),
+                    "--without-gossip",
+                    "--without-mingle",
+                ]
+            )
+        finally:
+            leave()

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models.functions import Now
-
 from advisor.charts.probe import WORDS, probe_figures, split_jobs
-from benchmarks.models import Host, Probe, ProbeState, Run, RunState
+from benchmarks.jobs.presence import is_silent
+from benchmarks.models import Probe, ProbeState, Run, RunState
 from benchmarks.probe.jobs import Job, Pattern, Purpose
 from benchmarks.probe.result import JobResult, ProbeResult
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
-from tuning.results.known_hosts import WORKER_UNSEEN
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -130,12 +128,11 @@ def waits_for(probe: Probe) -> dict[str, Any]:
     running = Probe.objects.filter(device__host=host, state=ProbeState.RUNNING)
     other = running.exclude(pk=probe.pk).first()
     is_measuring = Run.objects.filter(host=host, state=RunState.RUNNING).exists()
-    seen = Host.objects.filter(pk=host, worker_seen_at__gt=Now() - WORKER_UNSEEN)
     return {
         "study": study,
         "probe": other,
         "is_measuring": is_measuring,
-        "is_workerless": not seen.exists(),
+        "is_workerless": is_silent(host),
     }
 
 

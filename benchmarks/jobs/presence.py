@@ -1,0 +1,154 @@
+"""Which process is a host's worker: it joins under a name, is seen, leaves, or is gone."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.jobs.claimant import claimant, is_dead, is_seen_from_here, machine_id, process_of
+from benchmarks.models import Host
+
+#: A worker that was not seen for this long is silent; it reports every few seconds.
+WORKER_UNSEEN = timedelta(seconds=30)
+_POLL_S = 1.0
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+
+
+class NameTaken(BenchmarkError, code="host_name_taken"):
+    """Another live worker, or another host, has that name."""
+
+
+class BadName(BenchmarkError, code="bad_host_name"):
+    """No name for a host."""
+
+
+class WorkerLives(BenchmarkError, code="worker_lives"):
+    """It can only be done while the host has no worker."""
+
+
+def seen(unseen: timedelta = WORKER_UNSEEN) -> Q:
+    """The condition of hosts whose worker was seen lately, by the database's clock."""
+    return Q(worker_seen_at__gt=Now() - unseen)
+
+
+def silent_hosts() -> QuerySet[Host]:
+    """Hosts whose worker was not seen for a while, or never."""
+    return Host.objects.exclude(pk__in=Host.objects.filter(seen()).values("pk"))
+
+
+def is_silent(host_id: int) -> bool:
+    """Whether its worker was not seen for a while, or never."""
+    return not Host.objects.filter(seen(), pk=host_id).exists()
+
+
+def join_host(name: str, *, say: Callable[[str], None]) -> Host:
+    """Make this process the worker of the host of that name, made if there is none.
+
+    The name is free when its worker has left or is dead. A worker that cannot be looked for, in
+    another container or on another machine, is waited for: if it reports meanwhile it lives; if it
+    is silent for long enough, it is gone. Raises NameTaken when it lives.
+    """
+    host, is_new = Host.objects.get_or_create(name=name)
+    if is_new and (before := _earlier_names(name)):
+        say(
+            f"{name} is a new host; on this machine {before} worked before: to keep its history, "
+            f"stop this worker and run `python manage.py host rename {before} {name}`"
+        )
+    first: Host | None = None
+    while (holder := _take(host.pk)) is not None:
+        if is_seen_from_here(holder.worker):
+            raise NameTaken(_taken(holder))
+        if first is None:
+            say(f"{_taken(holder)}; waiting until it reports or is gone")
+            first = holder
+        elif (holder.worker, holder.worker_seen_at) != (first.worker, first.worker_seen_at):
+            raise NameTaken(_taken(holder))
+        time.sleep(_POLL_S)
+    host.refresh_from_db()
+    return host
+
+
+def stay(host_id: int) -> None:
+    """Say that this process lives. Raises NameTaken if another one is the host's worker now."""
+    ours = Host.objects.filter(pk=host_id, worker=claimant())
+    if not ours.update(worker_seen_at=Now()) and (holder := _take(host_id)) is not None:
+        raise NameTaken(_taken(holder))
+
+
+def leave_host(host_id: int) -> None:
+    """Give the name back, so that another worker need not wait for it."""
+    Host.objects.filter(pk=host_id, worker=claimant()).update(worker="")
+
+
+def rename_host(host: Host, name: str) -> None:
+    """Give the host another name; its history stays with it.
+
+    Raises BadName, NameTaken if there is a host of that name, WorkerLives while its worker lives:
+    it takes its messages from the queue of the old name.
+    """
+    if not _NAME.fullmatch(name):
+        raise BadName(f"{name!r} is no name for a host: use letters, digits, '.', '-' and '_'")
+    with transaction.atomic():
+        held = Host.objects.select_for_update().get(pk=host.pk)
+        if _is_alive(held):
+            raise WorkerLives(f"{_taken(held)}: stop it first")
+        try:
+            with transaction.atomic():
+                Host.objects.filter(pk=host.pk).update(name=name)
+        except IntegrityError:
+            raise NameTaken(f"there is a host {name} already") from None
+    host.refresh_from_db()
+
+
+def _take(host_id: int) -> Host | None:
+    """Become the worker; the host as it is if its worker may be alive."""
+    with transaction.atomic():
+        host = Host.objects.select_for_update().get(pk=host_id)
+        if _is_alive(host):
+            return host
+        Host.objects.filter(pk=host_id).update(
+            worker=claimant(), machine=machine_id(), worker_seen_at=Now(), idle_reason=""
+        )
+    return None
+
+
+def _is_alive(host: Host) -> bool:
+    """Whether its worker, if it is not this process, lives or at least was seen lately."""
+    if host.worker in ("", claimant()) or is_dead(host.worker):
+        return False
+    if is_seen_from_here(host.worker):
+        return True
+    limit = timedelta(seconds=settings.LOST_AFTER_SECONDS)
+    return Host.objects.filter(seen(limit), pk=host.pk).exists()
+
+
+def _taken(host: Host) -> str:
+    process = process_of(host.worker)
+    if process is None:
+        return f"host {host} has a worker already"
+    if process.is_seen_from_here():
+        where = "here"
+    elif host.machine and host.machine == machine_id():
+        where = "on this machine, in another container or before it was booted"
+    else:
+        where = "in another container or on another machine"
+    when = f"{host.worker_seen_at:%Y-%m-%d %H:%M:%S %Z}" if host.worker_seen_at else "never"
+    return f"host {host} has a worker already, process {process.pid} {where}, last seen {when}"
+
+
+def _earlier_names(name: str) -> str:
+    """The host whose worker ran on this machine last, if it is not there now."""
+    machine = machine_id()
+    if not machine:
+        return ""
+    before = silent_hosts().filter(machine=machine, retired_at=None).exclude(name=name)
+    host = before.order_by("-worker_seen_at").first()
+    return host.name if host else ""

@@ -1,0 +1,147 @@
+"""A host's name belongs to one live worker; who it is, is told by more than a PID."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.db.models.functions import Now
+
+from benchmarks.jobs.claimant import claimant, machine_id
+from benchmarks.jobs.presence import (
+    BadName,
+    NameTaken,
+    WorkerLives,
+    is_silent,
+    join_host,
+    leave_host,
+    rename_host,
+    stay,
+)
+from benchmarks.models import Host
+from benchmarks.servers.process import ProcessId, process_id, this_process
+
+pytestmark = pytest.mark.django_db
+
+
+def join(name: str = "db-1") -> tuple[Host, list[str]]:
+    said: list[str] = []
+    return join_host(name, say=said.append), said
+
+
+def held_by(process: ProcessId, *, ago: float = 0.0, machine: str = "m") -> Host:
+    worker, machine = f"{machine}.{process.as_text()}", machine
+    seen_at = Now() - timedelta(seconds=ago)
+    return Host.objects.create(name="db-1", worker=worker, machine=machine, worker_seen_at=seen_at)
+
+
+@contextmanager
+def living() -> Iterator[ProcessId]:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        found = process_id(child.pid)
+        assert found is not None
+        try:
+            yield found
+        finally:
+            child.kill()
+
+
+@pytest.fixture(autouse=True)
+def polls(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What happens while a worker waits for a name; nothing takes time."""
+    calls: list[float] = []
+    monkeypatch.setattr(time, "sleep", calls.append)
+    return calls
+
+
+def test_a_worker_joins_a_new_host_stays_and_leaves() -> None:
+    host, said = join()
+    assert (host.worker, host.machine) == (claimant(), machine_id())
+    assert said == []
+    assert not is_silent(host.pk)
+    Host.objects.update(worker_seen_at=Now() - timedelta(minutes=1))
+    assert is_silent(host.pk)
+    stay(host.pk)
+    assert not is_silent(host.pk)
+    leave_host(host.pk)
+    host.refresh_from_db()
+    assert host.worker == ""
+    assert join()[0] == host
+
+
+def test_a_name_is_refused_while_its_worker_lives_here_however_silent_it_is() -> None:
+    with living() as process:
+        host = held_by(process, ago=3600)
+        with pytest.raises(NameTaken, match=f"worker already, process {process.pid} here"):
+            join()
+        with pytest.raises(NameTaken):
+            stay(host.pk)
+        with pytest.raises(WorkerLives):
+            rename_host(host, "db-2")
+    assert join()[0] == host  # at once: it is dead for certain
+
+
+def test_a_worker_in_another_container_is_waited_for_until_it_is_silent_for_long(
+    polls: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    us = this_process()
+    there = replace(us, namespace=us.namespace + 1)
+    host = held_by(there, ago=10, machine=machine_id())
+
+    def later(seconds: float) -> None:
+        polls.append(seconds)
+        if len(polls) == 3:  # it has been silent for long enough now
+            Host.objects.update(worker_seen_at=Now() - timedelta(seconds=25))
+
+    monkeypatch.setattr(time, "sleep", later)
+    taken, said = join()
+    assert (taken, taken.worker) == (host, claimant())
+    assert len(polls) == 3
+    assert "waiting until it reports or is gone" in said[0]
+
+
+def test_a_worker_on_another_machine_that_reports_keeps_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    us = this_process()
+    held_by(replace(us, boot="1" * 8), ago=2)
+    reported = iter([None, None])
+
+    def reports(_: float) -> None:
+        next(reported)
+        Host.objects.update(worker_seen_at=Now())
+
+    monkeypatch.setattr(time, "sleep", reports)
+    said: list[str] = []
+    with pytest.raises(NameTaken, match="in another container or on another machine"):
+        join_host("db-1", say=said.append)
+    assert "waiting until it reports or is gone" in said[0]
+
+
+def test_a_renamed_host_is_the_same_and_names_are_unique() -> None:
+    host, _ = join()
+    leave_host(host.pk)
+    Host.objects.create(name="db-3")
+    for wrong in ("", "a b", "-x", "x" * 300, "bench@1"):
+        with pytest.raises(BadName):
+            rename_host(host, wrong)
+    with pytest.raises(NameTaken):
+        rename_host(host, "db-3")
+    rename_host(host, "db-2")
+    assert (host.name, host.queue) == ("db-2", "bench.db-2")
+    assert join("db-2")[0] == host
+
+
+def test_a_new_name_on_a_known_machine_says_how_the_history_is_kept() -> None:
+    host, _ = join()
+    if not host.machine:
+        Host.objects.update(machine="m")
+    leave_host(host.pk)
+    Host.objects.update(worker_seen_at=Now() - timedelta(hours=1))
+    _, said = join("renamed")
+    assert bool(machine_id()) == any("host rename db-1 renamed" in line for line in said)

@@ -1,0 +1,117 @@
+"""Hosts whose worker is gone: what is cancelled there ends, and nothing waits for ever.
+
+A worker that is cut off for a while keeps its run: nothing of a silent host is closed but what a
+user cancelled, until it has been silent for so long that its studies end.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce, Greatest, Now
+from django.utils import timezone
+
+from benchmarks.jobs.heartbeat import CANCELLED
+from benchmarks.jobs.presence import is_silent, silent_hosts
+from benchmarks.jobs.sweep import close_cancelled
+from benchmarks.models import CrashTest, CrashTestState, Host, Probe, ProbeState, Run, RunState
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.studies.jobs import KINDS
+from tuning.studies.scheduler import advance_host, end_study
+
+logger = logging.getLogger(__name__)
+
+#: Seconds between two looks at the hosts.
+LOOK_SECONDS = 10.0
+#: After its start a process ends no study for this long: the workers may be about to start too.
+GRACE_SECONDS = 600.0
+
+
+class Attendant:
+    """Looks after the hosts that have no worker; `look` may be called as often as one likes."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._looked_at = -LOOK_SECONDS
+
+    def look(self) -> None:
+        """Close what was cancelled, end the studies of hosts that are gone. Raises Error."""
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_SECONDS:
+            return
+        self._looked_at = now
+        close_what_was_cancelled()
+        if now - self._began > GRACE_SECONDS:
+            end_studies_of_gone_hosts()
+
+
+def close_what_was_cancelled(host_id: int | None = None) -> None:
+    """End what a user cancelled on that host, or on any, if its worker is gone."""
+    hosts = silent_hosts() if host_id is None else silent_hosts().filter(pk=host_id)
+    close_cancelled(KINDS, hosts)
+    cancelled = Study.objects.filter(state__in=ACTIVE_STUDY_STATES, stop_request=CANCELLED)
+    for pk in set(cancelled.filter(host__in=hosts).values_list("host", flat=True)):
+        advance_host(pk)
+
+
+def end_studies_of_gone_hosts() -> None:
+    """End the studies whose host has been silent for ADVISOR_HOST_GONE_HOURS; 0: they wait.
+
+    A paused one goes on waiting for its user.
+    """
+    if not settings.HOST_GONE_HOURS:
+        return
+    gone = Study.objects.filter(state__in=ACTIVE_STUDY_STATES, paused_at=None)
+    gone = gone.filter(host__in=silent_hosts()).select_related("host")
+    limit = Now() - timedelta(hours=settings.HOST_GONE_HOURS)
+    waits_since = Greatest(
+        "created_at",
+        Coalesce("resumed_at", "created_at"),
+        Coalesce("host__worker_seen_at", "created_at"),
+    )
+    for study in gone.annotate(waits_since=waits_since).filter(waits_since__lt=limit):
+        reason = f"{silence_text(study.host)}: its worker is gone"
+        logger.warning("study %s ends: %s", study.pk, reason)
+        stop_study(study, StudyState.FAILED, "host_gone", reason)
+    close_what_was_cancelled()
+
+
+def stop_study(study: Study, state: StudyState, code: str, reason: str) -> None:
+    """End the study now, with that reason; what it is measuring is stopped."""
+    end_study(study, state, code, reason)
+    for running in (
+        Run.objects.filter(slot__study=study, state=RunState.RUNNING),
+        CrashTest.objects.filter(slot__study=study, state=CrashTestState.RUNNING),
+    ):
+        running.update(stop_request=CANCELLED)
+
+
+def stop_probes(host: Host, reason: str) -> None:
+    """Cancel the host's probes."""
+    there: QuerySet[Probe] = Probe.objects.filter(device__host=host)
+    there.filter(state=ProbeState.QUEUED).update(
+        state=ProbeState.CANCELLED, finished_at=Now(), reason=reason
+    )
+    there.filter(state=ProbeState.RUNNING).update(stop_request=CANCELLED)
+
+
+def silence_text(host: Host) -> str:
+    """Since when the host is silent, without a full stop."""
+    if host.worker_seen_at is None:
+        return f"host {host} has never been seen"
+    since = timezone.localtime(host.worker_seen_at)
+    return f"host {host} has not been seen since {since:%Y-%m-%d %H:%M:%S %Z}"
+
+
+def absence_text(host: Host) -> str:
+    """Why nothing begins on the host, if its worker is gone or takes no work; else "".
+
+    Of a host that was never seen its first worker is on its way.
+    """
+    if host.worker_seen_at is not None and is_silent(host.pk):
+        return silence_text(host)
+    return f"host {host} takes no work: {host.idle_reason}" if host.idle_reason else ""

@@ -1,0 +1,44 @@
+"""Retires a host that is out of use, and takes it back. Its history stays."""
+
+from __future__ import annotations
+
+from django.db.models.functions import Now
+
+from benchmarks.models import Host
+from tuning.errors import TuningError
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.studies.absence import close_what_was_cancelled, stop_probes, stop_study
+from tuning.studies.pause_columns import MAX_PAUSE_REASON, MAX_PAUSED_BY, one_line
+from tuning.studies.retired import retire_text
+from tuning.studies.scheduler import advance_host
+
+
+def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
+    """End all that runs or waits on the host, and begin nothing there any more.
+
+    Raises TuningError, already_retired. `by` is the user.
+    """
+    is_new = Host.objects.filter(pk=host.pk, retired_at=None).update(
+        retired_at=Now(),
+        retired_by=one_line(by)[:MAX_PAUSED_BY],
+        retire_reason=one_line(reason)[:MAX_PAUSE_REASON],
+    )
+    host.refresh_from_db()
+    if not is_new:
+        raise TuningError("already_retired", f"host {host} is already retired")
+    why = retire_text(host)
+    for study in Study.objects.filter(host=host, state__in=ACTIVE_STUDY_STATES):
+        stop_study(study, StudyState.CANCELLED, "host_retired", why)
+    stop_probes(host, why)
+    close_what_was_cancelled(host.pk)
+
+
+def unretire_host(host: Host) -> None:
+    """Let the host take work again. Raises TuningError, not_retired."""
+    was_retired = Host.objects.filter(pk=host.pk, retired_at__isnull=False).update(
+        retired_at=None, retired_by="", retire_reason=""
+    )
+    host.refresh_from_db()
+    if not was_retired:
+        raise TuningError("not_retired", f"host {host} is not retired")
+    advance_host(host.pk)

@@ -1,0 +1,180 @@
+"""Hosts that are retired or gone: their studies end with a reason, and nobody waits for them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+
+from benchmarks.jobs.heartbeat import CANCELLED
+from benchmarks.jobs.spool import Note, notes
+from benchmarks.models import Host, Probe, ProbeState, Run, RunState
+from tuning.errors import TuningError
+from tuning.models import Study, StudyState
+from tuning.studies import absence
+from tuning.studies.absence import Attendant
+from tuning.studies.jobs import KINDS, StudyRunKind
+from tuning.studies.lifecycle import cancel_study, extend_study
+from tuning.studies.pausing import pause_study
+from tuning.studies.probing import cancel_probe, start_probe
+from tuning.studies.progress import study_progress
+from tuning.studies.recovery import recover_host
+from tuning.studies.retiring import retire_host, unretire_host
+from tuning.tests.test_job_storing import measured
+from tuning.tests.test_pausing import Sent, later, study, under_way
+from tuning.tests.test_study_lifecycle import begin, host_of_fakes, sent
+from tuning.tests.work import execute_run
+
+__all__ = ["host_of_fakes", "later", "sent", "study"]
+pytestmark = pytest.mark.django_db(transaction=True)
+ELSEWHERE = "m.0a-b.1.7.99"
+
+
+def gone(host: Host, seconds: float = 120.0) -> None:
+    """Its worker is silent since then, and so is its job, in another container."""
+    silent_since = Now() - timedelta(seconds=seconds)
+    Host.objects.filter(pk=host.pk).update(worker_seen_at=silent_since)
+    for kind in KINDS:
+        kind.running_on(host.pk).update(heartbeat_at=silent_since, claimed_by=ELSEWHERE)
+
+
+def measuring(study: Study) -> Run:
+    begin(study)
+    return under_way(study)
+
+
+def test_what_is_cancelled_on_a_vanished_host_ends_at_once_and_the_queue_goes_on(
+    study: Study, later: Study, sent: Sent
+) -> None:
+    run = measuring(study)
+    gone(study.host)
+    study.refresh_from_db()
+    assert "has not been seen since" in study_progress(study).text
+    cancel_study(study)
+    run.refresh_from_db()
+    study.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.CANCELLED, "cancelled by the user")
+    assert (study.state, study.reason_code) == (StudyState.CANCELLED, "cancelled")
+    later.refresh_from_db()
+    assert later.state == StudyState.PREPARING  # it has its turn
+    # The host is back with a result: it comes too late.
+    Note("run", run.pk, ELSEWHERE, StudyRunKind().lost(run, "late")).write()
+    recover_host(study.host_id)
+    run.refresh_from_db()
+    assert (run.state, notes()) == (RunState.CANCELLED, [])
+
+
+def test_a_cancelled_run_that_was_heard_a_moment_ago_is_closed_when_it_stays_silent(
+    study: Study,
+) -> None:
+    run = measuring(study)
+    gone(study.host)
+    Run.objects.filter(pk=run.pk).update(heartbeat_at=Now())
+    cancel_study(study)
+    study.refresh_from_db()
+    assert study.state == StudyState.RUNNING
+    gone(study.host, 31)
+    attendant = Attendant()
+    attendant.look()
+    study.refresh_from_db()
+    assert study.state == StudyState.CANCELLED
+
+
+def test_a_preparation_and_a_probe_on_a_vanished_host_can_be_cancelled(
+    study: Study, sent: Sent
+) -> None:
+    device = study.devices.get()
+    Study.objects.filter(pk=study.pk).update(state=StudyState.PREPARING, claimed_by=ELSEWHERE)
+    gone(study.host)
+    cancel_study(study)
+    study.refresh_from_db()
+    assert study.state == StudyState.CANCELLED
+    probe = start_probe(device)
+    Probe.objects.update(state=ProbeState.RUNNING)
+    gone(study.host)
+    cancel_probe(probe)
+    probe.refresh_from_db()
+    assert (probe.state, probe.reason) == (ProbeState.CANCELLED, "cancelled by the user")
+
+
+def test_a_host_that_is_cut_off_for_a_while_keeps_its_run(study: Study) -> None:
+    run = measuring(study)
+    gone(study.host, 60)
+    Attendant().look()
+    run.refresh_from_db()
+    assert (run.state, run.stop_request) == (RunState.RUNNING, "")
+
+
+def test_the_studies_of_a_host_that_stays_away_end_with_the_reason(
+    study: Study, later: Study, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HOST_GONE_HOURS = 24
+    run = measuring(study)
+    pause_study(later)
+    Study.objects.update(created_at=Now() - timedelta(days=3))
+    gone(study.host, 25 * 3600)
+    Attendant().look()
+    study.refresh_from_db()
+    assert study.state == StudyState.RUNNING  # the dashboard was started just now
+    monkeypatch.setattr(absence, "GRACE_SECONDS", -1.0)
+    settings.HOST_GONE_HOURS = 0
+    Attendant().look()
+    settings.HOST_GONE_HOURS = 26
+    Attendant().look()
+    study.refresh_from_db()
+    assert study.state == StudyState.RUNNING
+    settings.HOST_GONE_HOURS = 24
+    Attendant().look()
+    study.refresh_from_db()
+    run.refresh_from_db()
+    later.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "host_gone")
+    assert f"host {study.host} has not been seen since" in study.reason
+    assert run.state == RunState.CANCELLED
+    assert later.is_paused  # it waits for its user
+
+
+def test_a_retired_host_ends_its_studies_and_takes_none_until_it_is_back(
+    study: Study, later: Study, sent: Sent
+) -> None:
+    run, host = measuring(study), study.host
+    probe = start_probe(study.devices.get())
+    Host.objects.update(worker_seen_at=Now())
+    retire_host(host, by="ann", reason="sold")
+    study.refresh_from_db()
+    later.refresh_from_db()
+    run.refresh_from_db()
+    probe.refresh_from_db()
+    for one in (study, later):
+        assert (one.state, one.reason_code) == (StudyState.CANCELLED, "host_retired")
+        assert one.reason.endswith("by ann: sold")
+    assert probe.state == ProbeState.CANCELLED
+    assert (run.state, run.stop_request) == (RunState.RUNNING, CANCELLED)  # its worker lives
+    gone(host)
+    Attendant().look()
+    run.refresh_from_db()
+    assert run.state == RunState.CANCELLED
+    with pytest.raises(TuningError, match="already"):
+        retire_host(host)
+    with pytest.raises(TuningError, match="sold"):
+        start_probe(study.devices.get())
+    Study.objects.filter(pk=later.pk).update(state=StudyState.FINISHED)
+    with pytest.raises(TuningError, match="sold"):
+        extend_study(Study.objects.get(pk=later.pk), 1)
+    unretire_host(host)
+    assert start_probe(study.devices.get()).state == ProbeState.QUEUED
+
+
+@pytest.mark.parametrize("why", ["idle", "retired"])
+def test_a_worker_that_takes_no_work_claims_nothing(study: Study, why: str) -> None:
+    begin(study)
+    run = study.slots.order_by("order")[0].run
+    if why == "idle":
+        Host.objects.update(idle_reason="its code is older than the database")
+    else:
+        Host.objects.update(retired_at=Now())
+    assert not execute_run(run.pk, measure=measured)
+    Host.objects.update(idle_reason="", retired_at=None)
+    assert execute_run(run.pk, measure=measured)
