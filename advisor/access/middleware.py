@@ -6,10 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from advisor.access.callers import Refused, caller_of, check
+from advisor.access.passwords import MUST_CHANGE
 from advisor.access.rules import rule_for, rules_of
+
+# What an account can do before it has a password of its own.
+WITH_ANY_PASSWORD = ("account-password", "login", "logout")
 
 
 class AccessMiddleware:
@@ -34,6 +38,8 @@ class AccessMiddleware:
         rule = rule_for(match.view_name, request.method or "")
         if rule is None:
             return HttpResponseNotAllowed(rules_of(match.view_name))
+        if MUST_CHANGE in request.session and match.view_name not in WITH_ANY_PASSWORD:
+            return redirect("account-password")
         try:
             check(caller_of(request), rule, arguments)
         except Refused as refused:

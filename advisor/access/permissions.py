@@ -9,6 +9,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from advisor.access.callers import Refused, caller_of, check
+from advisor.access.passwords import MUST_CHANGE
 from advisor.access.rules import rule_for
 
 
@@ -25,6 +26,8 @@ class RolePermission(BasePermission):
             raise MethodNotAllowed(request.method)
         if rule.needs is not None and not request.user.is_authenticated:
             return False
+        if rule.needs is not None and MUST_CHANGE in request._request.session:
+            raise PermissionDenied("Choose a password of your own first, on the pages.")
         try:
             check(caller_of(request), rule, view.kwargs)
         except Refused as refused:

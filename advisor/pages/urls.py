@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from django.contrib.auth import views as auth
-from django.urls import path, reverse_lazy
+from django.urls import path
 
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.pages.account import views as account
@@ -71,9 +71,7 @@ urlpatterns = [
     path("account/token/", account.token, name="account-token"),
     path(
         "account/password/",
-        auth.PasswordChangeView.as_view(
-            template_name="account/password.html", success_url=reverse_lazy("account-token")
-        ),
+        account.PasswordChangeView.as_view(),
         name="account-password",
     ),
     path(

@@ -9,9 +9,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
-from rest_framework.authtoken.models import Token
 
+from advisor.access.models import Scope
 from advisor.access.roles import Role
+from advisor.access.tokens import create_token
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable
 from benchmarks.inventory.devices import DeviceRequest
@@ -31,7 +32,7 @@ STUDIES = "/api/v1/studies/"
 def api() -> Client:
     """A client that carries a token and no session."""
     user = factories.make_user("ci", Role.OPERATOR)
-    token = Token.objects.create(user=user).key
+    token = create_token(user, "ci", Scope.RUN)
     return Client(headers={"Authorization": f"Token {token}"})
 
 
@@ -349,7 +350,8 @@ def test_the_list_takes_as_many_queries_for_three_studies_as_for_one(
     api: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     factories.make_study(blocks=1)
-    with django_assert_max_num_queries(6) as one:
+    api.get(STUDIES)  # the first use of a token in a minute is written down
+    with django_assert_max_num_queries(7) as one:
         api.get(STUDIES)
     factories.make_study(blocks=1)
     factories.make_study(blocks=1)

@@ -22,6 +22,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
+from advisor.access.roles import Role, set_role
 from advisor.tests import claimed, factories, probes
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from benchmarks.models import Probe, ProbeState
@@ -159,7 +160,7 @@ def wait_until_unasked() -> Iterator[Callable[[], None]]:
 def visitor(
     browser: Browser, live_server: LiveServer, wait_until_unasked: Callable[[], None]
 ) -> Iterator[Visitor]:
-    User.objects.create_user("dba", password="a password")
+    set_role(User.objects.create_user("dba", password="a password"), Role.ADMINISTRATOR)
 
     def log_in() -> Visitor:
         visitor = Visitor(browser.new_page(), live_server.url)

@@ -1,55 +1,192 @@
-"""The API token: one's own, shown once; the password."""
+"""API tokens: one's own, several, shown once; the password; the first account."""
 
 from __future__ import annotations
 
+import io
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
 import pytest
+from django.conf import settings as django_settings
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
-from rest_framework.authtoken.models import Token
+from django.utils import timezone
+from pytest_django import Settings
+from rich.console import Console
+
+from advisor.access.models import Account, ApiToken, Scope
+from advisor.access.passwords import make_first_account
+from advisor.access.roles import Role, role_of, set_role
+from advisor.access.tokens import TokenRefused, create_token
+from advisor.management.commands import serve
+from advisor.tests import factories
 
 pytestmark = pytest.mark.django_db
 
 ADDRESS = "account-token"
+STUDIES = "/api/v1/studies/"
 
 
-def test_a_token_is_shown_once_and_works(
-    client: Client, admin_client: Client, admin_user: User
-) -> None:
-    answer = admin_client.post(reverse(ADDRESS), {"action": "create"}, follow=True)
-    key = Token.objects.get(user=admin_user).key
-    assert key in answer.content.decode()
+def asked(token: str, path: str = STUDIES, method: str = "get") -> tuple[int, str]:
+    """Status and message of a request with this token and no session."""
+    client = Client(headers={"Authorization": f"Token {token}"})
+    answer = getattr(client, method)(path, content_type="application/json")
+    return answer.status_code, answer.json().get("error", {}).get("message", "")
+
+
+def created(client: Client, **fields: str) -> str:
+    """The page after asking for a token."""
+    answer = client.post(
+        reverse(ADDRESS), {"action": "create", "name": "ci", "scope": "run", **fields}
+    )
     assert "no-store" in answer["Cache-Control"]
+    return answer.content.decode()
+
+
+def shown_token(page: str) -> str:
+    return page.split('id="token-text"')[1].split(">")[1].split("<")[0]
+
+
+# --- tokens on the page --------------------------------------------------------------------------
+
+
+def test_a_token_is_shown_once_works_and_is_stored_hashed(admin_client: Client) -> None:
+    token = shown_token(created(admin_client))
+    assert token.startswith("oltp_")
+    assert asked(token)[0] == 200
     again = admin_client.get(reverse(ADDRESS)).content.decode()
-    assert key not in again
-    assert "Replace token" in again
-    api = client.get(reverse("api-study-list"), headers={"Authorization": f"Token {key}"})
-    assert api.status_code == 200
+    assert token not in again
+    assert token[:10] in again
+    assert "never" not in again  # it was used
+    [row] = ApiToken.objects.values_list()
+    assert not any(token in str(value) for value in row)
 
 
-def test_a_new_token_ends_the_old_one(
-    client: Client, admin_client: Client, admin_user: User
+def test_several_tokens_have_names_and_end_one_by_one(admin_client: Client) -> None:
+    one = shown_token(created(admin_client, name="one"))
+    two = shown_token(created(admin_client, name="two", days="30"))
+    assert "there is a token &#x27;one&#x27; already" in created(admin_client, name="one")
+    row = ApiToken.objects.get(name="one")
+    admin_client.post(reverse(ADDRESS), {"action": "revoke", "token": row.pk})
+    assert asked(one)[0] == 401
+    assert asked(two)[0] == 200
+    left = ApiToken.objects.get()
+    assert left.expiry is not None
+    assert abs(left.expiry - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
+
+
+def test_a_token_can_be_revoked_by_its_user_only(admin_client: Client) -> None:
+    other = factories.make_user("other", Role.OPERATOR)
+    token = create_token(other, "ci", Scope.RUN)
+    row = ApiToken.objects.get()
+    answer = admin_client.post(reverse(ADDRESS), {"action": "revoke", "token": row.pk})
+    assert answer.status_code == 404
+    assert token[:10] not in admin_client.get(reverse(ADDRESS)).content.decode()
+    assert asked(token)[0] == 200
+
+
+def test_a_scope_never_goes_beyond_the_role(client: Client) -> None:
+    user = factories.make_user("eve", Role.VIEWER)
+    client.force_login(user)
+    assert 'value="run"' not in client.get(reverse(ADDRESS)).content.decode()
+    created(client, scope="run")
+    assert not ApiToken.objects.exists()
+    with pytest.raises(TokenRefused):
+        create_token(user, "ci", Scope.ADMIN)
+    set_role(user, Role.ADMINISTRATOR)
+    token = create_token(user, "ci", Scope.ADMIN)
+    drain = f"/api/v1/hosts/{factories.make_host().pk}/drain/"
+    assert asked(token, drain, "post")[0] == 200
+    set_role(user, Role.VIEWER)
+    assert asked(token, drain, "post") == (
+        403,
+        "This needs the role administrator; the role of your account is viewer.",
+    )
+
+
+def test_the_scope_limits_a_token_of_an_administrator() -> None:
+    user = factories.make_user("dba", Role.ADMINISTRATOR)
+    reads = create_token(user, "reads", Scope.READ)
+    study = factories.make_study(blocks=1)
+    assert asked(reads)[0] == 200
+    status, message = asked(reads, f"{STUDIES}{study.pk}/cancel/", "post")
+    assert (status, message) == (403, "This needs a token with the scope of the role operator.")
+
+
+def test_an_expired_token_is_refused_and_stays_to_be_seen(client: Client) -> None:
+    user = factories.make_user("dba", Role.OPERATOR)
+    token = create_token(user, "ci", Scope.RUN, days=1)
+    ApiToken.objects.update(expiry=timezone.now() - timedelta(seconds=1))
+    assert asked(token) == (401, "The token has expired.")
+    client.force_login(user)
+    assert "expired" in client.get(reverse(ADDRESS)).content.decode()
+
+
+def test_tokens_end_with_the_password_and_rest_while_the_account_is_off() -> None:
+    user = factories.make_user("dba", Role.OPERATOR)
+    token = create_token(user, "ci", Scope.RUN)
+    User.objects.update(is_active=False)
+    assert asked(token)[0] == 401
+    User.objects.update(is_active=True)
+    assert asked(token)[0] == 200
+    user.set_password("a-long-new-password")
+    user.save()
+    assert asked(token) == (401, "Invalid token.")
+    assert not ApiToken.objects.exists()
+
+
+def test_what_is_no_token_is_refused_whatever_its_bytes() -> None:
+    for text in ("oltp_", "é", "0" * 4000, "\x80\xff"):
+        answer = Client().get(STUDIES, headers={"Authorization": f"Token {text}"})
+        assert answer.status_code == 401
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def command(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("token", *arguments, stdout=out)
+    return out.getvalue().strip()
+
+
+def test_the_command_prints_a_token_of_an_account_of_its_own() -> None:
+    token = command("create", "--role", "operator", "nightly")
+    user = User.objects.get()
+    assert (user.username, role_of(user)) == ("nightly", Role.OPERATOR)
+    assert not user.has_usable_password()
+    assert asked(token)[0] == 200
+    assert token not in command("list")
+    assert "nightly  nightly  run  no expiry" in command("list")
+    command("revoke", "nightly")
+    assert asked(token)[0] == 401
+
+
+def test_the_command_refuses_what_goes_beyond_the_account(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    admin_client.post(reverse(ADDRESS), {"action": "create"})
-    old = Token.objects.get(user=admin_user).key
-    admin_client.post(reverse(ADDRESS), {"action": "create"})
-    assert Token.objects.get(user=admin_user).key != old
-    api = client.get(reverse("api-study-list"), headers={"Authorization": f"Token {old}"})
-    assert api.status_code == 401
+    person = User.objects.create_user("eve", password="a password")
+    for arguments, code in (
+        (["create", "--role", "operator", "--user", "eve", "ci"], "scope_too_large"),
+        (["create", "--role", "viewer", "eve"], "account_of_a_person"),
+        (["create", "--role", "viewer", "--user", "nobody", "ci"], "no_account"),
+        (["revoke", "--user", "eve", "ci"], "no_token"),
+    ):
+        with pytest.raises(SystemExit):
+            call_command("token", *arguments)
+        assert code in capsys.readouterr().err
+    assert asked(command("create", "--role", "viewer", "--user", "eve", "--days", "3", "ci"))
+    assert ApiToken.objects.get().user == person
 
 
-def test_a_token_can_be_removed(admin_client: Client, admin_user: User) -> None:
-    admin_client.post(reverse(ADDRESS), {"action": "create"})
-    admin_client.post(reverse(ADDRESS), {"action": "revoke"})
-    assert not Token.objects.filter(user=admin_user).exists()
-
-
-def test_no_other_users_token_is_touched(admin_client: Client) -> None:
-    other = User.objects.create_user("other")
-    key = Token.objects.create(user=other).key
-    answer = admin_client.post(reverse(ADDRESS), {"action": "create"}, follow=True)
-    assert Token.objects.get(user=other).key == key
-    assert key not in answer.content.decode()
+# --- passwords -----------------------------------------------------------------------------------
 
 
 def test_the_password_can_be_changed(admin_client: Client, admin_user: User) -> None:
@@ -66,3 +203,135 @@ def test_a_weak_password_is_refused_beside_its_field(admin_client: Client) -> No
     answer = admin_client.post(reverse("account-password"), fields)
     assert answer.status_code == 200
     assert b"too short" in answer.content
+
+
+@pytest.fixture
+def private(settings: Settings, tmp_path: Path) -> Path:
+    settings.PRIVATE_DIR = tmp_path
+    return tmp_path
+
+
+def test_the_first_account_has_its_password_in_a_private_file_and_chooses_another(
+    private: Path, client: Client
+) -> None:
+    (private / "first-password").symlink_to(private / "elsewhere")
+    out = io.StringIO()
+    serve._print_first_login(Console(file=out))
+    path = private / "first-password"
+    password = path.read_text().strip()
+    assert str(path) in out.getvalue()
+    assert password not in out.getvalue()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert not (private / "elsewhere").exists()
+    assert role_of(User.objects.get()) == Role.ADMINISTRATOR
+
+    client.post(reverse("login"), {"username": "admin", "password": password})
+    for address in ("/", reverse("device-list"), reverse(ADDRESS)):
+        assert client.get(address)["Location"] == reverse("account-password")
+    assert client.get(STUDIES).status_code == 403
+    page = client.get(reverse("account-password")).content.decode()
+    assert "choose one of your own" in page
+    fresh = "a-long-new-password"
+    fields = {"old_password": password, "new_password1": fresh, "new_password2": fresh}
+    client.post(reverse("account-password"), fields)
+    assert client.get("/").status_code == 200
+    assert client.get(STUDIES).status_code == 200
+    assert not path.exists()
+    assert make_first_account() is None
+
+
+# --- Django's pages for accounts -----------------------------------------------------------------
+
+
+@pytest.fixture
+def post(client: Client) -> Callable[[str, dict[str, str]], str]:
+    client.force_login(factories.make_user("boss", Role.ADMINISTRATOR))
+
+    def send(path: str, fields: dict[str, str]) -> str:
+        answer = client.post(path, fields, follow=True)
+        assert answer.status_code == 200
+        return answer.content.decode()
+
+    return send
+
+
+def test_an_administrator_makes_accounts_and_changes_roles(
+    post: Callable[[str, dict[str, str]], str], client: Client
+) -> None:
+    secret = "a-long-new-password"
+    new = {"username": "eve", "usable_password": "true", "password1": secret}
+    post("/admin/auth/user/add/", {**new, "password2": secret, "role": "operator"})
+    eve = User.objects.get(username="eve")
+    assert role_of(eve) == Role.OPERATOR
+    assert Account.objects.get(user=eve).must_change_password
+    post(
+        f"/admin/auth/user/{eve.pk}/change/",
+        {"username": "eve", "role": "viewer", "is_active": "on"},
+    )
+    assert role_of(User.objects.get(pk=eve.pk)) == Role.VIEWER
+    boss = User.objects.get(username="boss")
+    page = post(
+        f"/admin/auth/user/{boss.pk}/change/",
+        {"username": "boss", "role": "viewer", "is_active": "on"},
+    )
+    assert "This is the last administrator" in page
+    assert role_of(User.objects.get(pk=boss.pk)) == Role.ADMINISTRATOR
+    index = client.get("/admin/").content.decode()
+    assert "API token" not in index
+    assert "AuthToken" not in index
+    assert client.get("/admin/auth/group/").status_code == 200
+    assert client.get("/admin/auth/user/").status_code == 200
+
+
+# --- databases of before -------------------------------------------------------------------------
+
+
+@pytest.mark.long
+def test_accounts_and_tokens_of_an_older_version_go_on_working(
+    migrated_database: Path, tmp_path: Path
+) -> None:
+    """A database without roles, in which each user had one token in plain text."""
+    home = tmp_path / "home"
+    (home / "private").mkdir(parents=True)
+    file = home / "private" / "db.sqlite3"
+    with sqlite3.connect(file) as new, sqlite3.connect(migrated_database) as made:
+        made.backup(new)
+        new.executescript("""
+            DROP TABLE access_account; DROP TABLE access_apitoken; DELETE FROM auth_group;
+            DELETE FROM django_migrations WHERE app = 'access';
+            CREATE TABLE authtoken_token (key varchar(40), created datetime, user_id integer);
+        """)
+        for pk, (name, staff) in enumerate((("root", 1), ("ci", 0)), 1):
+            new.execute(
+                "INSERT INTO auth_user (id, username, password, is_superuser, is_staff, is_active,"
+                " date_joined, first_name, last_name, email)"
+                " VALUES (?, ?, '!', ?, ?, 1, '2026-01-01', '', '', '')",
+                (pk, name, staff, staff),
+            )
+            row = (name * 10, "2026-01-01", pk)
+            new.execute("INSERT INTO authtoken_token VALUES (?, ?, ?)", row)
+    new.close()
+    made.close()
+    subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+        cwd=django_settings.BASE_DIR,
+        env={k: v for k, v in os.environ.items() if k != "DATABASE_URL"}
+        | {"ADVISOR_HOME": str(home)},
+        check=True,
+    )
+    after = sqlite3.connect(file)
+    roles = after.execute(
+        "SELECT username, name FROM auth_user JOIN auth_user_groups g ON g.user_id = auth_user.id"
+        " JOIN auth_group ON auth_group.id = g.group_id ORDER BY username"
+    ).fetchall()
+    assert roles == [("ci", "operator"), ("root", "administrator")]
+    tokens = after.execute("SELECT user_id, scope, digest FROM access_apitoken ORDER BY user_id")
+    found = tokens.fetchall()
+    assert [row[:2] for row in found] == [(1, "admin"), (2, "run")]
+    names = after.execute("SELECT name FROM sqlite_master").fetchall()
+    after.close()
+    assert ("authtoken_token",) not in names
+    owner = factories.make_user("ci", Role.OPERATOR)
+    ApiToken.objects.create(user=owner, name="x", scope="run")
+    ApiToken.objects.update(digest=found[1][2])
+    assert asked("ci" * 10)[0] == 200

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
+from advisor.access.passwords import FIRST_NAME, make_first_account
 from advisor.errors import AdvisorError
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
@@ -82,11 +81,9 @@ def _show(study: Study, console: Console, url: str) -> None:
 
 
 def _print_first_login(console: Console) -> None:
-    """Create the first account; its random password is shown once and stored only hashed."""
-    users = get_user_model()
-    if users.objects.exists():
-        return
-    password = secrets.token_urlsafe(12)
-    users.objects.create_superuser("admin", password=password)
-    console.print(f"Log in as admin with the password {password}", markup=False)
-    console.print("(shown only once; change it on your account page)")
+    """What is printed ends up in logs: the password is in a file of this user's."""
+    path = make_first_account()
+    if path is not None:
+        console.print(f"Log in as {FIRST_NAME}; the password is in this file:")
+        console.print(f"{path}", markup=False, soft_wrap=True)
+        console.print("You choose another one when you log in; the file is deleted then.")

@@ -1,34 +1,66 @@
-"""A user's own API token: shown once, when it is created."""
+"""A user's own account: API tokens, each shown once, and the password."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
+from django.contrib import messages
+from django.contrib.auth import views as auth
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
-from rest_framework.authtoken.models import Token
 
-FRESH_TOKEN = "fresh_api_token"  # noqa: S105  # a session key
+from advisor.access.forms import TokenForm
+from advisor.access.models import ApiToken
+from advisor.access.passwords import MUST_CHANGE
+from advisor.access.roles import role_of
+from advisor.access.tokens import TokenRefused, create_token
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def token(request: HttpRequest) -> HttpResponse:
-    """Create or replace (`action=create`) or revoke (`action=revoke`) the user's token."""
+    """The user's tokens; on POST a new one, or `action=revoke` ends the one of `token`."""
     user = cast(User, request.user)
-    if request.method == "POST":
-        with transaction.atomic():
-            Token.objects.filter(user=user).delete()
-            if request.POST.get("action") != "revoke":
-                # Kept in the session until it is shown once: a reload does not create another one.
-                request.session[FRESH_TOKEN] = Token.objects.create(user=user).key
+    if request.POST.get("action") == "revoke":
+        found = get_object_or_404(ApiToken, user=user, pk=request.POST.get("token", ""))
+        found.delete()
+        messages.info(request, f"The token {found.name} has ended.")
         return redirect("account-token")
-    context = {
-        "fresh": request.session.pop(FRESH_TOKEN, None),
-        "existing": Token.objects.filter(user=user).first(),
+    form = TokenForm(request.POST if request.method == "POST" else None, user=user)
+    fresh = _created(form, user) if form.is_bound and form.is_valid() else None
+    context: dict[str, Any] = {
+        # Not kept anywhere: to reload the page asks for a token of the same name, and is refused.
+        "fresh": fresh,
+        "form": TokenForm(user=user) if fresh else form,
+        "tokens": ApiToken.objects.filter(user=user),
+        "role": role_of(user),
     }
-    return render(request, "account/token.html", context)
+    status = 400 if form.errors else 200
+    return render(request, "account/token.html", context, status=status)
+
+
+def _created(form: TokenForm, user: User) -> str | None:
+    data = form.cleaned_data
+    try:
+        return create_token(user, data["name"], form.chosen_scope(), data["days"])
+    except TokenRefused as refused:
+        form.add_error(refused.field, f"{refused}")
+        return None
+
+
+class PasswordChangeView(auth.PasswordChangeView):
+    template_name = "account/password.html"
+    success_url = reverse_lazy("account-token")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        self.request.session.pop(MUST_CHANGE, None)
+        messages.info(self.request, "The password is changed; all API tokens have ended.")
+        return super().form_valid(form)
+
+    def get_context_data(self, **values: Any) -> dict[str, Any]:
+        must_change = MUST_CHANGE in self.request.session
+        return super().get_context_data(must_change=must_change, **values)

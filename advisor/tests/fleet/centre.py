@@ -224,11 +224,11 @@ def _start_web(place: Fleet) -> None:
     centre = place.centre
     code = (
         "from django.contrib.auth import get_user_model as model;"
-        "from rest_framework.authtoken.models import Token;"
-        "user = model().objects.create_superuser('admin', password='correct horse');"
-        "print(Token.objects.create(user=user).key)"
+        "model().objects.create_superuser('admin', password='correct horse')"
     )
-    place.token = place.manage("centre", "shell", "-v", "0", "-c", code).strip()
+    place.manage("centre", "shell", "-v", "0", "-c", code)
+    token = ("token", "create", "--role", "administrator", "--user", "admin", "fleet")
+    place.token = place.manage("centre", *token).strip()
     centre.start(
         *(sys.executable, "-m", "gunicorn", "advisor.wsgi", "--worker-class", "gthread"),
         *("--workers", "1", "--threads", "8", "--bind", f"{centre.address}:{WEB_PORT}"),

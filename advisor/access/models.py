@@ -1,0 +1,68 @@
+"""What belongs to an account beside Django's own columns: API tokens, a password to be changed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from knox.models import AbstractAuthToken
+
+from advisor.access.roles import Role
+
+
+class Scope(models.TextChoices):
+    """What a token may do, never more than its user."""
+
+    READ = "read", "read: results and pages of others"
+    RUN = "run", "run: also start and change own studies and probes"
+    ADMIN = "admin", "admin: also devices, hosts and others' studies"
+
+
+#: The role that a token of each scope has at most.
+ROLES = {Scope.READ: Role.VIEWER, Scope.RUN: Role.OPERATOR, Scope.ADMIN: Role.ADMINISTRATOR}
+
+
+class ApiToken(AbstractAuthToken):
+    """A token of the API. It ends by hand, at its `expiry` or with the password of its user.
+
+    Only a SHA-512 digest of the token is stored, and its first characters, by which people tell
+    their tokens apart.
+    """
+
+    name = models.CharField(max_length=100)
+    scope = models.CharField(max_length=8, choices=Scope.choices)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "name"], name="token_names_are_unique")
+        ]
+        ordering: ClassVar = ["created"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def role(self) -> Role:
+        """The role that it is limited to."""
+        return ROLES[Scope(self.scope)]
+
+    @property
+    def is_expired(self) -> bool:
+        expiry: datetime | None = self.expiry
+        return expiry is not None and expiry <= timezone.now()
+
+
+class Account(models.Model):
+    """A user whose password somebody else chose; no row: it need not be changed."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True
+    )
+    must_change_password = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return str(self.user)

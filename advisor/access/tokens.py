@@ -1,0 +1,62 @@
+"""Makes API tokens and ends them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import cast
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from advisor.access.models import ROLES, ApiToken, Scope
+from advisor.access.roles import Role, role_of
+from advisor.errors import AdvisorError
+
+# Enough for anybody; without a limit an account could fill the database.
+MAX_TOKENS = 50
+MAX_DAYS = 3650
+
+
+class TokenRefused(AdvisorError):
+    """The token cannot be made; `field` is what it is about."""
+
+    def __init__(self, code: str, message: str, field: str) -> None:
+        super().__init__(code, message)
+        self.field = field
+
+
+def allowed_scopes(user: User) -> list[Scope]:
+    """The scopes that do not go beyond the user's role."""
+    role = role_of(user)
+    return [scope for scope, needed in ROLES.items() if role and role.reaches(needed)]
+
+
+def scope_of(role: Role) -> Scope:
+    return next(scope for scope, granted in ROLES.items() if granted == role)
+
+
+def create_token(user: User, name: str, scope: Scope, days: int | None = None) -> str:
+    """The new token, which is stored nowhere. It expires after `days`, None: never.
+
+    Raises TokenRefused.
+    """
+    if scope not in allowed_scopes(user):
+        raise TokenRefused(
+            "scope_too_large",
+            f"a token of the scope {scope.value} can do more than {user.get_username()}, "
+            f"who is {role_of(user)}",
+            "scope",
+        )
+    if days is not None and not 1 <= days <= MAX_DAYS:
+        raise TokenRefused(
+            "invalid_days", f"a token ends after 1 to {MAX_DAYS} days, or never", "days"
+        )
+    tokens = ApiToken.objects.filter(user=user)
+    with transaction.atomic():
+        if tokens.filter(name=name).exists():
+            raise TokenRefused("name_taken", f"there is a token {name!r} already", "name")
+        if tokens.count() >= MAX_TOKENS:
+            raise TokenRefused("too_many", f"nobody has more than {MAX_TOKENS} tokens", "name")
+        expiry = None if days is None else timedelta(days=days)
+        _, token = ApiToken.objects.create(user=user, expiry=expiry, name=name, scope=scope)
+    return cast(str, token)
