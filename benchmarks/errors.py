@@ -59,6 +59,10 @@ class NotListed(BenchmarkError, code="not_listed"):
     """A program or directory that neither the host found itself nor its administrator listed."""
 
 
+class NotInspected(BenchmarkError, code="host_not_inspected"):
+    """Nothing is known of a host, because no worker has run there yet."""
+
+
 class NoServerFound(BenchmarkError, code="no_server_found"):
     """No server was named, none is on PATH and none was installed by set-up."""
 

@@ -41,8 +41,9 @@ class Supervisor:
     monitors what it started. At the end it stops its own children only, newest first.
     """
 
-    def __init__(self, *, with_web: bool = False) -> None:
+    def __init__(self, *, with_web: bool = False, with_worker: bool = True) -> None:
         self._with_web = with_web
+        self._with_worker = with_worker
         self._children: list[Child] = []
         self._restarts: dict[str, list[float]] = {}
         self._looked_at = 0.0
@@ -83,6 +84,8 @@ class Supervisor:
 
     def _replace_missing(self) -> None:
         """Redis and the worker may have belonged to another `serve` that has ended since."""
+        if not self._with_worker:
+            return
         limit = Now() - timedelta(seconds=WORKER_SILENT_SECONDS)
         if Host.objects.filter(name=settings.HOST_NAME, worker_seen_at__gte=limit).exists():
             return
@@ -102,7 +105,7 @@ class Supervisor:
             if not settings.REDIS_URL_IS_OURS:
                 raise ProcessFailed("redis_unreachable", "no Redis responds at REDIS_URL")
             self._start(Child("redis", private_redis_command()), redis_answers)
-        if "worker" not in ours and not worker_answers():
+        if self._with_worker and "worker" not in ours and not worker_answers():
             self._start(Child("worker", [sys.executable, "manage.py", "worker"]), worker_answers)
 
     def _start(self, child: Child, answers: Callable[[], bool]) -> None:

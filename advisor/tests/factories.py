@@ -31,6 +31,7 @@ from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.tests.made_up_host import made_up_host
 from tuning.configs.knobs import config_hash
 from tuning.models import (
     Candidate,
@@ -107,7 +108,8 @@ FINGERPRINT = {
 
 
 def make_host(name: str = "db-host-1") -> Host:
-    return Host.objects.get_or_create(name=name)[0]
+    usual = {"inventory": made_up_host(name=name).as_json()}
+    return Host.objects.get_or_create(name=name, defaults=usual)[0]
 
 
 def make_user(name: str, role: Role) -> User:

@@ -28,6 +28,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[StudyRequest]:
         raise Asked("no study is started in this test")
 
     monkeypatch.setattr(advise, "create_study", keep)
+    monkeypatch.setattr(advise, "inspect_here", lambda *_, **__: None)
     return requests
 
 
@@ -164,6 +165,7 @@ def test_a_refusal_names_the_option_it_is_about(
         raise BadRequest("cannot be had", field=field)
 
     monkeypatch.setattr(advise, "create_study", refuse)
+    monkeypatch.setattr(advise, "inspect_here", lambda *_, **__: None)
     with pytest.raises(SystemExit):
         call_command("advise")
     assert capsys.readouterr().err == f"bad_request: cannot be had{option}\n"

@@ -24,7 +24,7 @@ Refused = Callable[..., str]
 def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
     """Runs `advise` with a status to be; gives what it said."""
 
-    def supervise() -> None:
+    def supervise(**_: bool) -> None:
         pytest.fail("it starts Redis and a worker")
 
     def run(*arguments: str, status: int) -> str:

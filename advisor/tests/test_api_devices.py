@@ -15,10 +15,12 @@ from pytest_django import DjangoAssertNumQueries
 from advisor.tests import factories
 from advisor.tests.test_api import Service, error
 from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.host import Refused
+from benchmarks.inventory.inspection import inspect_directory
 from benchmarks.models import Device, Host, Probe, ProbeState
-from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
+from benchmarks.tests.made_up_host import MYSQL, made_up_host, with_inventory
 from tuning.models import Study
 from tuning.studies.request import StudyRequest
 
@@ -30,19 +32,27 @@ STUDIES = f"{V1}studies/"
 
 @pytest.fixture
 def api(
-    client: Client, admin_user: User, monkeypatch: pytest.MonkeyPatch, settings: Any
+    client: Client,
+    admin_user: User,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Any,
+    tmp_path: Path,
 ) -> Client:
     # Whatever Redis this machine runs hears nothing of a test's probe.
     monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
     settings.HOST_NAME = factories.make_host().name
+    proc = Refused(
+        path=Path("/proc"), code="device_unusable", reason="/proc: cannot be written to"
+    )
+    there = [tmp_path / "usual", tmp_path]
+    with_inventory(
+        factories.make_host(),
+        made_up_host(directories=there, refused_directories=(proc,)).with_directory(
+            inspect_directory(Path("/dev/shm"))
+        ),
+    )
     client.force_login(admin_user)
     return client
-
-
-@pytest.fixture
-def limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether limits can be set here is another test's question."""
-    monkeypatch.setattr("benchmarks.inventory.devices.why_unavailable", lambda *_: "")
 
 
 @pytest.fixture
@@ -81,13 +91,12 @@ def test_a_directory_becomes_a_device_with_what_is_behind_it(api: Client, tmp_pa
     assert (again.status_code, again.json()["id"]) == (201, device.pk)
 
 
-def test_without_a_path_it_is_the_usual_one(api: Client, tmp_path: Path, settings: Any) -> None:
-    settings.DEFAULT_DEVICE = tmp_path / "usual"
+def test_without_a_path_it_is_the_usual_one(api: Client, tmp_path: Path) -> None:
     assert post(api, DEVICES, {}).json()["data_dir"] == str(tmp_path / "usual")
 
 
 def test_two_emulated_devices_on_one_directory_are_distinguished(
-    api: Client, tmp_path: Path, limits: None
+    api: Client, tmp_path: Path
 ) -> None:
     bodies = [
         {"path": str(tmp_path)},
@@ -112,10 +121,10 @@ def test_two_emulated_devices_on_one_directory_are_distinguished(
 @pytest.mark.parametrize(
     ("body", "code", "field", "said"),
     [
-        ({"path": "/nowhere/at/all"}, "device_unusable", "path", "does not exist"),
+        ({"path": "/nowhere/at/all"}, "not_listed", "path", "device add /nowhere/at/all"),
         ({"path": "/proc"}, "device_unusable", "path", "cannot be written to"),
-        ({"path": "~nobody-here/x"}, "device_unusable", "path", "home directory"),
-        ({"log_dir": "/nowhere/at/all"}, "device_unusable", "log_dir", "does not exist"),
+        ({"path": "~nobody-here/x"}, "not_listed", "path", "device add ~nobody-here/x"),
+        ({"log_dir": "/nowhere/at/all"}, "not_listed", "log_dir", "may be measured"),
         ({"log_dir": "{here}"}, "device_unusable", "log_dir", "the data directory"),
         ({"path": "/dev/shm", "emulate": "hdd"}, "emulation_unavailable", "emulate", "tmpfs"),
         ({"emulate": "floppy"}, "invalid_request", "emulate", "not a valid choice"),
@@ -331,9 +340,16 @@ def test_the_devices_of_a_study_reach_the_service(api: Client, service: Service)
             DeviceRequest(Path("/srv/b"), Path("/srv/c"), "sata-ssd", 420_000_000),
             DeviceRequest(Path("/srv/d"), emulate="native", kind=DeviceKind.NVME),
             DeviceRequest(emulate="native"),
-            DeviceRequest(Path(kept.data_dir), Path("/logs"), kind=DeviceKind.RAID),
             DeviceRequest(
-                Path(limited.data_dir), None, "hdd", 700_000_000, limits=limited.profile
+                Path(kept.data_dir), Path("/logs"), kind=DeviceKind.RAID, host=kept.host.name
+            ),
+            DeviceRequest(
+                Path(limited.data_dir),
+                None,
+                "hdd",
+                700_000_000,
+                limits=limited.profile,
+                host=limited.host.name,
             ),
         ]
     )
@@ -383,27 +399,21 @@ def test_devices_that_cannot_be_meant_are_refused(
 
 def test_a_kept_device_that_is_not_here_any_more_is_refused(api: Client, service: Service) -> None:
     old = factories.found_device(retired_at=factories.BEGIN)
-    far = factories.found_device(data_dir="/elsewhere")
-    Device.objects.filter(pk=far.pk).update(host=Host.objects.create(name="far"))
-    for device, said in ((old, "another device is in its place"), (far, "belongs to host far")):
-        found = error(post(api, STUDIES, {"devices": [{"id": device.pk}]}), 400)
-        assert found["code"] == "device_unusable"
-        assert said in found["message"]
-        assert found["details"] == {"devices": {"0": {"id": [found["message"]]}}}
+    found = error(post(api, STUDIES, {"devices": [{"id": old.pk}]}), 400)
+    assert found["code"] == "device_unusable"
+    assert "another device is in its place" in found["message"]
+    assert found["details"] == {"devices": {"0": {"id": [found["message"]]}}}
     assert service.request is None
 
 
-@pytest.mark.server
-def test_the_real_service_takes_two_devices_on_one_directory(
-    api: Client, mysql_binary: ServerBinary, server_tmp: Path, limits: None
-) -> None:
-    here = {"path": str(server_tmp)}
-    base = {"server": str(mysql_binary.path), "driver": "sysbench", "warehouses": 1, "blocks": 2}
+def test_the_real_service_takes_two_devices_on_one_directory(api: Client, tmp_path: Path) -> None:
+    here = {"path": str(tmp_path)}
+    base = {"server": str(MYSQL.path), "driver": "sysbench", "warehouses": 1, "blocks": 2}
     body = base | {"devices": [here, here | {"emulate": "hdd", "memory_mb": 700}]}
     answer = post(api, STUDIES, body)
     assert answer.status_code == 201, answer.content
     devices = answer.json()["devices"]
-    assert {one["data_dir"] for one in devices} == {str(server_tmp)}
+    assert {one["data_dir"] for one in devices} == {str(tmp_path)}
     assert sorted(one["emulated"] for one in devices) == [False, True]
     assert len({one["name"] for one in devices}) == 2
     body = base | {"devices": [{"id": one["id"]} for one in devices]}
@@ -415,12 +425,9 @@ def test_the_real_service_takes_two_devices_on_one_directory(
     assert (Study.objects.count(), Device.objects.count()) == (2, 2)
 
 
-@pytest.mark.server
-def test_the_real_service_says_why_limits_cannot_be_had(
-    api: Client, mysql_binary: ServerBinary
-) -> None:
+def test_the_real_service_says_why_limits_cannot_be_had(api: Client) -> None:
     body = {
-        "server": str(mysql_binary.path),
+        "server": str(MYSQL.path),
         "driver": "sysbench",
         "warehouses": 1,
         "devices": [{"path": "/dev/shm", "emulate": "hdd"}],

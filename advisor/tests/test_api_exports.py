@@ -11,7 +11,7 @@ from django.test import Client
 from advisor.tests import factories
 from advisor.tests.test_api import error
 from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.errors import NoServerFound
+from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study, StudyState
 
 pytestmark = pytest.mark.django_db
@@ -187,12 +187,9 @@ def test_a_file_is_checked_for_any_server(api: Client) -> None:
     ],
 )
 def test_a_check_that_cannot_be_made_is_a_typed_error(
-    api: Client, monkeypatch: pytest.MonkeyPatch, body: dict[str, Any], code: str
+    api: Client, body: dict[str, Any], code: str
 ) -> None:
-    def none(named: object = None) -> None:
-        raise NoServerFound("no mysqld on PATH")
-
-    monkeypatch.setattr("tuning.studies.check.server_here", none)
+    this_host(servers=())
     assert error(post(api, CHECK, body), 400)["code"] == code
 
 

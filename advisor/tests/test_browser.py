@@ -26,8 +26,7 @@ from advisor.access.roles import Role, set_role
 from advisor.tests import claimed, factories, probes
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
 from benchmarks.models import Probe, ProbeState
-from benchmarks.servers.binary import Flavour
-from tuning.catalogue.target import ServerTraits
+from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study, StudyState
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -508,10 +507,9 @@ OLD = "[mysqld]\nquery_cache_size = 64M\ninnodb_io_capacity = 2000\n"
 
 
 @pytest.fixture
-def server_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The live server runs in this process: the server of this host without one being there."""
-    here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
-    monkeypatch.setattr("tuning.studies.check.server_here", lambda named=None: here)
+def server_here(db: None) -> None:
+    """A host with a server."""
+    this_host()
 
 
 @pytest.mark.usefixtures("server_here")

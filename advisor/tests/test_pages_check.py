@@ -11,10 +11,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from benchmarks.errors import NoServerFound
 from benchmarks.models import Config
-from benchmarks.servers.binary import Flavour
-from tuning.catalogue.target import ServerTraits
+from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study
 
 pytestmark = pytest.mark.django_db
@@ -25,10 +23,9 @@ BLANK = {"target": "mysql 8.4.13", "translate_from": "", "connections": "", "dur
 
 
 @pytest.fixture(autouse=True)
-def server_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server of this host, without one being there."""
-    here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
-    monkeypatch.setattr("tuning.studies.check.server_here", lambda named=None: here)
+def server_here() -> None:
+    """A host with a server."""
+    this_host()
 
 
 def post(client: Client, text: str = OLD, **fields: Any) -> tuple[int, str]:
@@ -218,13 +215,8 @@ def test_markup_in_a_file_is_text(admin_client: Client) -> None:
         assert markup not in raw
 
 
-def test_a_host_without_a_server_is_said_beside_the_choice(
-    admin_client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def none(named: object = None) -> ServerTraits:
-        raise NoServerFound("no mysqld on PATH", field="server")
-
-    monkeypatch.setattr("tuning.studies.check.server_here", none)
+def test_a_host_without_a_server_is_said_beside_the_choice(admin_client: Client) -> None:
+    this_host(servers=())
     status, text = post(admin_client, target="")
     assert status == 400
-    assert re.search(r'id="id_target_error"><li>no mysqld on PATH', text)
+    assert re.search(r'id="id_target_error"><li>no mysqld on host', text)

@@ -23,6 +23,7 @@ from benchmarks.errors import DeviceUnusable, EmulationUnavailable
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Device, Host, Probe, ProbeState
 from benchmarks.storage.kinds import DeviceKind
+from benchmarks.tests.made_up_host import this_host
 from tuning.models import StudyState
 
 pytestmark = pytest.mark.django_db
@@ -170,6 +171,7 @@ def test_a_device_is_added_as_the_form_names_it(
 
 
 def test_a_real_directory_is_found_and_shown(admin_client: Client, tmp_path: Path) -> None:
+    this_host(directories=[tmp_path])
     answer = admin_client.post(reverse("device-list"), {"path": str(tmp_path)}, follow=True)
     text = html.unescape(answer.content.decode())
     assert str(tmp_path) in text
@@ -200,6 +202,7 @@ def test_a_real_directory_is_found_and_shown(admin_client: Client, tmp_path: Pat
 def test_what_is_wrong_stands_beside_its_field(
     admin_client: Client, tmp_path: Path, field: str, value: str, said: str
 ) -> None:
+    this_host(directories=[tmp_path])
     answer = admin_client.post(reverse("device-list"), {"path": str(tmp_path), field: value})
     assert answer.status_code == 400
     text = html.unescape(answer.content.decode())
@@ -244,10 +247,14 @@ def test_an_emulated_device_takes_no_kind(admin_client: Client, tmp_path: Path) 
 def test_a_refused_directory_below_that_of_the_logs_is_not_taken_for_it(
     admin_client: Client, tmp_path: Path
 ) -> None:
+    this_host(directories=[tmp_path])
     values = {"path": str(tmp_path / "mysql"), "log_dir": str(tmp_path)}
     answer = admin_client.post(reverse("device-list"), values)
     text = html.unescape(answer.content.decode())
-    assert f"{tmp_path}/mysql: does not exist" in text[text.index('id="id_path_error"') :]
+    assert (
+        f"{tmp_path}/mysql is not a directory that may be measured"
+        in text[text.index('id="id_path_error"') :]
+    )
     assert "id_log_dir_error" not in text
 
 

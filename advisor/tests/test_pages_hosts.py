@@ -150,7 +150,7 @@ def test_the_page_says_what_a_host_has_and_lacks(admin_client: Client, tmp_path:
     assert "no server</span> It has no server program that can be started." in text
     assert "no driver</span>" in text
     factories.make_host("new")
-    Host.objects.filter(name="new").update(worker_seen_at=Now())
+    Host.objects.filter(name="new").update(worker_seen_at=Now(), inventory={})
     assert "not inspected</span>" in text_of(admin_client, reverse("host-list"))
 
 

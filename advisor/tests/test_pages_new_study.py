@@ -17,10 +17,9 @@ from advisor.pages.new_study.search import SearchFields
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
 from benchmarks.inventory.devices import DeviceRequest
-from benchmarks.servers.binary import Flavour
+from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
-from tuning.catalogue.target import ServerTraits
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.models import Study
 from tuning.studies.request import BadRequest, StudyRequest
@@ -60,10 +59,9 @@ class Service:
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Service:
+    this_host()
     fake = Service()
     monkeypatch.setattr("advisor.pages.new_study.views.create_study", fake)
-    here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
-    monkeypatch.setattr("tuning.studies.check.server_here", lambda named=None: here)
     return fake
 
 
@@ -128,7 +126,7 @@ def test_only_what_a_search_would_refuse_is_hidden_for_one(admin_client: Client)
 def test_each_template_says_what_it_repeats_its_size_and_what_its_source_found(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("advisor.pages.new_study.templates.logical_cpus", lambda: 4)
+    this_host(logical_cpus=4)
     html = admin_client.get("/studies/new/").content.decode()
     quick, knee = facts_of(html, "quick"), facts_of(html, "connections")
     assert " hidden>" in facts_of(html, "first-answer")

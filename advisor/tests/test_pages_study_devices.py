@@ -20,7 +20,6 @@ from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.kinds import DeviceKind
-from tuning.catalogue.target import ServerTraits
 from tuning.models import Study
 from tuning.studies.devices import usual_memory
 from tuning.studies.request import BadRequest
@@ -28,6 +27,7 @@ from tuning.study_templates.loader import load_template
 
 pytestmark = pytest.mark.django_db
 
+HOST = "db-host-1"  # that of the factories
 HDD = EmulationProfile("hdd", "hdd", 200, 200, memory_bytes=420_000_000)
 NEW = "/studies/new/"
 
@@ -42,8 +42,6 @@ def here(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def service(monkeypatch: pytest.MonkeyPatch) -> Service:
     fake = Service()
     monkeypatch.setattr("advisor.pages.new_study.views.create_study", fake)
-    here = ServerTraits(Flavour.MYSQL, (9, 7, 4))
-    monkeypatch.setattr("tuning.studies.check.server_here", lambda named=None: here)
     return fake
 
 
@@ -156,8 +154,8 @@ def test_several_devices_and_a_directory_are_all_measured(
     )
     assert status == 302
     assert devices_of(service) == [
-        DeviceRequest(Path("/srv/a")),
-        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000, limits=HDD),
+        DeviceRequest(Path("/srv/a"), host=HOST),
+        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000, limits=HDD, host=HOST),
         DeviceRequest(Path("/srv/c"), Path("/srv/d"), kind=DeviceKind.RAID),
     ]
 
@@ -169,9 +167,9 @@ def test_limits_apply_to_every_device_that_has_none(
     fields = {"emulate": ["native", "hdd"], "memory_mb": "500"}
     post(admin_client, devices=[plain.pk, limited.pk], **fields)
     assert devices_of(service) == [
-        DeviceRequest(Path("/srv/a"), None, "native", 500_000_000),
-        DeviceRequest(Path("/srv/a"), None, "hdd", 500_000_000),
-        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000, limits=HDD),
+        DeviceRequest(Path("/srv/a"), None, "native", 500_000_000, host=HOST),
+        DeviceRequest(Path("/srv/a"), None, "hdd", 500_000_000, host=HOST),
+        DeviceRequest(Path("/srv/b"), None, "hdd", 420_000_000, limits=HDD, host=HOST),
     ]
 
 
@@ -190,10 +188,10 @@ def test_a_check_knows_the_devices(
     asked: list[Any] = []
 
     def host_facts(*arguments: Any) -> Any:
-        asked.append(arguments)
+        asked.append(arguments[1:])
         raise BadRequest("enough")
 
-    monkeypatch.setattr("tuning.studies.check.host_facts_here", host_facts)
+    monkeypatch.setattr("tuning.studies.check.facts_of_host", host_facts)
     post(
         admin_client,
         devices=[kept().pk, emulated("/srv/b").pk],
@@ -209,10 +207,10 @@ def test_a_check_for_an_emulated_device_knows_the_memory_that_the_study_gives_it
     asked: list[Any] = []
 
     def host_facts(*arguments: Any) -> Any:
-        asked.append(arguments[2])
+        asked.append(arguments[3])
         raise BadRequest("enough")
 
-    monkeypatch.setattr("tuning.studies.check.host_facts_here", host_facts)
+    monkeypatch.setattr("tuning.studies.check.facts_of_host", host_facts)
     config = {"config_text": ["[mysqld]\nmax_connections = 10\n"], "action": "check"}
     post(admin_client, emulate=["hdd"], warehouses="40", **config)
     post(admin_client, emulate=["hdd"], **config)

@@ -21,6 +21,7 @@ from tuning.export.my_cnf import render_my_cnf
 from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.tests.export_cases import facts, flat
 
+HOST = "db-host-1"  # that of the factories
 NVME = FoundDevice(identity(), None, None, None)
 HDD = FoundDevice(
     identity(), None, EmulationProfile("hdd", "hdd", 200, 150, memory_bytes=700_000_000), None
@@ -28,53 +29,48 @@ HDD = FoundDevice(
 
 
 @pytest.mark.django_db
-def test_a_device_is_known_by_its_newest_good_probe(settings: Any) -> None:
+def test_a_device_is_known_by_its_newest_good_probe() -> None:
     device = factories.found_device(identity())
-    settings.HOST_NAME = device.host.name
-    assert facts_of([NVME], free_bytes=7) == DeviceFacts(DeviceKind.NVME, free_bytes=7)
+    assert facts_of(HOST, [NVME], free_bytes=7) == DeviceFacts(DeviceKind.NVME, free_bytes=7)
     factories.probed(device, random_write_iops=1.0)
     good = factories.probed(
         device, random_write_iops=40_000.0, random_read_iops=90_000.0, commit_p50_us=55.0
     )
     factories.probed(device, state=ProbeState.FAILED, random_write_iops=3.0)
-    found = facts_of([NVME])
+    found = facts_of(HOST, [NVME])
     assert (found.write_iops, found.read_iops, found.commit_us) == (
         good.random_write_iops,
         good.random_read_iops,
         good.commit_p50_us,
     )
-    settings.HOST_NAME = "another"
-    assert facts_of([NVME]).write_iops is None
+    assert facts_of("another", [NVME]).write_iops is None
 
 
 @pytest.mark.django_db
-def test_an_emulated_device_is_what_its_limits_make_of_it(settings: Any) -> None:
+def test_an_emulated_device_is_what_its_limits_make_of_it() -> None:
     device = factories.found_device(identity())
-    settings.HOST_NAME = device.host.name
     factories.probed(device, random_write_iops=40_000.0)
-    found = facts_of([HDD])
+    found = facts_of(HOST, [HDD])
     assert (found.kind, found.write_iops, found.read_iops) == (DeviceKind.HDD, 150, 200)
     assert found.is_disk
     assert not found.is_ssd
 
 
 @pytest.mark.django_db
-def test_of_several_devices_holds_what_they_share(settings: Any) -> None:
+def test_of_several_devices_holds_what_they_share() -> None:
     device = factories.found_device(identity())
-    settings.HOST_NAME = device.host.name
-    assert facts_of([NVME, HDD]) == DeviceFacts()
+    assert facts_of(HOST, [NVME, HDD]) == DeviceFacts()
     factories.probed(device, random_write_iops=40_000.0, random_read_iops=100.0)
-    both = facts_of([NVME, HDD])
+    both = facts_of(HOST, [NVME, HDD])
     assert (both.kind, both.write_iops, both.read_iops) == (None, 150, 100.0)
     virtual = replace(NVME, data=identity(kind=DeviceKind.OTHER, rotational=True))
-    assert not facts_of([virtual]).is_disk
+    assert not facts_of(HOST, [virtual]).is_disk
 
 
 @pytest.mark.django_db
-def test_the_write_rate_is_the_most_that_was_measured_there(settings: Any) -> None:
+def test_the_write_rate_is_the_most_that_was_measured_there() -> None:
     study = factories.measured_study(blocks=1)
     device, workload = study.devices.get(), study.workloads.get()
-    settings.HOST_NAME = device.host.name
     here = replace(NVME, data=identity(path=Path(device.data_dir)))
 
     def rate(found: FoundDevice = here, **values: Any) -> float | None:
@@ -82,7 +78,7 @@ def test_the_write_rate_is_the_most_that_was_measured_there(settings: Any) -> No
             "flavour": Flavour.MYSQL,
             "warehouses": workload.warehouses,
         } | values
-        return redo_bytes_per_hour([found], **facts)
+        return redo_bytes_per_hour(HOST, [found], **facts)
 
     assert rate() is None
     runs = list(Run.objects.order_by("pk"))

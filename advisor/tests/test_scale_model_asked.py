@@ -7,21 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 
 from advisor.management.commands import advise
 from advisor.tests.test_pages_new_study import beside, post
 from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.models import Study
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import GB, MB
 from tuning.search_space.space_request import BadSpace
-from tuning.studies import devices, lifecycle, modelling, searching
+from tuning.studies import devices
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.searching import search_here
-from tuning.tests.test_study_lifecycle import BINARY, host_of_fakes, sent
+from tuning.tests.test_study_lifecycle import host_of_fakes, sent
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,11 +39,7 @@ MIB = 1024**2
 @pytest.fixture
 def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A host of 24 GB on which memory can be limited."""
-    monkeypatch.setattr(searching, "find_server", lambda *_: BINARY)
-    monkeypatch.setattr(modelling, "memory_budget", lambda: 24 * GB)
-    monkeypatch.setattr(lifecycle, "memory_budget", lambda: 24 * GB)
-    monkeypatch.setattr(modelling, "why_unavailable", lambda *_: "")
-    monkeypatch.setattr("benchmarks.inventory.devices.why_unavailable", lambda *_: "")
+    monkeypatch.setattr(advise, "inspect_here", lambda *_, **__: None)
 
 
 def asked(**values: Any) -> StudyRequest:
@@ -170,8 +168,8 @@ def test_an_emulated_device_keeps_its_limits_and_gets_the_memory_of_the_model() 
 
 
 @pytest.mark.usefixtures("host")
-def test_without_control_groups_the_pool_alone_is_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modelling, "why_unavailable", lambda *_: "no cgroups here")
+def test_without_control_groups_the_pool_alone_is_scaled() -> None:
+    change_host(memory_limit_problem="no cgroups here")
     study = create_study(asked())
     model = ScaleModel.from_json(study.scale_model)
     assert model is not None
@@ -189,9 +187,9 @@ def test_without_control_groups_the_pool_alone_is_scaled(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("host")
-def test_a_host_with_neither_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modelling, "why_unavailable", lambda *_: "no cgroups here")
-    monkeypatch.setattr("tuning.studies.host_resources.supports_direct_io", lambda _: False)
+def test_a_host_with_neither_is_told_so() -> None:
+    change_host(memory_limit_problem="no cgroups here")
+    add_directories(settings.DEFAULT_DEVICE, direct_io=False)
     with pytest.raises(BadRequest, match="this host has neither"):
         create_study(asked())
 

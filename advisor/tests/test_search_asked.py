@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from advisor.management.commands import advise
+from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
@@ -28,7 +29,7 @@ from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
 from tuning.studies.search_texts import read_bounds, read_keep, read_knobs, read_pinned
 from tuning.studies.searching import SearchHere, search_here
-from tuning.tests.test_study_lifecycle import BINARY, MINE, host_of_fakes, sent
+from tuning.tests.test_study_lifecycle import MINE, host_of_fakes, sent
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -42,8 +43,8 @@ POOL, CAPACITY, METHOD = (
 
 @pytest.fixture
 def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "find_server", lambda *_: BINARY)
-    monkeypatch.setattr(searching, "cpu_frequency_hz", lambda: 2e9)
+    """A host of fakes, which takes messages."""
+    monkeypatch.setattr(advise, "inspect_here", lambda *_, **__: None)
 
 
 def search(**values: Any) -> SearchRequest:
@@ -164,7 +165,7 @@ def test_path_lengths_are_refused_where_they_cannot_be_measured(
 ) -> None:
     request = StudyRequest(template="search", search=search(aim=aim))
     assert search_here(request).space.names
-    monkeypatch.setattr(searching, "cpu_frequency_hz", lambda: None)
+    change_host(cpu_hz=None)
     for create in (create_study, search_here):
         with pytest.raises(BadRequest, match="does not report its CPU frequency") as refused:
             create(request)
@@ -292,6 +293,7 @@ def test_the_database_is_there_before_a_space_is_asked_for(
 def test_advise_prints_the_space_and_stores_nothing(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    add_directories(tmp_path)
     arguments = ["--show-space", "--device", str(tmp_path)]
     call_command("advise", *arguments, "--knobs", f"{POOL},{METHOD}")
     shown = capsys.readouterr().out
@@ -309,6 +311,7 @@ def test_advise_prints_the_space_and_stores_nothing(
 def test_the_form_offers_a_search_first_and_shows_its_space(
     admin_client: Client, tmp_path: Path
 ) -> None:
+    add_directories(tmp_path)
     page = admin_client.get("/studies/new/").content.decode()
     assert page.index('value="search" selected') < page.index('value="quick"')
     blank = {"template": "search", "driver": "auto", "durability": "D0", "path": str(tmp_path)}

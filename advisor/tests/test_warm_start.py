@@ -10,13 +10,13 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from advisor.management.commands import advise
 from advisor.tests.search_study import queued_slot
 from advisor.tests.test_search_asked import CAPACITY, POOL, advised, host, post, search
 from advisor.wording.searches import warm_start_text
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Config, Device, Run, RunState, Server, Workload
 from benchmarks.storage.kinds import DeviceKind
-from benchmarks.telemetry.cpu import logical_cpus
 from tuning.configs.knobs import config_hash
 from tuning.models import Candidate, SlotPurpose, Study, StudyState
 from tuning.results.knob_importance import knob_importance
@@ -82,7 +82,7 @@ def ended(run: Run, tpmP: float, state: RunState = RunState.OK) -> None:
         tpmP=tpmP if state == RunState.OK else None,
         p95_ms=3e5 / tpmP,
         comparability_key="same",
-        fingerprint={"logical_cpus": str(logical_cpus())},
+        fingerprint={"logical_cpus": "2"},
     )
 
 
@@ -233,8 +233,6 @@ def with_rows_of_its_own(before: Study) -> Study:
 def test_emulated_devices_count_with_the_same_limits_and_nearly_the_same_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("benchmarks.inventory.devices.why_unavailable", lambda *_: "")
-
     def on(megabytes: int, emulate: str = "hdd") -> dict[str, Any]:
         limit = megabytes * 1_000_000
         return {"devices": [DeviceRequest(emulate=emulate, memory_bytes=limit)]}
@@ -316,8 +314,11 @@ def test_it_is_refused_without_a_search(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_pages_terminal_and_api_say_what_a_search_begins_with(
-    admin_client: Client, capsys: pytest.CaptureFixture[str]
+    admin_client: Client,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(advise, "inspect_here", lambda *_, **__: None)
     before = earlier()
     said = warm_start_text(WarmStart((before.pk,), 3, 3))
     assert f"3 configs (3 runs) of study {before.pk} on" in said

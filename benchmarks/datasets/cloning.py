@@ -20,7 +20,7 @@ from benchmarks.errors import NO_SPACE_ERRNOS, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.reading import open_plain
-from benchmarks.storage.identify import human_bytes
+from benchmarks.storage.human import human_bytes
 from benchmarks.storage.reserve_watch import require_room
 
 Method = Literal["reflink", "copy"]

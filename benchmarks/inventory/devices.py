@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from pydantic import ValidationError
 
 from benchmarks.datafiles import faults
-from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.shipped import RealFigures, shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, about
+from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.models import Device, Host, Probe, ProbeState
-from benchmarks.ownership.deleting import delete
-from benchmarks.ownership.ours import make_ours
-from benchmarks.servers.privileges import check_reachable, give, server_user
-from benchmarks.storage.identify import check_device, check_in_place, identify_device
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 
@@ -41,7 +37,8 @@ class DeviceRequest:
     memory_bytes: limits all memory of the server, its page cache included. scale: marks that as
     the memory of a scale model of a server that many times larger. kind: the user's
     correction; None leaves the one that was made before. limits: those of a device that is kept,
-    in place of what `emulate` and `memory_bytes` would come to by now.
+    in place of what `emulate` and `memory_bytes` would come to by now. host: the name of the host
+    of a registered device, "" for that of the study.
     """
 
     path: Path | None = None
@@ -51,11 +48,12 @@ class DeviceRequest:
     kind: DeviceKind | None = None
     limits: EmulationProfile | None = None
     scale: float | None = None
+    host: str = ""
 
 
 @dataclass(frozen=True)
 class FoundDevice:
-    """The device behind a request, inspected and tested."""
+    """The device behind a request, as its host found it."""
 
     data: DeviceIdentity
     log: DeviceIdentity | None
@@ -69,36 +67,42 @@ class FoundDevice:
 
 
 def find_device(
-    request: DeviceRequest, *, default: Path, memory_bytes: int | None = None
+    request: DeviceRequest, inventory: HostInventory, *, memory_bytes: int | None = None
 ) -> FoundDevice:
-    """Look at the device; `default` is used (and made) where no path is named.
+    """The device on that host, as the host found it; its usual one where no path is named.
 
-    `memory_bytes` is the limit of an emulated device for which none is asked. Raises
+    `memory_bytes` is the limit of an emulated device for which none is asked. Raises NotListed,
     DeviceUnusable and EmulationUnavailable, with the obstacle.
     """
     with about("path"):
-        path = _usable(request.path, default)
-        data = identify_device(path, kind=request.kind)
-    log = None if request.log_dir is None else _find_log(request.log_dir, data)
+        data = inventory.directory(request.path)
+    log = None if request.log_dir is None else _find_log(request.log_dir, data, inventory)
+    identity = data.identity.corrected(request.kind)
     # The limits of a kept device are no field of their own.
     with about("" if request.limits else "emulate" if request.emulate else "memory_mb"):
-        profile = _profile(request, data, memory_bytes)
-        paths = [found.path for found in (data, log) if found is not None]
-        if profile is not None and (missing := why_unavailable(profile, paths)):
+        profile = _profile(request, identity, inventory, memory_bytes)
+        there = [found for found in (data, log) if found is not None]
+        if profile is not None and (missing := _why_not(profile, there, inventory)):
             raise EmulationUnavailable(missing)
-    return FoundDevice(data, log, profile, request.kind)
+    return FoundDevice(identity, log.identity if log else None, profile, request.kind)
 
 
-def _find_log(named: Path, data: DeviceIdentity) -> DeviceIdentity:
+def _find_log(named: Path, data: FoundDirectory, inventory: HostInventory) -> FoundDirectory:
     with about("log_dir"):
-        log_dir = _absolute(named)
-        check_device(log_dir)
-        log = identify_device(log_dir)
-        if log.path == data.path:
-            raise DeviceUnusable(
-                f"{log_dir}: is the data directory; name another one for the logs"
-            )
+        log = inventory.directory(named)
+        if log.identity.path == data.identity.path:
+            raise DeviceUnusable(f"{named}: is the data directory; name another one for the logs")
     return log
+
+
+def _why_not(
+    profile: EmulationProfile, there: Iterable[FoundDirectory], inventory: HostInventory
+) -> str:
+    """The reason why the profile cannot be had on that host, "" when it can."""
+    problems = [one.throttle_problem for one in there] if profile.throttles else []
+    if profile.memory_bytes is not None:
+        problems.append(inventory.memory_limit_problem)
+    return next(filter(None, problems), "")
 
 
 def device_row(host: Host, found: FoundDevice) -> Device:
@@ -132,42 +136,6 @@ def shares_disk(found: FoundDevice) -> bool:
     return found.log is not None and disk is not None and disk == found.log.block_device
 
 
-def check_still_there(device: Device) -> tuple[DeviceIdentity, DeviceIdentity | None]:
-    """What stores the data and the redo log, see `check_in_place`.
-
-    Raises DeviceUnusable unless that is what the row stands for.
-    """
-    return check_in_place(device.layout, (device.found, device.found_for_logs))
-
-
-def check_measurable(device: Device) -> None:
-    """Try what every run on the device needs, in the process that is going to measure.
-
-    Raises DeviceUnusable when another device is in its place or the server's user cannot reach
-    the directory for redo logs, EmulationUnavailable when its limits cannot be set.
-    """
-    check_still_there(device)
-    layout = device.layout
-    places = [place for place in (layout.data_dir, layout.log_dir) if place is not None]
-    if device.profile is not None and (missing := why_unavailable(device.profile, places)):
-        raise EmulationUnavailable(f"{device}: {missing}")
-    folder = layout.run_log_dir("check")
-    if folder is None:
-        return
-    try:
-        make_ours(folder.parent.parent)
-        make_ours(folder.parent)
-        delete(folder)
-        folder.mkdir(mode=0o700)
-        user = server_user()
-        give(folder, user)
-        check_reachable(folder, user)
-    except OSError as error:
-        raise DeviceUnusable(f"{folder}: {error.strerror}") from error
-    finally:
-        delete(folder)
-
-
 def correct_kind(device: Device, kind: DeviceKind | None) -> None:
     """Take the user's word for what the device is; None takes it back.
 
@@ -181,24 +149,11 @@ def correct_kind(device: Device, kind: DeviceKind | None) -> None:
     device.save(update_fields=["kind", "kind_correction"])
 
 
-def _usable(named: Path | None, default: Path) -> Path:
-    path = default if named is None else _absolute(named)
-    if named is None:
-        path.mkdir(parents=True, exist_ok=True)
-        path.chmod(0o755)  # whatever the umask: the server's user has to pass through
-    check_device(path)
-    return path
-
-
-def _absolute(path: Path) -> Path:
-    try:
-        return path.expanduser().absolute()
-    except RuntimeError as error:  # ~nobody
-        raise DeviceUnusable(f"{path}: {error}") from error
-
-
 def _profile(
-    request: DeviceRequest, data: DeviceIdentity, otherwise: int | None
+    request: DeviceRequest,
+    data: DeviceIdentity,
+    inventory: HostInventory,
+    otherwise: int | None,
 ) -> EmulationProfile | None:
     if request.limits is not None:
         return request.limits
@@ -213,7 +168,7 @@ def _profile(
                 )
             asked = request.memory_bytes
             memory_bytes = otherwise if asked is None else asked
-            figures = _real_figures(data)
+            figures = _real_figures(data, inventory)
             return shipped.on(figures, memory_bytes=memory_bytes, scale=request.scale)
         if request.memory_bytes is None:
             return None
@@ -224,11 +179,11 @@ def _profile(
         raise EmulationUnavailable(faults(error)) from error
 
 
-def _real_figures(data: DeviceIdentity) -> RealFigures | None:
+def _real_figures(data: DeviceIdentity, inventory: HostInventory) -> RealFigures | None:
     """What the newest probe of the device as it is found; None without one of this very device."""
     probe = (
         Probe.objects.filter(
-            device__host__name=settings.HOST_NAME,
+            device__host__name=inventory.name,
             device__data_dir=str(data.path),
             device__emulation_label="",
             device__retired_at=None,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models.functions import Now
 
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.inspection import inspect_host
+from benchmarks.inventory.stored import list_paths, listed_paths, store_inventory
 from benchmarks.models import Host, ListedPath
 
 SERVER, DEVICE = ListedPath.Subject.SERVER, ListedPath.Subject.DEVICE
@@ -37,23 +37,3 @@ def inspect_here(
         list_paths(host, DEVICE, {one.path for one in found.directories}.intersection(devices))
         store_inventory(host, found)
     return found
-
-
-def store_inventory(host: Host, found: HostInventory) -> None:
-    """Store it with the host's row; the time is the database's."""
-    host.inventory = found.as_json()
-    Host.objects.filter(pk=host.pk).update(inventory=host.inventory, inspected_at=Now())
-
-
-def listed_paths(host: Host, subject: ListedPath.Subject) -> list[Path]:
-    """What an administrator listed for the host, the oldest first."""
-    rows = ListedPath.objects.filter(host=host, subject=subject).order_by("pk")
-    return [Path(path) for path in rows.values_list("path", flat=True)]
-
-
-def list_paths(host: Host, subject: ListedPath.Subject, paths: Iterable[Path]) -> None:
-    """List them, unless they are or the host has them anyway."""
-    always = {settings.DEFAULT_DEVICE, *settings.LISTED_SERVERS, *settings.LISTED_DEVICES}
-    for path in paths:
-        if path not in always:
-            ListedPath.objects.get_or_create(host=host, subject=subject, path=str(path))

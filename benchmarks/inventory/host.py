@@ -52,22 +52,29 @@ class FoundDirectory(Part):
 
     path: as it was named; `identity.path` is without symbolic links. file_system: equal for two
     directories of one file system, within one inventory. direct_io: None where it could not be
-    tried. datasets: keys of the golden datasets there. throttle_problem: why no slower device can
-    be emulated on it, "" where one can.
+    tried. reserve_bytes: what stays free of the file system. datasets: keys of the golden
+    datasets there. throttle_problem: why no slower device can be emulated on it, "" where one
+    can.
     """
 
     path: Path
     identity: DeviceIdentity
     file_system: int
     direct_io: bool | None
+    reserve_bytes: int = 0
     datasets: tuple[str, ...] = ()
     throttle_problem: str = ""
+
+    @property
+    def room_bytes(self) -> int:
+        """What may be written there; negative where the reserve is used up."""
+        return self.identity.free_bytes - self.reserve_bytes
 
 
 class HostInventory(Part):
     """What the host `name` has, and may be started and measured on it.
 
-    The first server and the first directory are those of a study that names none. `memory_bytes`
+    The first server and `default_directory` are those of a study that names none. `memory_bytes`
     is what servers see, `memory_budget_bytes` what they may use, `logical_cpus` the CPUs that
     they may use, `host_cpus` all of them; `cpu_hz` None where the host does not report it.
     `memory_limit_problem` says why a server's memory cannot be limited, "" where it can.
@@ -80,6 +87,7 @@ class HostInventory(Part):
     refused_servers: tuple[Refused, ...] = ()
     drivers: tuple[FoundDriver, ...] = ()
     missing_drivers: tuple[MissingDriver, ...] = ()
+    default_directory: Path
     directories: tuple[FoundDirectory, ...] = ()
     refused_directories: tuple[Refused, ...] = ()
     memory_bytes: int
@@ -145,16 +153,13 @@ class HostInventory(Part):
         Raises NotListed for one that the host does not have, DeviceUnusable with the reason for
         one that it cannot use.
         """
-        if named is None and self.directories:
-            return self.directories[0]
+        named = named or self.default_directory
         for found in self.directories:
             if named in (found.path, found.identity.path):
                 return found
         for refused in self.refused_directories:
-            if named in (None, refused.path):
+            if named == refused.path:
                 raise DeviceUnusable(refused.reason)
-        if named is None:
-            raise DeviceUnusable(f"host {self.name} has no directory to measure")
         raise NotListed(
             f"{named} is not a directory that may be measured on host {self.name}: "
             f"run `python manage.py device add {named}` there"

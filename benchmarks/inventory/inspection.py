@@ -25,8 +25,9 @@ from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.servers.discovery import server_candidates
 from benchmarks.servers.privileges import open_files
 from benchmarks.storage.direct_io import supports_direct_io
-from benchmarks.storage.identify import check_usable, identify_device
+from benchmarks.storage.identify import check_device, identify_device
 from benchmarks.storage.layout import DeviceLayout
+from benchmarks.storage.reserve import reserve_bytes
 from benchmarks.telemetry import cpu
 
 logger = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ def inspect_host(
         refused_servers=tuple(refused_servers),
         drivers=tuple(drivers),
         missing_drivers=tuple(missing),
+        default_directory=default_device,
         directories=tuple(there),
         refused_directories=tuple(refused_directories),
         memory_bytes=host_memory(),
@@ -78,13 +80,14 @@ def inspect_host(
 def inspect_directory(named: Path) -> FoundDirectory:
     """The directory and what stores it; raises DeviceUnusable if it cannot be written to."""
     path = absolute(named)
-    check_usable(path, 0)
+    check_device(path)
     identity = identify_device(path)
     return FoundDirectory(
         path=path,
         identity=identity,
         file_system=path.stat().st_dev,
         direct_io=supports_direct_io(path),
+        reserve_bytes=reserve_bytes(identity.total_bytes),
         datasets=tuple(_datasets(path)),
         throttle_problem=why_unavailable(_THROTTLE, [identity.path]),
     )

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from benchmarks.emulation.device import emulated_device
-from benchmarks.inventory.devices import check_still_there
+from benchmarks.inventory.in_place import check_still_there
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.provenance import code_commit
 from benchmarks.models import Probe, ProbeState

@@ -25,7 +25,7 @@ from benchmarks.probe.workspace import (
     workspace,
 )
 from benchmarks.servers.resource_limits import ResourceLimits
-from benchmarks.storage.identify import human_bytes
+from benchmarks.storage.human import human_bytes
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.reserve_watch import ReserveWatch

@@ -17,7 +17,8 @@ import psutil
 from benchmarks.errors import DeviceUnusable
 from benchmarks.servers.process import ProcessId, this_process
 from benchmarks.storage.held import held, is_free_for_long
-from benchmarks.storage.identify import check_usable, human_bytes
+from benchmarks.storage.human import human_bytes
+from benchmarks.storage.identify import check_usable
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import DeviceLayout

@@ -13,6 +13,7 @@ from benchmarks.errors import DeviceUnusable
 from benchmarks.ownership.ours import check_ours
 from benchmarks.storage.backing import unknown
 from benchmarks.storage.host import HostFiles
+from benchmarks.storage.human import human_bytes
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import FOLDER, DeviceLayout
@@ -115,16 +116,6 @@ def check_device(path: Path) -> None:
 def _check_one(path: Path) -> DeviceIdentity:
     check_device(path)
     return identify_device(path)
-
-
-def human_bytes(count: int) -> str:
-    """1536 -> "1.5 KiB": binary units, one decimal."""
-    value = float(count)
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if abs(value) < 1024:
-            return f"{count} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} TiB"
 
 
 def _try_writing(directory: Path) -> None:

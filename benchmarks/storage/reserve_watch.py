@@ -8,7 +8,7 @@ from typing import Self
 
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.storage.identify import human_bytes
+from benchmarks.storage.human import human_bytes
 from benchmarks.storage.reserve import VARIABLE, Room, room_of
 
 

@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
 from benchmarks.inventory.host import FoundDirectory, FoundDriver, HostInventory
-from benchmarks.inventory.inspection import inspect_directory
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.storage.identify import identify_device
 
 GB = 10**9
 MYSQL = ServerBinary(
@@ -33,13 +36,15 @@ def made_up_host(
     """A host with those servers and directories, the latter of this machine; the first of each is
     the default one. `facts` are fields of HostInventory.
     """
+    there = tuple(directory_of(path) for path in directories)
     usual: dict[str, Any] = {
         "name": "db-host-1",
         "inspected_at": datetime.now(UTC),
         "code_version": "",
         "servers": tuple(servers),
         "drivers": (FoundDriver(name=driver, version="1.0.20"),),
-        "directories": tuple(directory_of(path) for path in directories),
+        "default_directory": there[0].path if there else Path("/srv/none"),
+        "directories": there,
         "memory_bytes": 24 * GB,
         "memory_budget_bytes": 24 * GB,
         "logical_cpus": 2,
@@ -51,11 +56,15 @@ def made_up_host(
 
 
 def directory_of(path: Path, **facts: Any) -> FoundDirectory:
-    """A directory of this machine, on which a slower device can be emulated unless `facts` say
-    otherwise.
-    """
+    """A directory of this machine, made if need be, as if everything could be emulated on it."""
     path.mkdir(parents=True, exist_ok=True)
-    return inspect_directory(path).model_copy(update={"throttle_problem": ""} | facts)
+    usual: dict[str, Any] = {
+        "path": path,
+        "identity": identify_device(path),
+        "file_system": path.stat().st_dev,
+        "direct_io": True,
+    }
+    return FoundDirectory(**usual | facts)
 
 
 def with_inventory(host: Host, found: HostInventory) -> Host:
@@ -63,3 +72,24 @@ def with_inventory(host: Host, found: HostInventory) -> Host:
     host.inventory = found.as_json()
     host.save(update_fields=["inventory"])
     return host
+
+
+def this_host(**values: Any) -> Host:
+    """The row of this machine, with the inventory that `made_up_host` makes of `values`."""
+    host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
+    return with_inventory(host, made_up_host(**values))
+
+
+def change_host(**facts: Any) -> Host:
+    """Change facts of the only host that there is."""
+    host = Host.objects.get()
+    return with_inventory(host, inventory_of(host).model_copy(update=facts))
+
+
+def add_directories(*paths: Path, **facts: Any) -> Host:
+    """Give the only host more directories, of this machine."""
+    host = Host.objects.get()
+    found = inventory_of(host)
+    for path in paths:
+        found = found.with_directory(directory_of(path, **facts))
+    return with_inventory(host, found)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.errors import DeviceUnusable
-from benchmarks.storage.identify import check_usable, human_bytes
+from benchmarks.storage.human import human_bytes
+from benchmarks.storage.identify import check_usable
 
 GIB = 1024**3
 

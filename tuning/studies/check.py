@@ -10,11 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from django.conf import settings
-
 from benchmarks.errors import about
 from benchmarks.inventory.devices import DeviceRequest, throttles
-from benchmarks.servers.discovery import find_server
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.costs import KnobCost, costs_of
@@ -26,7 +23,8 @@ from tuning.configs.knobs import render_cnf
 from tuning.configs.translation.origin import ANY_VERSION, Origin
 from tuning.export.safety import WARNINGS
 from tuning.studies.devices import usual_memory
-from tuning.studies.host_resources import host_facts_here
+from tuning.studies.host_resources import facts_of_host
+from tuning.studies.hosts import what_host_has
 from tuning.studies.request import origin_of
 
 
@@ -54,20 +52,12 @@ class CheckedText:
         return costs_of(self.report.knobs, self.target)
 
 
-def server_here(named: Path | None = None) -> ServerTraits:
-    """The server that a study on this host would use: `named`, else the one found.
-
-    Raises NoServerFound or NotAServer.
-    """
-    with about("server"):
-        return ServerTraits.of(find_server(named, settings.INSTALLED_SERVERS_DIR))
-
-
 def check_text(
     data: bytes,
     *,
     name: str,
     target: ServerTraits | None = None,
+    host: str = "",
     server: Path | None = None,
     devices: Sequence[DeviceRequest] = (),
     warehouses: int | None = None,
@@ -76,30 +66,32 @@ def check_text(
     connections: int | None = None,
     memory: int | None = None,
 ) -> CheckedText:
-    """Check a my.cnf for `target`, by default for the server on this host.
+    """Check a my.cnf for `target`, by default for the server of a study on `host`.
 
     `server` is the program of that server; `devices` default to the usual one. Emulated devices
     have the memory limit that a study with that many `warehouses` gives them. Rules that depend on
-    the host are applied only for the server on this host. `memory` are the bytes of the real
-    server that this host is to measure a scale model of. Raises BadRequest for a `translate_from`
-    that names no server, NoServerFound or NotAServer.
+    the host are applied only for such a server. `memory` are the bytes of the real server that the
+    host is to measure a scale model of. Raises BadRequest for a `translate_from` that names no
+    server, NoServerFound, NotListed or NotAServer, and like `what_host_has`.
     """
     origin = origin_of(translate_from)
     if target is None:
-        target = server_here(server)
+        inventory = what_host_has(host, devices)
+        with about("server"):
+            target = ServerTraits.of(inventory.server(server))
         named = devices or [DeviceRequest()]
-        paths = {one.path or settings.DEFAULT_DEVICE for one in named}
+        paths = {one.path for one in named}
         limits = [_memory_limit(one, warehouses, target) for one in named]
         least = min((limit for limit in limits if limit is not None), default=None)
-        host = host_facts_here(paths, connections, least)
+        facts = facts_of_host(inventory, paths, connections, least)
         if memory is not None:
-            host = replace(host, memory_budget_bytes=memory, host_memory_bytes=memory)
+            facts = replace(facts, memory_budget_bytes=memory, host_memory_bytes=memory)
     else:
-        host = HostFacts(connections=connections) if connections else UNKNOWN
+        facts = HostFacts(connections=connections) if connections else UNKNOWN
 
     def report_from(origin: Origin | None) -> ImportReport:
         return import_cnf(
-            data, name, target, translate_from=origin, durability=durability, host=host
+            data, name, target, translate_from=origin, durability=durability, host=facts
         )
 
     report, translatable = report_from(origin), 0

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from django.db.models import Max
 
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import CrashTestState, RunState
 from tuning.catalogue.knob import Durability
 from tuning.configs.proposed import plan_proposed
@@ -34,7 +35,7 @@ from tuning.strategy.protocol import (
 )
 from tuning.studies.forecast import Place, measurable, places
 from tuning.studies.history import history_of
-from tuning.studies.host_resources import host_facts_here
+from tuning.studies.host_resources import facts_of_host
 from tuning.studies.rows import add_slots, candidate_row
 from tuning.studies.searching import plan_of
 
@@ -177,7 +178,8 @@ def _write_new(study: Study, place: Place, new: NewCandidate) -> Candidate:
     """The row of a new candidate, with what values and rules say of it."""
     device = place.device
     target = traits_of(study.server)
-    facts = host_facts_here(
+    facts = facts_of_host(
+        inventory_of(study.host),
         {Path(device.data_dir)},
         place.workload.connections,
         device.memory_limit_bytes,

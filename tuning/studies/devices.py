@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from django.conf import settings
-
 from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.emulation.profile import MIN_MEMORY_BYTES
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.devices import DeviceRequest, FoundDevice, device_row, find_device
-from benchmarks.models import Device, Host
+from benchmarks.inventory.host import HostInventory
+from benchmarks.inventory.stored import inventory_of
+from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
+from tuning.studies.hosts import host_for
 from tuning.studies.request import BadRequest
 from tuning.studies.retired import check_not_retired
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
@@ -34,21 +35,23 @@ _OWN_BYTES_OF_MYSQL = 550 * MB
 
 def find_devices(
     requests: Sequence[DeviceRequest],
+    inventory: HostInventory,
     warehouses: int,
     flavour: Flavour,
     model: ScaleModel | None = None,
 ) -> list[FoundDevice]:
-    """Inspect every device for a study of that size; by default the host's usual one.
+    """Every device as its host found it, for a study of that size; by default the usual one.
 
     With `model` each has the memory of that scale model. Raises BadRequest for a device that is
-    named twice or whose memory contradicts the model, DeviceUnusable, EmulationUnavailable.
+    named twice or whose memory contradicts the model, NotListed, DeviceUnusable,
+    EmulationUnavailable.
     """
     limit = usual_memory(warehouses, flavour)
     found = []
     for place, request in enumerate(requests or [DeviceRequest()]):
         modelled = _in_model(request, place, model)
         with about(f"devices[{place}]"):
-            one = find_device(modelled, default=settings.DEFAULT_DEVICE, memory_bytes=limit)
+            one = find_device(modelled, inventory, memory_bytes=limit)
         found.append(one)
     places = [
         (one.data.path, one.log and one.log.path, one.emulation and one.emulation.label())
@@ -85,12 +88,14 @@ def _in_model(request: DeviceRequest, place: int, model: ScaleModel | None) -> D
     return replace(request, memory_bytes=model.limit_bytes, scale=model.scale)
 
 
-def register_device(request: DeviceRequest) -> Device:
-    """Register a device, to probe it or to use it later. Raises like `find_device`."""
+def register_device(request: DeviceRequest, host: str = "") -> Device:
+    """Register a device of that host, to probe it or to use it later.
+
+    Raises like `host_for` and `find_device`, and NotInspected.
+    """
+    row = host_for(host, [request])
     limit = usual_memory(load_template(USUAL_TEMPLATE).warehouses, Flavour.MYSQL)
-    found = find_device(request, default=settings.DEFAULT_DEVICE, memory_bytes=limit)
-    host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
-    return device_row(host, found)
+    return device_row(row, find_device(request, inventory_of(row), memory_bytes=limit))
 
 
 def check_none_retired(study: Study) -> None:
@@ -131,15 +136,10 @@ def own_bytes(flavour: Flavour) -> int:
 def request_for(device: Device) -> DeviceRequest:
     """The request that names this registered device, for a study on it.
 
-    Raises DeviceUnusable if another device is in its place now, or if it belongs to another host.
+    Raises DeviceUnusable if another device is in its place now.
     """
     if device.retired_at is not None:
         raise DeviceUnusable(f"{device}: another device is in its place now")
-    if device.host.name != settings.HOST_NAME:
-        raise DeviceUnusable(
-            f"{device}: belongs to host {device.host}; studies requested here are measured on "
-            f"{settings.HOST_NAME}"
-        )
     profile = device.profile
     return DeviceRequest(
         path=device.layout.data_dir,
@@ -148,4 +148,5 @@ def request_for(device: Device) -> DeviceRequest:
         memory_bytes=device.memory_limit_bytes,
         kind=DeviceKind(device.kind_correction) if device.kind_correction else None,
         limits=profile,
+        host=device.host.name,
     )

@@ -1,6 +1,6 @@
 """What a search may begin with: configs that earlier studies measured in the same situation.
 
-Finished studies on this host, on the same kind of device, with the same baseline, flavour and
+Finished studies on the same host, on the same kind of device, with the same baseline, flavour and
 version series, driver, and nearly the same data, memory and connections. When in doubt a study is
 left out: what it says would be of another place.
 """
@@ -13,15 +13,13 @@ from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from django.conf import settings
 from django.db.models.fields.json import KeyTextTransform
 
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.inventory.devices import FoundDevice
-from benchmarks.memory import memory_budget
+from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Config, Device, RunState, Workload
 from benchmarks.storage.identity import DeviceIdentity
-from benchmarks.telemetry.cpu import logical_cpus
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.knobs import config_hash
 from tuning.configs.notes import Action
@@ -54,6 +52,7 @@ _PURPOSES = (
 class SearchPlace:
     """Where a search is going to measure. `baseline`: what its baseline sets."""
 
+    host: HostInventory
     device: FoundDevice
     target: ServerTraits
     driver: str
@@ -63,9 +62,9 @@ class SearchPlace:
 
     @property
     def memory_bytes(self) -> int:
-        """What a server may use here."""
+        """What a server may use there."""
         limit = self.device.memory_bytes
-        return memory_budget() if limit is None else limit
+        return self.host.memory_budget_bytes if limit is None else limit
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def earlier_measured(place: SearchPlace, space: Space, metric: Metric) -> list[E
     """What earlier studies measured of the space, of the newest study first."""
     found: list[Earlier] = []
     for study, places in _studies(place):
-        found += _measured(study, places, space, metric)
+        found += _measured(study, places, space, metric, place.host.host_cpus)
         if len(found) >= MAX_CONFIGS:
             break
     return found[:MAX_CONFIGS]
@@ -132,7 +131,7 @@ def _studies(place: SearchPlace) -> list[tuple[Study, set[tuple[int, int]]]]:
     there = (
         Study.objects.filter(
             state=StudyState.FINISHED,
-            host__name=settings.HOST_NAME,
+            host__name=place.host.name,
             server__flavour=place.target.flavour.value,
             scale_model__isnull=not place.is_scale_model,
             candidates__is_baseline=True,
@@ -220,10 +219,10 @@ class _Row(NamedTuple):
 
 
 def _measured(
-    study: Study, places: set[tuple[int, int]], space: Space, metric: Metric
+    study: Study, places: set[tuple[int, int]], space: Space, metric: Metric, host_cpus: int
 ) -> list[Earlier]:
     """Its configs in the space; those with the most runs first, then the latest."""
-    rows = _rows(study, places, metric)
+    rows = _rows(study, places, metric, str(host_cpus))
     faulty = {row.candidate_id for row in rows if row.run__state in FAULTS}
     known = _ratios([row for row in rows if row.run__state == RunState.OK])
     knobs = _knobs(study, space)
@@ -253,8 +252,7 @@ def _knobs(study: Study, space: Space) -> set[int]:
     return found
 
 
-def _rows(study: Study, places: set[tuple[int, int]], metric: Metric) -> list[_Row]:
-    cpus = str(logical_cpus())
+def _rows(study: Study, places: set[tuple[int, int]], metric: Metric, cpus: str) -> list[_Row]:
     names = [*_Row._fields[:-1], f"run__{metric.value}"]
     there = study.slots.filter(purpose__in=_PURPOSES).order_by("order")
     columns = there.annotate(

@@ -1,17 +1,15 @@
-"""The resources of this host, for the rules of the gate and for sizing presets."""
+"""The resources of a host, for the rules of the gate and for sizing presets."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
 from benchmarks.datasets.rules import estimated_bytes
-from benchmarks.memory import host_memory, memory_budget
-from benchmarks.servers.privileges import open_files
-from benchmarks.storage.direct_io import supports_direct_io
+from benchmarks.errors import DeviceUnusable, NotListed
+from benchmarks.inventory.host import HostInventory
 from tuning.catalogue.resources import HostResources
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.expected import Expected
@@ -20,25 +18,27 @@ from tuning.configs.effective.memory import MAX_SHARE, memory_need
 from tuning.scale_model.model import ScaleModel
 
 
-def host_facts_here(
-    devices: Collection[Path],
+def facts_of_host(
+    inventory: HostInventory,
+    devices: Collection[Path | None],
     connections: int | None,
     memory_limit: int | None = None,
     model: ScaleModel | None = None,
     target: ServerTraits | None = None,
 ) -> HostFacts:
-    """The facts of this host, for a directory on each device and that many connections.
+    """The facts of that host, for a directory on each device and that many connections.
+    None is the host's usual directory.
 
     `memory_limit` is the lowest memory limit among the devices. In the scale model `model`, of the
     server `target`, the budget is the model's memory and what its connections need beside it.
     """
     facts = HostFacts(
-        memory_budget_bytes=_at_most(memory_limit),
+        memory_budget_bytes=_at_most(memory_limit, inventory),
         connections=connections,
-        direct_io=_takes_direct_io(devices),
-        logical_cpus=logical_cpus(),
-        host_memory_bytes=host_memory(),
-        open_files=open_files(),
+        direct_io=_takes_direct_io(devices, inventory),
+        logical_cpus=inventory.logical_cpus,
+        host_memory_bytes=inventory.memory_bytes,
+        open_files=inventory.open_files,
     )
     if model is None or target is None:
         return facts
@@ -61,28 +61,32 @@ def real_host_facts(here: HostFacts, model: ScaleModel) -> HostFacts:
     )
 
 
-def resources_here(warehouses: int, memory_limit: int | None = None) -> HostResources:
-    """This host's memory and CPUs, and the size of the data for that many warehouses."""
+def resources_of(
+    inventory: HostInventory, warehouses: int, memory_limit: int | None = None
+) -> HostResources:
+    """That host's memory and CPUs, and the size of the data for that many warehouses."""
     return HostResources(
-        memory_bytes=_at_most(memory_limit),
-        logical_cpus=logical_cpus(),
+        memory_bytes=_at_most(memory_limit, inventory),
+        logical_cpus=inventory.logical_cpus,
         data_bytes=estimated_bytes(warehouses),
     )
 
 
-def _takes_direct_io(devices: Collection[Path]) -> bool | None:
+def _takes_direct_io(devices: Collection[Path | None], inventory: HostInventory) -> bool | None:
     """Whether all devices support direct I/O; None if it is unknown."""
-    answers = [supports_direct_io(device) for device in devices]
+    answers = [_direct_io_at(device, inventory) for device in devices]
     if False in answers:
         return False
     return True if answers and None not in answers else None
 
 
-def _at_most(limit: int | None) -> int:
-    budget = memory_budget()
+def _direct_io_at(device: Path | None, inventory: HostInventory) -> bool | None:
+    try:
+        return inventory.directory(device).direct_io
+    except (DeviceUnusable, NotListed):
+        return None
+
+
+def _at_most(limit: int | None, inventory: HostInventory) -> int:
+    budget = inventory.memory_budget_bytes
     return budget if limit is None else min(budget, limit)
-
-
-def logical_cpus() -> int:
-    """The CPUs that this process may use, as limited by a container."""
-    return len(os.sched_getaffinity(0))

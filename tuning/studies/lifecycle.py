@@ -8,18 +8,15 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
-from benchmarks.drivers.select import find_driver
 from benchmarks.errors import about
 from benchmarks.inventory.devices import FoundDevice, device_row, shares_disk
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs import heartbeat
-from benchmarks.memory import memory_budget
-from benchmarks.models import Host, Run, RunState
-from benchmarks.servers.discovery import find_server
+from benchmarks.models import Run, RunState
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.effective.host import HostFacts
@@ -33,7 +30,7 @@ from tuning.studies.crash_tests import cancel_crash_tests, with_crash_tests
 from tuning.studies.devices import check_none_retired, find_devices
 from tuning.studies.earlier_studies import SearchPlace
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S, Forecast
-from tuning.studies.host_resources import logical_cpus
+from tuning.studies.hosts import host_for
 from tuning.studies.modelling import check_direct_io, file_fit, fitted, model_of
 from tuning.studies.request import (
     MAX_SIZES,
@@ -52,35 +49,40 @@ from tuning.studies.rows import (
 )
 from tuning.studies.scheduler import advance_host
 from tuning.studies.searching import plan_search
-from tuning.studies.situation import facts_of, redo_bytes_per_hour, situation_here
+from tuning.studies.situation import facts_of, redo_bytes_per_hour, situation_on
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 
 def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) -> Study:
-    """Check the request against this host, store the study and wake its worker.
+    """Check the request against what its host has, store the study and wake the host's worker.
 
     Without `wake` no message is sent, for a caller that starts the worker itself.
 
     Raises TuningError (such as InvalidConfig) or BenchmarkError; then nothing is stored.
     """
     template = load_template(request.template)
-    sizes = sizes_of(request, template, logical_cpus())
+    host = host_for(request.host, request.devices)
+    check_not_retired(host)
+    inventory = inventory_of(host)
+    sizes = sizes_of(request, template, inventory.logical_cpus)
     with about("driver"):
-        driver = find_driver(request.driver)
+        driver = inventory.driver(request.driver)
     with about("server"):
-        binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
-    model = model_of(request, sizes, binary.flavour)
-    devices = find_devices(request.devices, sizes.warehouses, binary.flavour, model)
+        binary = inventory.server(request.server)
+    model = model_of(inventory, request, sizes, binary.flavour)
+    devices = find_devices(request.devices, inventory, sizes.warehouses, binary.flavour, model)
     _check_log_device(template, devices)
-    room = check_room(binary, devices, sizes.warehouses)
+    room = check_room(inventory, binary, devices, sizes.warehouses)
     origin = origin_of(request.translate_from)
-    here = situation_here(request, template, sizes, binary, devices, room, model)
+    here = situation_on(inventory, request, template, sizes, binary, devices, room, model)
     check_direct_io(model, here)
     target = here.target
     measured_before = replace(
         here,
-        device=facts_of(devices, free_bytes=room),
-        redo_bytes_per_hour=redo_bytes_per_hour(devices, target.flavour, sizes.warehouses),
+        device=facts_of(host.name, devices, free_bytes=room),
+        redo_bytes_per_hour=redo_bytes_per_hour(
+            host.name, devices, target.flavour, sizes.warehouses
+        ),
     )
     found = plan_candidates(
         template,
@@ -96,9 +98,9 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
     planned = [fitted(one, model, here) for one in found]
     measured = [plan for plan in planned if not plan.left_out]
     place = SearchPlace(
-        devices[0], target, driver.name, sizes, model is not None, measured[0].knobs
+        inventory, devices[0], target, driver.name, sizes, model is not None, measured[0].knobs
     )
-    search = plan_search(request, template, sizes, measured, here, place, model)
+    search = plan_search(inventory, request, template, sizes, measured, here, place, model)
     design = _design(request, template, searches=search is not None)
     if search is None:
         _check_candidates(template.name, measured, planned)
@@ -107,8 +109,6 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         _check_budget(request, sizes, candidates=len(measured) - 1, share=share)
     _check_redo(measured, target, here.host, free=room)
     with transaction.atomic():
-        host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
-        check_not_retired(host)
         study = Study.objects.create(
             name=request.name or template.title,
             template=template.name,
@@ -123,7 +123,7 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             search=search.document if search else None,
             allowed_costs=sorted(request.allow),
             scale_model=model.as_json() if model else None,
-            memory_bytes=memory_budget(),
+            memory_bytes=inventory.memory_budget_bytes,
             crash_tests=with_crash_tests(request, searches=search is not None),
             created_by=user,
         )

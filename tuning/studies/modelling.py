@@ -1,14 +1,12 @@
-"""A study as a scale model: what is stated of the real server, checked against this host."""
+"""A study as a scale model: what is stated of the real server, checked against its host."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from benchmarks.emulation.device import why_unavailable
-from benchmarks.emulation.profile import EmulationProfile
-from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
-from benchmarks.memory import memory_budget
+from benchmarks.inventory.devices import DeviceRequest, throttles
+from benchmarks.inventory.host import HostInventory
 from benchmarks.servers.binary import Flavour
 from tuning.catalogue.loader import load_catalogue
 from tuning.configs.candidates import FileFit, PlannedCandidate
@@ -28,10 +26,12 @@ from tuning.studies.request import MAX_SIZES, BadRequest, Sizes, StudyRequest
 _CONNECTION_BYTES = 1 * MB
 
 
-def model_of(request: StudyRequest, sizes: Sizes, flavour: Flavour) -> ScaleModel | None:
+def model_of(
+    inventory: HostInventory, request: StudyRequest, sizes: Sizes, flavour: Flavour
+) -> ScaleModel | None:
     """The scale model that is asked for, None for a study that is none.
 
-    Raises BadRequest with what cannot be modelled on this host, and what could be.
+    Raises BadRequest with what cannot be modelled on that host, and what could be.
     """
     data_size, memory = request.data_size, request.memory
     if data_size is None and memory is None:
@@ -50,20 +50,19 @@ def model_of(request: StudyRequest, sizes: Sizes, flavour: Flavour) -> ScaleMode
         warehouses=sizes.warehouses,
         own_bytes=own_bytes(flavour) + max(sizes.connections) * _CONNECTION_BYTES,
     )
-    _check_size(model)
-    return _limited_as_possible(model, request.devices)
+    _check_size(model, inventory.memory_budget_bytes)
+    return _limited_as_possible(model, request.devices, inventory)
 
 
-def _check_size(model: ScaleModel) -> None:
-    """Raise BadRequest for a model that has more data than the server, or no room here."""
+def _check_size(model: ScaleModel, memory_bytes: int) -> None:
+    """Raise BadRequest for a model that has more data than the server, or no room in memory."""
     if model.data_bytes < WAREHOUSE_BYTES:
         raise BadRequest(
             f"{size_text(model.data_bytes)} is less than one warehouse "
             f"({size_text(WAREHOUSE_BYTES)}): the data is too small for a scale model",
             field="data_size",
         )
-    here = memory_budget()
-    most, least = model.most_warehouses(here), model.least_warehouses
+    most, least = model.most_warehouses(memory_bytes), model.least_warehouses
     allowed = MAX_SIZES["warehouses"]
     share = f"{size_text(model.memory_bytes)} for {size_text(model.data_bytes)}"
     if least > allowed:
@@ -75,7 +74,7 @@ def _check_size(model: ScaleModel) -> None:
     if least > most:
         raise BadRequest(
             f"{share} cannot be modelled on this host: a server needs at least {least} warehouses "
-            f"of that proportion, and {most} is the most that {size_text(here)} of memory "
+            f"of that proportion, and {most} is the most that {size_text(memory_bytes)} of memory "
             "and the stated data allow",
             field="memory",
         )
@@ -84,7 +83,7 @@ def _check_size(model: ScaleModel) -> None:
             f"are {size_text(model.model_data_bytes)}, more than the stated data"
             if model.model_data_bytes > model.data_bytes
             else f"need {size_text(model.limit_bytes)} of memory at {share}, and this host has "
-            f"{size_text(here)}"
+            f"{size_text(memory_bytes)}"
         )
         raise BadRequest(
             f"{model.warehouses} warehouses {why}: use at most {most}", field="warehouses"
@@ -97,12 +96,13 @@ def _check_size(model: ScaleModel) -> None:
         )
 
 
-def _limited_as_possible(model: ScaleModel, devices: Sequence[DeviceRequest]) -> ScaleModel:
+def _limited_as_possible(
+    model: ScaleModel, devices: Sequence[DeviceRequest], inventory: HostInventory
+) -> ScaleModel:
     """Without control groups only the buffer pool is scaled; emulated devices need them anyway."""
     if any(throttles(one.emulate) for one in devices):
         return model
-    profile = EmulationProfile(NATIVE, memory_bytes=model.limit_bytes)
-    return replace(model, limits_memory=not why_unavailable(profile, []))
+    return replace(model, limits_memory=not inventory.memory_limit_problem)
 
 
 def check_direct_io(model: ScaleModel | None, situation: Situation) -> None:

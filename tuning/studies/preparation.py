@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import LoadProgress
-from benchmarks.inventory.devices import check_measurable
+from benchmarks.inventory.in_place import check_measurable
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
 from benchmarks.models import RunState
 from benchmarks.outcomes import Outcome

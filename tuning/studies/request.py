@@ -74,7 +74,9 @@ class SearchRequest:
 class StudyRequest:
     """A request for a study; None means the value of the template or of the host.
 
-    Without `devices` the host's usual one is used.
+    Without `host` it is for the only host, or for the machine that the request is made on. Server
+    and devices are those that the host has, by its inventory. Without `devices` its usual one is
+    used.
 
     `durability` is the least safe class that files may have; the template's own candidates may
     have that of the template. `translate_from` is the server that the files were written for
@@ -92,6 +94,7 @@ class StudyRequest:
 
     template: str = USUAL_TEMPLATE
     name: str = ""
+    host: str = ""
     devices: list[DeviceRequest] = field(default_factory=list)
     server: Path | None = None
     driver: str = "auto"

@@ -4,42 +4,52 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
 from benchmarks.datasets.rules import estimated_directory_bytes
-from benchmarks.errors import about
+from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.devices import FoundDevice
+from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.storage.identify import check_usable
-from benchmarks.storage.layout import DeviceLayout
-from benchmarks.storage.reserve import reserve_bytes
+from benchmarks.storage.human import human_bytes
 
 # Room for the golden copy, the clone of the current run, and what a run adds to it.
 COPIES_ON_DEVICE = 2.2
 
 
-def check_room(binary: ServerBinary, devices: Sequence[FoundDevice], warehouses: int) -> int:
+def check_room(
+    inventory: HostInventory,
+    binary: ServerBinary,
+    devices: Sequence[FoundDevice],
+    warehouses: int,
+) -> int:
     """Bytes left beside all data and the reserve on the fullest file system.
 
     Raises DeviceUnusable.
     """
+    key = dataset_key(binary, warehouses, DEFAULT_PAGE_SIZE)
     needed: Counter[int] = Counter()  # by file system: two directories may share one
     for path, place in {one.data.path: place for place, one in enumerate(devices)}.items():
-        needed[path.stat().st_dev] += _needed_bytes(binary, path, warehouses)
+        there = inventory.directory(path)
+        needed[there.file_system] += _needed_bytes(there, key, warehouses)
         with about(f"devices[{place}].path"):
-            check_usable(path, needed[path.stat().st_dev])
+            _check_free(there, needed[there.file_system])
     # A template may measure both: redo logs on a separate device and with the data.
-    places = [found for device in devices for found in (device.data, device.log) if found]
-    return min(
-        found.free_bytes - reserve_bytes(found.total_bytes) - needed[found.path.stat().st_dev]
-        for found in places
-    )
+    places = [found.path for device in devices for found in (device.data, device.log) if found]
+    found = [inventory.directory(path) for path in places]
+    return min(one.room_bytes - needed[one.file_system] for one in found)
 
 
-def _needed_bytes(binary: ServerBinary, device: Path, warehouses: int) -> int:
+def _check_free(there: FoundDirectory, needed: int) -> None:
+    if there.room_bytes < needed:
+        kept = f" beside a reserve of {human_bytes(there.reserve_bytes)}"
+        raise DeviceUnusable(
+            f"{there.identity.path}: {human_bytes(there.identity.free_bytes)} free, "
+            f"{human_bytes(needed)} needed{kept if there.reserve_bytes else ''}"
+        )
+
+
+def _needed_bytes(there: FoundDirectory, key: str, warehouses: int) -> int:
     """Free space needed for the runs, and for the golden copy if there is none yet."""
-    key = dataset_key(binary, warehouses, DEFAULT_PAGE_SIZE)
-    is_loaded = (DeviceLayout(device).root / "datasets" / key).exists()
-    copies = COPIES_ON_DEVICE - 1 if is_loaded else COPIES_ON_DEVICE
+    copies = COPIES_ON_DEVICE - 1 if key in there.datasets else COPIES_ON_DEVICE
     return int(estimated_directory_bytes(warehouses) * copies)

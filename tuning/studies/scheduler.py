@@ -20,6 +20,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from benchmarks.errors import NotInspected
 from benchmarks.jobs import heartbeat
 from benchmarks.jobs.claimant import host_lock
 from benchmarks.jobs.crash_tests import CrashTestKind
@@ -137,6 +138,9 @@ def _take_turn(study: Study) -> _Turn:
                 return _decide(locked, thought)
     except AWAY:
         raise
+    except NotInspected as missing:
+        logger.warning("study %s waits: %s", study.pk, missing)
+        return _Turn()
     except TuningError as error:
         return _Turn(end_study(study, StudyState.FAILED, error.code, str(error)))
     except Exception as bug:

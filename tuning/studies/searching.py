@@ -7,12 +7,8 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any
 
-from django.conf import settings
-
-from benchmarks.drivers.select import find_driver
 from benchmarks.errors import about
-from benchmarks.servers.discovery import find_server
-from benchmarks.telemetry.cpu import cpu_frequency_hz
+from benchmarks.inventory.host import HostInventory
 from tuning.configs.candidates import PlannedCandidate, plan_preset
 from tuning.configs.situation import Situation
 from tuning.scale_model.model import ScaleModel
@@ -34,7 +30,7 @@ from tuning.studies.earlier_studies import (
     warm_start,
 )
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S
-from tuning.studies.host_resources import logical_cpus
+from tuning.studies.hosts import what_host_has
 from tuning.studies.modelling import (
     bounds_in_model,
     check_direct_io,
@@ -44,7 +40,7 @@ from tuning.studies.modelling import (
 )
 from tuning.studies.request import BadRequest, SearchRequest, Sizes, StudyRequest, sizes_of
 from tuning.studies.room import check_room
-from tuning.studies.situation import situation_here
+from tuning.studies.situation import situation_on
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 # The least that is a search: one round of new configs, and three blocks of a race
@@ -63,6 +59,7 @@ class PlannedSearch:
 
 
 def plan_search(
+    inventory: HostInventory,
     request: StudyRequest,
     template: StudyTemplate,
     sizes: Sizes,
@@ -79,7 +76,7 @@ def plan_search(
     if search is None:
         return None
     _check_request(request, template, sizes)
-    _check_aim(search.aim)
+    _check_aim(search.aim, inventory)
     minutes = request.budget_minutes or template.budget_minutes or _USUAL_MINUTES
     share = 0.0 if request.takes_apart is False else APART_SHARE
     _check_minutes(minutes, sizes, len(measured), share)
@@ -93,7 +90,7 @@ def plan_search(
 
 @dataclass(frozen=True)
 class SearchHere:
-    """What a search on this host would change and begin with; sizes are those of the `model`."""
+    """What a search would change and begin with; sizes are those of the `model`."""
 
     space: Space
     warm_start: WarmStart | None
@@ -101,23 +98,24 @@ class SearchHere:
 
 
 def search_here(request: StudyRequest) -> SearchHere:
-    """What a search on this host would get; nothing is stored and nothing measured.
+    """What a search would get on the host of the request; nothing is stored or measured.
 
     Raises TuningError or BenchmarkError as creating the study would.
     """
     template = load_template(request.template)
-    sizes = sizes_of(request, template, logical_cpus())
+    inventory = what_host_has(request.host, request.devices)
+    sizes = sizes_of(request, template, inventory.logical_cpus)
     search = _search_of(request, template) or SearchRequest()
     _check_request(request, template, sizes)
-    _check_aim(search.aim)
+    _check_aim(search.aim, inventory)
     with about("driver"):
-        driver = find_driver(request.driver)
+        driver = inventory.driver(request.driver)
     with about("server"):
-        binary = find_server(request.server, settings.INSTALLED_SERVERS_DIR)
-    model = model_of(request, sizes, binary.flavour)
-    devices = find_devices(request.devices, sizes.warehouses, binary.flavour, model)
-    room = check_room(binary, devices, sizes.warehouses)
-    situation = situation_here(request, template, sizes, binary, devices, room, model)
+        binary = inventory.server(request.server)
+    model = model_of(inventory, request, sizes, binary.flavour)
+    devices = find_devices(request.devices, inventory, sizes.warehouses, binary.flavour, model)
+    room = check_room(inventory, binary, devices, sizes.warehouses)
+    situation = situation_on(inventory, request, template, sizes, binary, devices, room, model)
     check_direct_io(model, situation)
     baseline = plan_preset(
         template.baseline,
@@ -129,7 +127,13 @@ def search_here(request: StudyRequest) -> SearchHere:
     first = fitted(baseline, model, situation)
     space = _space_for(search, situation, first, model)
     place = SearchPlace(
-        devices[0], situation.target, driver.name, sizes, model is not None, first.knobs
+        inventory,
+        devices[0],
+        situation.target,
+        driver.name,
+        sizes,
+        model is not None,
+        first.knobs,
     )
     return SearchHere(space, warm_start({"earlier": _earlier(search, place, space)}), model)
 
@@ -179,11 +183,11 @@ def _check_request(request: StudyRequest, template: StudyTemplate, sizes: Sizes)
         )
 
 
-def _check_aim(aim: Aim) -> None:
-    """Refuse an aim without figures on this host; raises BadRequest."""
+def _check_aim(aim: Aim, inventory: HostInventory) -> None:
+    """Refuse an aim without figures on that host; raises BadRequest."""
     path = Metric.SERVER_PATH_LENGTH
     field = "objective" if aim.objective is path else "keep" if path in aim.keep else ""
-    if field and cpu_frequency_hz() is None:
+    if field and inventory.cpu_hz is None:
         raise BadRequest(
             "path-length cannot be measured here: this host does not report its CPU frequency",
             field=f"search.{field}",

@@ -1,14 +1,14 @@
-"""Where a study's configs are to run, from its request, this host and what was measured here."""
+"""Where a study's configs are to run: its request, its host and what was measured there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Max
 
 from benchmarks.inventory.devices import FoundDevice
+from benchmarks.inventory.host import HostInventory
 from benchmarks.models import Probe, ProbeState, Run, RunState
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.kinds import DeviceKind
@@ -16,14 +16,15 @@ from tuning.catalogue.target import ServerTraits
 from tuning.configs.situation import DeviceFacts, Situation
 from tuning.scale_model.model import ScaleModel
 from tuning.studies.devices import least_memory, room_for_pool
-from tuning.studies.host_resources import host_facts_here, resources_here
+from tuning.studies.host_resources import facts_of_host, resources_of
 from tuning.studies.request import Sizes, StudyRequest
 from tuning.study_templates.loader import StudyTemplate
 
 _PER_HOUR = 3600 * 1_000_000
 
 
-def situation_here(
+def situation_on(
+    inventory: HostInventory,
     request: StudyRequest,
     template: StudyTemplate,
     sizes: Sizes,
@@ -41,18 +42,23 @@ def situation_here(
     for_pool = model.model_memory_bytes if model else room_for_pool(limit, binary.flavour)
     return Situation(
         target,
-        resources_here(sizes.warehouses, for_pool),
-        host_facts_here(places, connections, limit, model, target),
+        resources_of(inventory, sizes.warehouses, for_pool),
+        facts_of_host(inventory, places, connections, limit, model, target),
         DeviceFacts(free_bytes=room),
         allowed=request.allow,
         durability=max(request.durability, template.durability),
     )
 
 
-def facts_of(devices: Sequence[FoundDevice], *, free_bytes: int | None = None) -> DeviceFacts:
-    """What holds for all of them; rates are those of the slowest, None unless all are known."""
+def facts_of(
+    host: str, devices: Sequence[FoundDevice], *, free_bytes: int | None = None
+) -> DeviceFacts:
+    """What holds for all of these devices of `host`.
+
+    Rates are those of the slowest, None unless all are known.
+    """
     kinds = {_kind(one) for one in devices}
-    rates = [_rates(one) for one in devices]
+    rates = [_rates(host, one) for one in devices]
 
     def slowest(known: Iterable[float | None]) -> float | None:
         found = list(known)
@@ -68,12 +74,15 @@ def facts_of(devices: Sequence[FoundDevice], *, free_bytes: int | None = None) -
 
 
 def redo_bytes_per_hour(
-    devices: Iterable[FoundDevice], flavour: Flavour, warehouses: int
+    host: str, devices: Iterable[FoundDevice], flavour: Flavour, warehouses: int
 ) -> float | None:
-    """The most redo log that runs on these devices with that much data wrote; None without any."""
+    """The most redo log that runs on these devices of `host` with that much data wrote.
+
+    None without any such run.
+    """
     rates = [
         Run.objects.filter(
-            **_kept(one),
+            **_kept(host, one),
             state=RunState.OK,
             server__flavour=flavour.value,
             workload__warehouses=warehouses,
@@ -90,9 +99,9 @@ def _kind(device: FoundDevice) -> DeviceKind:
     return device.data.kind
 
 
-def _rates(device: FoundDevice) -> DeviceFacts:
+def _rates(host: str, device: FoundDevice) -> DeviceFacts:
     """By its newest probe that ended well, else by the limits of an emulated device."""
-    kept = _kept(device)
+    kept = _kept(host, device)
     if device.emulation is not None and not device.emulation.throttles:
         # A limit on memory changes nothing of what the device can do.
         label = kept.pop("device__emulation_label")
@@ -110,10 +119,10 @@ def _rates(device: FoundDevice) -> DeviceFacts:
     return DeviceFacts()
 
 
-def _kept(device: FoundDevice) -> dict[str, Any]:
+def _kept(host: str, device: FoundDevice) -> dict[str, Any]:
     """The lookup of what is stored for the device's row, if it has one already."""
     return {
-        "device__host__name": settings.HOST_NAME,
+        "device__host__name": host,
         "device__data_dir": str(device.data.path),
         "device__log_dir": str(device.log.path) if device.log else "",
         "device__emulation_label": device.emulation.label() if device.emulation else "",

@@ -16,6 +16,7 @@ from benchmarks.datasets.pristine import ensure_pristine
 from benchmarks.emulation.device import emulated_device
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import RunFailed
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Device
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
@@ -28,7 +29,6 @@ from tuning.configs.effective.readback import effective_losses, signature
 from tuning.configs.gate.stages import Stage, StageResult, server_stages
 from tuning.errors import TuningError
 from tuning.models import Candidate, DurabilityClass, Study
-from tuning.studies.host_resources import logical_cpus
 
 logger = logging.getLogger(__name__)
 
@@ -105,6 +105,7 @@ class _Gate:
     def __init__(self, study: Study, binary: ServerBinary, device: Device) -> None:
         self.target = ServerTraits.of(binary)
         self._study = study
+        self._cpus = HostFacts(logical_cpus=inventory_of(study.host).logical_cpus)
         self._binary = binary
         self._layout = device.layout
         self._memory = _only_memory(device.profile)
@@ -118,7 +119,7 @@ class _Gate:
     def try_one(self, candidate: Candidate, should_stop: Callable[[], bool]) -> Trial | None:
         """Start the candidate and store what came of it; None when the server refuses it."""
         knobs = candidate.config.knobs
-        redo = Expected(knobs, self.target, HostFacts(logical_cpus=logical_cpus())).redo() or 0
+        redo = Expected(knobs, self.target, self._cpus).redo() or 0
         name = f"trial-{candidate.pk}"
         try:
             with emulated_device(self._memory, [self._layout.root], run=name) as limits:

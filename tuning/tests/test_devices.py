@@ -13,17 +13,24 @@ import pytest
 
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.shipped import shipped_profiles
-from benchmarks.errors import DeviceUnusable, EmulationUnavailable, LoadFailed
-from benchmarks.inventory import devices as rows
+from benchmarks.errors import (
+    DeviceUnusable,
+    EmulationUnavailable,
+    LoadFailed,
+    NotInspected,
+    NotListed,
+)
+from benchmarks.inventory import in_place
 from benchmarks.inventory.devices import (
     DeviceRequest,
     FoundDevice,
-    check_measurable,
-    check_still_there,
     correct_kind,
     device_row,
     find_device,
 )
+from benchmarks.inventory.host import HostInventory
+from benchmarks.inventory.in_place import check_measurable, check_still_there
+from benchmarks.inventory.inspection import inspect_directory
 from benchmarks.jobs import runs
 from benchmarks.measurement import measure
 from benchmarks.models import Config, Device, Host, Probe, ProbeState, Run, Server, Workload
@@ -32,6 +39,7 @@ from benchmarks.storage import identify as storage
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.fake_driver import FakeDriver
+from benchmarks.tests.made_up_host import directory_of, made_up_host, with_inventory
 from tuning.studies.devices import (
     MB,
     find_devices,
@@ -41,6 +49,7 @@ from tuning.studies.devices import (
     room_for_pool,
     usual_memory,
 )
+from tuning.studies.hosts import host_for
 from tuning.studies.request import BadRequest
 from tuning.tests.test_study_lifecycle import BINARY
 
@@ -50,15 +59,20 @@ Find = Callable[..., FoundDevice]
 
 
 @pytest.fixture
-def find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Find:
-    """Looks at a device; whether limits can be set here is another test's question."""
-    monkeypatch.setattr(rows, "why_unavailable", lambda *_: "")
+def find(tmp_path: Path) -> Find:
+    """Finds a device in an inventory of just now, of a host on which limits can be set."""
 
     def find(**values: Any) -> FoundDevice:
         request = DeviceRequest(**({"path": tmp_path} | values))
-        return find_device(request, default=tmp_path / "usual")
+        return find_device(request, inventory_for(request, tmp_path / "usual"))
 
     return find
+
+
+def inventory_for(request: DeviceRequest, default: Path) -> HostInventory:
+    places = [default, *filter(None, (request.path, request.log_dir))]
+    there = [place for place in places if place == default or place.is_dir()]
+    return made_up_host(name="here", directories=there)
 
 
 @pytest.fixture
@@ -74,12 +88,6 @@ def test_the_row_holds_what_was_found(find: Find, host: Host, tmp_path: Path) ->
     assert device.discovered_kind == device.kind == identify_device(tmp_path).kind
     assert (device.emulation, device.emulation_label, device.log_dir) == (None, "", "")
     assert device_row(host, find()) == device
-
-
-def test_the_usual_device_is_made(tmp_path: Path) -> None:
-    usual = tmp_path / "not" / "there" / "yet"
-    assert find_device(DeviceRequest(), default=usual).data.path == usual
-    assert usual.stat().st_mode & 0o777 == 0o755
 
 
 def test_a_correction_lasts_until_it_is_taken_back(find: Find, host: Host) -> None:
@@ -145,13 +153,16 @@ def test_a_device_can_be_named_again(find: Find, host: Host, tmp_path: Path) -> 
     ):
         device = device_row(host, find(**values))
         request = request_for(device)
-        assert device_row(host, find_device(request, default=tmp_path)) == device
+        assert device_row(host, find(**vars(request))) == device
 
 
-def test_another_host_s_device_is_not_measured_here(find: Find, host: Host) -> None:
-    device = device_row(Host.objects.create(name="far"), find())
-    with pytest.raises(DeviceUnusable, match="belongs to host far"):
-        request_for(device)
+def test_a_registered_device_is_measured_on_its_own_host(find: Find, host: Host) -> None:
+    device = device_row(far := Host.objects.create(name="far"), find())
+    assert host_for(devices=[request_for(device)]) == far
+    assert host_for() == host
+    with pytest.raises(BadRequest, match=r"belongs to host far, and .* measured on here") as no:
+        host_for("here", [DeviceRequest(), request_for(device)])
+    assert no.value.field == "devices[1]"
 
 
 def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> None:
@@ -177,17 +188,15 @@ def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> Non
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"path": Path("/nowhere/at/all")}, "does not exist"),
-        ({"log_dir": Path("/nowhere/at/all")}, "does not exist"),
-        ({"path": Path("~nonesuch-user/x")}, "home directory"),
-        ({"log_dir": Path("~nonesuch-user/x")}, "home directory"),
+        ({"path": Path("/nowhere/at/all")}, "device add /nowhere/at/all"),
+        ({"log_dir": Path("/nowhere/at/all")}, "device add /nowhere/at/all"),
         ({"emulate": "floppy"}, "no emulated device 'floppy'; there are native, hdd"),
         ({"emulate": "hdd", "memory_bytes": 700}, "too few for any server"),
         ({"memory_bytes": -1}, "-1 bytes of memory are too few"),
     ],
 )
 def test_what_cannot_be_is_refused(find: Find, values: dict[str, Any], said: str) -> None:
-    with pytest.raises((DeviceUnusable, EmulationUnavailable), match=said):
+    with pytest.raises((NotListed, EmulationUnavailable), match=said):
         find(**values)
 
 
@@ -253,9 +262,10 @@ def test_what_every_run_needs_is_tried_first(
     logs = server_tmp / "logs"
     logs.mkdir()
     device = device_row(host, find(path=server_tmp, log_dir=logs, emulate="hdd"))
+    monkeypatch.setattr(in_place, "why_unavailable", lambda *_: "")
     check_measurable(device)
     assert not list((logs / "oltp-advisor").rglob("check"))
-    monkeypatch.setattr(rows, "why_unavailable", lambda *_: "no cgroups")
+    monkeypatch.setattr(in_place, "why_unavailable", lambda *_: "no cgroups")
     with pytest.raises(EmulationUnavailable, match=r"emulated hdd.*no cgroups"):
         check_measurable(device)
 
@@ -292,7 +302,7 @@ def test_a_kept_device_keeps_its_limits_after_another_probe(
         read_mb_s=3000,
         write_mb_s=1000,
     )
-    assert device_row(host, find_device(request_for(kept), default=tmp_path)) == kept
+    assert device_row(host, find(**vars(request_for(kept)))) == kept
     assert device_row(host, find(emulate="sata-ssd")) != kept
 
 
@@ -315,7 +325,10 @@ def test_the_logs_directory_is_not_the_datas(find: Find, tmp_path: Path) -> None
 
 def test_tmpfs_cannot_be_throttled() -> None:
     with pytest.raises(EmulationUnavailable, match="tmpfs") as no:
-        find_device(DeviceRequest(Path("/dev/shm"), emulate="hdd"), default=Path("/"))
+        find_device(
+            DeviceRequest(Path("/dev/shm"), emulate="hdd"),
+            made_up_host().with_directory(inspect_directory(Path("/dev/shm"))),
+        )
     assert no.value.field == "emulate"
 
 
@@ -326,27 +339,28 @@ def test_a_limit_that_no_server_can_have_is_about_the_limit(find: Find) -> None:
 
 
 def test_the_limits_of_a_kept_device_are_no_field_of_their_own(
-    find: Find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(rows, "why_unavailable", lambda *_: "no cgroup")
+    there = directory_of(tmp_path, throttle_problem="no cgroup")
+    inventory = made_up_host().with_directory(there)
     limits = EmulationProfile(name="hdd", kind="hdd", read_iops=200, write_iops=200)
     kept = DeviceRequest(tmp_path, emulate="hdd", limits=limits)
     with pytest.raises(EmulationUnavailable, match="no cgroup") as no:
-        find_devices([kept], 10, Flavour.MYSQL)
+        find_devices([kept], inventory, 10, Flavour.MYSQL)
     assert no.value.field == "devices[0]"
 
 
-def test_devices_of_a_study(find: Find, tmp_path: Path, settings: Any) -> None:
-    settings.DEFAULT_DEVICE = tmp_path / "usual"
+def test_devices_of_a_study(tmp_path: Path) -> None:
+    inventory = made_up_host(directories=[tmp_path / "usual", tmp_path])
     hdd, native = (DeviceRequest(tmp_path, emulate=name) for name in ("hdd", "native"))
-    found = find_devices([hdd, native], 10, Flavour.MYSQL)
+    found = find_devices([hdd, native], inventory, 10, Flavour.MYSQL)
     assert [one.memory_bytes for one in found] == [usual_memory(10, Flavour.MYSQL), None]
     assert least_memory(found) == usual_memory(10, Flavour.MYSQL)
-    [usual] = find_devices([], 10, Flavour.MYSQL)
+    [usual] = find_devices([], inventory, 10, Flavour.MYSQL)
     assert usual.data.path == tmp_path / "usual"
     assert least_memory([usual]) is None
     with pytest.raises(BadRequest, match="same device twice"):
-        find_devices([native, DeviceRequest(tmp_path)], 10, Flavour.MYSQL)
+        find_devices([native, DeviceRequest(tmp_path)], inventory, 10, Flavour.MYSQL)
 
 
 def test_the_usual_limit_leaves_room_for_half_of_the_data() -> None:
@@ -357,8 +371,11 @@ def test_the_usual_limit_leaves_room_for_half_of_the_data() -> None:
     assert room_for_pool(420 * MB, Flavour.MYSQL) == 105 * MB
 
 
-def test_a_device_is_kept_before_it_is_measured(find: Find, tmp_path: Path, settings: Any) -> None:
-    settings.HOST_NAME = "here"
+def test_a_device_is_kept_before_it_is_measured(host: Host, tmp_path: Path) -> None:
+    with pytest.raises(NotInspected, match="start its worker") as no:
+        register_device(DeviceRequest(tmp_path))
+    assert no.value.field == "host"
+    with_inventory(host, made_up_host(directories=[tmp_path]))
     device = register_device(DeviceRequest(tmp_path))
     assert device.host.name == "here"
     assert register_device(DeviceRequest(tmp_path)) == device

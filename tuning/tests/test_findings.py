@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
-from benchmarks.inventory import devices
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import Device
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
+from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.models import DurabilityClass, Study, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.studies import lifecycle as studies
-from tuning.studies import situation
-from tuning.studies.host_resources import host_facts_here
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, StudyRequest
 from tuning.study_templates.evaluation import FindingKind
@@ -60,7 +59,7 @@ def test_a_finished_study_has_a_finding_for_each_claim() -> None:
 def test_each_device_of_a_study_has_its_own_findings(tmp_path: Path) -> None:
     requests = []
     for kind in (DeviceKind.NVME, DeviceKind.HDD):
-        (tmp_path / kind).mkdir()
+        add_directories(tmp_path / kind)
         requests.append(DeviceRequest(tmp_path / kind, kind=kind))
     study = create_study(
         StudyRequest(template="flush-method", devices=requests, seed=3, confirms=False)
@@ -83,8 +82,7 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, logs = tmp_path / "data", tmp_path / "logs"
-    data.mkdir()
-    logs.mkdir()
+    add_directories(data, logs)
     with pytest.raises(BadRequest, match="'log-device' needs a directory for redo logs") as no:
         create_study(StudyRequest(template="log-device", devices=[DeviceRequest(data)]))
     assert no.value.field == "devices[0].log_dir"
@@ -116,7 +114,7 @@ def test_logs_beside_the_data_are_measured_as_another_candidate(
 def test_a_device_that_waits_its_turn_is_not_said_to_be_missing(tmp_path: Path) -> None:
     requests = []
     for kind in (DeviceKind.OTHER, DeviceKind.HDD):
-        (tmp_path / kind).mkdir()
+        add_directories(tmp_path / kind)
         requests.append(DeviceRequest(tmp_path / kind, kind=kind))
     study = create_study(StudyRequest(template="flush-neighbors", devices=requests))
     on_hdd, on_ssd = StudyResult(study).findings
@@ -127,7 +125,7 @@ def test_a_device_that_waits_its_turn_is_not_said_to_be_missing(tmp_path: Path) 
 def test_an_emulated_disk_says_nothing_of_seeks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(devices, "why_unavailable", lambda *_: "")
+    add_directories(tmp_path)
     hdd = DeviceRequest(tmp_path, emulate="hdd")
     study = create_study(
         StudyRequest(template="flush-neighbors", devices=[hdd], seed=3, confirms=False)
@@ -159,13 +157,8 @@ def test_studies_without_claims_and_of_lost_templates_have_no_findings() -> None
     assert StudyResult(study).findings == []
 
 
-def test_what_cannot_be_had_is_a_refused_candidate_and_is_not_measured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    here = host_facts_here
-    monkeypatch.setattr(
-        situation, "host_facts_here", lambda *args: replace(here(*args), direct_io=False)
-    )
+def test_what_cannot_be_had_is_a_refused_candidate_and_is_not_measured() -> None:
+    add_directories(settings.DEFAULT_DEVICE, direct_io=False)
     study = create_study(StudyRequest(template="flush-method", blocks=2))
     study = run_to_the_end(study, noisy({}))
     assert study.state == StudyState.FINISHED, study.reason
@@ -181,7 +174,7 @@ def test_a_template_with_nothing_to_compare_is_refused_with_the_reason(
     template = load_template("thread-concurrency")
     bare = replace(template, presets=("server-default",), baseline="server-default", claims=())
     monkeypatch.setattr(studies, "load_template", lambda _: bare)
-    monkeypatch.setattr(studies, "find_server", lambda *_: MARIADB)
+    change_host(servers=(MARIADB,))
     with pytest.raises(
         BadRequest, match="nothing to compare here: unlimited: not possible on MariaDB"
     ):
@@ -197,7 +190,7 @@ def test_a_templates_durability_is_the_studys() -> None:
     assert classes["nothing-safe"] == DurabilityClass.D2
 
 
-def test_connections_of_a_template_grow_with_this_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "logical_cpus", lambda: 4)
+def test_connections_of_a_template_grow_with_this_host() -> None:
+    change_host(logical_cpus=4)
     study = create_study(StudyRequest(template="connections"))
     assert sorted(study.workloads.values_list("connections", flat=True)) == [4, 8, 16, 32, 64]

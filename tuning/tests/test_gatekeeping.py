@@ -19,13 +19,13 @@ from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
 from benchmarks.storage.layout import FOLDER
 from benchmarks.tests.fake_driver import FakeDriver
+from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.readback import effective_losses
 from tuning.errors import InvalidConfig
 from tuning.models import Candidate, Study, StudyState
 from tuning.results.study_result import StudyResult
-from tuning.studies import lifecycle as studies
 from tuning.studies import preparation as prepare
 from tuning.studies import room
 from tuning.studies import trials as gatekeeping
@@ -72,8 +72,7 @@ def new_study(
     """Makes a study on a host of fakes whose candidates are the defaults and some files."""
     settings.RUN_DIR = tmp_path
     settings.DEFAULT_DEVICE = tmp_path / "device"
-    monkeypatch.setattr(studies, "find_server", lambda *_: BINARY)
-    monkeypatch.setattr(studies, "find_driver", lambda *_: FakeDriver())
+    this_host(servers=[BINARY], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE])
     monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
     monkeypatch.setattr(prepare, "identify", lambda _: BINARY)
     monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
@@ -292,7 +291,6 @@ def test_the_gate_on_a_real_server(
 ) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(current_app, "send_task", lambda *_, **__: None)
-    monkeypatch.setattr(studies, "find_server", lambda *_: any_server)
     monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
     settings.RUN_DIR = server_tmp
     settings.DEFAULT_DEVICE = server_tmp / "device"
@@ -305,6 +303,7 @@ def test_the_gate_on_a_real_server(
     (ours / "datasets").symlink_to(shared)
     odd_pool = ("odd", b"[mysqld]\ninnodb_buffer_pool_size = 200M\n")
     default_pool = ("default", b"[mysqld]\ninnodb_buffer_pool_size = 128M\n")
+    this_host(servers=[any_server], directories=[settings.DEFAULT_DEVICE])
     study = new_study(odd_pool, default_pool, driver="sysbench")
     steps: list[str] = []
     try_candidates(study, any_server, report=steps.append, should_stop=lambda: False)

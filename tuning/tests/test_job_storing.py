@@ -33,6 +33,7 @@ from benchmarks.models import ProbeState, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.process import this_process
 from benchmarks.storage.held import new_folder
+from benchmarks.tests.made_up_host import add_directories, this_host
 from tuning.models import Study, StudyState
 from tuning.studies import preparation
 from tuning.studies.devices import register_device
@@ -494,7 +495,7 @@ def test_probes_and_preparations_are_kept_as_runs_are(
     study.refresh_from_db()
     assert (study.state, notes()) == (StudyState.RUNNING, [])
     cancel_study(study)
-    (tmp_path / "other").mkdir()
+    add_directories(tmp_path / "other")
     probe = start_probe(register_device(DeviceRequest(tmp_path / "other")))
     database.is_away(times=1)
 
@@ -572,8 +573,8 @@ def test_a_cancel_outweighs_the_end_of_the_worker_and_survives_it(
 def test_a_cancel_is_heard_while_the_worker_ends(settings: Any, tmp_path: Path, sent: Any) -> None:
     settings.HEARTBEAT_SECONDS = 0.02
     settings.RUN_DIR = tmp_path
-    (tmp_path / "device").mkdir()
-    probe = start_probe(register_device(DeviceRequest(tmp_path / "device")))
+    this_host(directories=[tmp_path / "device"])
+    probe = start_probe(register_device(DeviceRequest()))
 
     def look(*_: Any, should_stop: Callable[[], bool], **__: Any) -> Any:
         request_stop(probe.device.host_id)

@@ -20,6 +20,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.run import Progress, probe_device
 from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.tests.made_up_host import this_host
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.studies.devices import register_device
@@ -45,9 +46,8 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 @pytest.fixture
 def device(sent: list[tuple[str, int]], settings: Any, tmp_path: Path) -> Device:
     settings.RUN_DIR = tmp_path
-    place = tmp_path / "device"
-    place.mkdir()
-    return register_device(DeviceRequest(place))
+    this_host(directories=[tmp_path / "device"])
+    return register_device(DeviceRequest())
 
 
 def a_study(host: Host, state: StudyState) -> Study:

@@ -20,7 +20,7 @@ from django.db.backends.signals import connection_created
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from benchmarks.errors import BenchmarkError, DeviceUnusable, RunFailed
+from benchmarks.errors import BenchmarkError, NotListed, RunFailed
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import engine, heartbeat, runs
 from benchmarks.jobs.claimant import claimant
@@ -34,13 +34,13 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.trial import Trial
 from benchmarks.tests.fake_driver import FakeDriver
+from benchmarks.tests.made_up_host import this_host
 from tuning.catalogue.costs import CostKind
 from tuning.errors import InvalidConfig, TuningError, UnknownTemplate
 from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
 from tuning.results.study_result import StudyResult
-from tuning.studies import continuation, room, searching
-from tuning.studies import lifecycle as studies
+from tuning.studies import continuation, room
 from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
 from tuning.studies import trials as gatekeeping
@@ -106,9 +106,7 @@ def host_of_fakes(
     """No server and no dataset: what finds and loads them is replaced."""
     settings.RUN_DIR = memory_tmp
     settings.DEFAULT_DEVICE = tmp_path / "device"
-    monkeypatch.setattr(studies, "find_server", lambda *_: BINARY)
-    monkeypatch.setattr(studies, "find_driver", lambda *_: FakeDriver())
-    monkeypatch.setattr(searching, "find_driver", lambda *_: FakeDriver())
+    this_host(servers=[BINARY], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE])
     monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
     monkeypatch.setattr(prepare, "identify", lambda _: BINARY)
     monkeypatch.setattr(prepare, "check_measurable", lambda _: None)
@@ -725,12 +723,12 @@ def test_studies_of_one_host_wait_their_turn(study: Study, sent: list[Any]) -> N
         (StudyRequest(translate_from="oracle 23"), BadRequest, "translate_from"),
         (
             StudyRequest(devices=[DeviceRequest(), DeviceRequest(Path("/nowhere"))]),
-            DeviceUnusable,
+            NotListed,
             "devices[1].path",
         ),
         (
             StudyRequest(devices=[DeviceRequest(log_dir=Path("/nowhere"))]),
-            DeviceUnusable,
+            NotListed,
             "devices[0].log_dir",
         ),
         (StudyRequest(devices=[DeviceRequest(), DeviceRequest()]), BadRequest, "devices"),

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from advisor.api.serializers.common import CLASSES, computed
 from tuning.statistics.data import Metric
 from tuning.studies.forecast import template_seconds
-from tuning.studies.host_resources import logical_cpus
+from tuning.studies.hosts import cpus_of
 
 
 class ClaimSerializer(serializers.Serializer[Any]):
@@ -45,7 +45,7 @@ class TemplateSerializer(serializers.Serializer[Any]):
     baseline = serializers.CharField()
     warehouses = serializers.IntegerField()
     connections = computed(
-        serializers.ListField, lambda template: template.connections_on(logical_cpus())
+        serializers.ListField, lambda template: template.connections_on(cpus_of())
     )(
         child=serializers.IntegerField(),
         help_text="On this host; some templates scale them with its CPUs.",
@@ -55,7 +55,7 @@ class TemplateSerializer(serializers.Serializer[Any]):
     blocks = serializers.IntegerField()
     minutes = computed(
         serializers.FloatField,
-        lambda template: round(template_seconds(template, logical_cpus()) / 60, 1),
+        lambda template: round(template_seconds(template, cpus_of()) / 60, 1),
     )(help_text="Estimate for all blocks on one device, without loading the dataset.")
     races = serializers.BooleanField()
     confirms = serializers.BooleanField()

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
@@ -27,6 +28,8 @@ from advisor.wording.searches import warm_start_text
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
+from benchmarks.inventory.here import inspect_here
+from benchmarks.models import Host
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.costs import CostKind, read_kinds
 from tuning.catalogue.knob import Durability
@@ -85,8 +88,15 @@ class Command(BaseCommand):
             help=f"study template (default: {USUAL_TEMPLATE}; with --search: search)",
         )
         parser.add_argument(
+            "--host",
+            default=settings.HOST_NAME,
+            metavar="NAME",
+            help="the host to measure on (default: this machine, where any server and directory "
+            "may be named; of another host those that it has)",
+        )
+        parser.add_argument(
             "--device",
-            type=Path,
+            type=_path,
             action="append",
             default=[],
             metavar="DIR",
@@ -94,7 +104,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--log-dir",
-            type=Path,
+            type=_path,
             metavar="DIR",
             help="a directory on another device, for the redo logs",
         )
@@ -138,9 +148,9 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--server",
-            type=Path,
+            type=_path,
             metavar="PATH_TO_MYSQLD",
-            help="server binary (default: the one found on this host)",
+            help="server binary (default: the host's first)",
         )
         parser.add_argument(
             "--driver",
@@ -306,11 +316,13 @@ class Command(BaseCommand):
         end_like_ctrl_c()
         console = Console(stderr=True)
         try:
+            request = _request(options)
             call_command("migrate", verbosity=0)  # the space also depends on known devices
+            _look(request)
             if options["show_space"]:
-                print_space(search_here(_request(options)), Console())
+                print_space(search_here(request), Console())
                 return
-            study = _run(options, console)
+            study = _run(request, options, console)
         except (AdvisorError, BenchmarkError, TuningError) as error:
             code = 2 if isinstance(error, BadRequest | BadSpace | UnknownTemplate) else 1
             self._fail(f"{error.code}: {_one_line(error)}", code)
@@ -346,10 +358,14 @@ class Command(BaseCommand):
 
 
 def _request(options: dict[str, Any]) -> StudyRequest:
+    is_model = options["data_size"] is not None or options["memory"] is not None
+    if options["as_measured"] and not is_model:
+        raise BadRequest("--as-measured can be used with --data-size and --memory only")
     search = _search(options)
     return StudyRequest(
         template=options["template"] or ("search" if search else USUAL_TEMPLATE),
         search=search,
+        host=options["host"],
         devices=_devices(options),
         server=options["server"],
         driver=options["driver"],
@@ -393,15 +409,14 @@ def _search(options: dict[str, Any]) -> SearchRequest | None:
     )
 
 
-def _run(options: dict[str, Any], console: Console) -> Study:
-    request = _request(options)
-    if options["as_measured"] and request.data_size is None and request.memory is None:
-        raise BadRequest("--as-measured can be used with --data-size and --memory only")
-    study = create_study(request, wake=False)
+def _run(request: StudyRequest, options: dict[str, Any], console: Console) -> Study:
+    is_here = request.host == settings.HOST_NAME
+    # This host's worker is started below and looks at the rows; another's has to be woken.
+    study = create_study(request, wake=not is_here)
     if begins := warm_start_text(warm_start(study.search or {})):
         console.print(begins, markup=False, soft_wrap=True)
     try:
-        with Supervisor() as processes:
+        with Supervisor(with_worker=is_here) as processes:
             follow(study, console, processes.check)
     finally:
         if not study.is_finished:
@@ -412,6 +427,18 @@ def _run(options: dict[str, Any], console: Console) -> Study:
         tail = f"\n{study.log_tail}" if study.log_tail else ""
         raise StudyFailed(study.reason_code or study.state, f"{study.reason}{tail}")
     return study
+
+
+def _look(request: StudyRequest) -> None:
+    """Inspect this host for a study on it, with all that the request names.
+
+    Who can run this command on the host may list anything there. Raises NoServerUser.
+    """
+    if request.host != settings.HOST_NAME:
+        return
+    host, _ = Host.objects.get_or_create(name=request.host)
+    places = [place for one in request.devices for place in (one.path, one.log_dir) if place]
+    inspect_here(host, servers=[request.server] if request.server else [], devices=places)
 
 
 def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
@@ -447,6 +474,13 @@ def _one_line(error: Exception) -> str:
     named = error.field.removeprefix("search.").split(".")[0] if is_search else error.field
     *_, name = re.findall(r"[a-z_]+", named)
     return f"{error} (--{_OPTIONS.get(name, name).replace('_', '-')})"
+
+
+def _path(text: str) -> Path:
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:  # ~nobody
+        raise ArgumentTypeError(f"{text!r}: {error}") from None
 
 
 def _numbers(text: str) -> list[int]:

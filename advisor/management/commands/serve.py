@@ -50,7 +50,7 @@ def _serve(console: Console, processes: Supervisor) -> None:
     _print_first_login(console)
     if not Study.objects.exists():
         console.print(f"No studies yet: starting one from the template {USUAL_TEMPLATE!r}.")
-        create_study(StudyRequest())
+        create_study(StudyRequest(host=settings.HOST_NAME))
     while True:
         processes.check()
         # Those of other hosts go on by themselves, or wait for a worker that may be gone.

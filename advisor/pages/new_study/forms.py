@@ -17,7 +17,7 @@ from benchmarks.errors import BenchmarkError
 from tuning.catalogue.costs import MEANING, CostKind
 from tuning.errors import TuningError
 from tuning.scale_model.sizes import read_size
-from tuning.studies.host_resources import logical_cpus
+from tuning.studies.hosts import cpus_of
 from tuning.studies.request import MAX_MINUTES, MAX_WORKLOADS, StudyRequest
 from tuning.study_templates.loader import StudyTemplate
 
@@ -201,7 +201,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     def most_connections(self, template: StudyTemplate) -> int:
         """The largest number of connections that the study would have."""
         asked: list[int] | None = self.cleaned_data["connections"]
-        return max(asked or template.connections_on(logical_cpus()))
+        return max(asked or template.connections_on(cpus_of()))
 
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
@@ -212,6 +212,6 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
 def _values_of(template: StudyTemplate) -> dict[str, str]:
     """The template's sizes by field, shown in empty fields."""
     values = {name: str(getattr(template, name)) for name in SIZES if name != "connections"}
-    connections = ", ".join(map(str, template.connections_on(logical_cpus())))
+    connections = ", ".join(map(str, template.connections_on(cpus_of())))
     minutes = "" if template.budget_minutes is None else str(template.budget_minutes)
     return values | {"connections": connections, "budget_minutes": minutes}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from advisor.wording.formatting import rough_duration
 from tuning.catalogue.knob import Durability
 from tuning.studies.forecast import template_seconds
-from tuning.studies.host_resources import logical_cpus
+from tuning.studies.hosts import cpus_of
 from tuning.study_templates.loader import StudyTemplate
 
 
@@ -37,7 +37,7 @@ class TemplateView:
 
 def template_view(template: StudyTemplate, *, is_chosen: bool) -> TemplateView:
     """The template on this host."""
-    cpus = logical_cpus()
+    cpus = cpus_of()
     return TemplateView(
         template,
         connections=", ".join(map(str, template.connections_on(cpus))),

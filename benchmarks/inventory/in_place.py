@@ -1,0 +1,48 @@
+"""Checks a device on its host, before something is measured on it."""
+
+from __future__ import annotations
+
+from benchmarks.emulation.device import why_unavailable
+from benchmarks.errors import DeviceUnusable, EmulationUnavailable
+from benchmarks.models import Device
+from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.ours import make_ours
+from benchmarks.servers.privileges import check_reachable, give, server_user
+from benchmarks.storage.identify import check_in_place
+from benchmarks.storage.identity import DeviceIdentity
+
+
+def check_still_there(device: Device) -> tuple[DeviceIdentity, DeviceIdentity | None]:
+    """What stores the data and the redo log, see `check_in_place`.
+
+    Raises DeviceUnusable unless that is what the row stands for.
+    """
+    return check_in_place(device.layout, (device.found, device.found_for_logs))
+
+
+def check_measurable(device: Device) -> None:
+    """Try what every run on the device needs, in the process that is going to measure.
+
+    Raises DeviceUnusable when another device is in its place or the server's user cannot reach
+    the directory for redo logs, EmulationUnavailable when its limits cannot be set.
+    """
+    check_still_there(device)
+    layout = device.layout
+    places = [place for place in (layout.data_dir, layout.log_dir) if place is not None]
+    if device.profile is not None and (missing := why_unavailable(device.profile, places)):
+        raise EmulationUnavailable(f"{device}: {missing}")
+    folder = layout.run_log_dir("check")
+    if folder is None:
+        return
+    try:
+        make_ours(folder.parent.parent)
+        make_ours(folder.parent)
+        delete(folder)
+        folder.mkdir(mode=0o700)
+        user = server_user()
+        give(folder, user)
+        check_reachable(folder, user)
+    except OSError as error:
+        raise DeviceUnusable(f"{folder}: {error.strerror}") from error
+    finally:
+        delete(folder)

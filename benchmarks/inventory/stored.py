@@ -1,0 +1,49 @@
+"""Inventories as they stand with the rows of their hosts, and what administrators listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models.functions import Now
+from pydantic import ValidationError
+
+from benchmarks.errors import NotInspected
+from benchmarks.inventory.host import HostInventory
+from benchmarks.models import Host, ListedPath
+
+
+def inventory_of(host: Host) -> HostInventory:
+    """What the host has, under its present name.
+
+    Raises NotInspected before its first worker, and where the last was of an older version.
+    """
+    try:
+        found = HostInventory.from_json(host.inventory)
+    except ValidationError:
+        raise NotInspected(
+            f"host {host.name} has not been inspected yet: start its worker, which does so",
+            field="host",
+        ) from None
+    return found.model_copy(update={"name": host.name})
+
+
+def store_inventory(host: Host, found: HostInventory) -> None:
+    """Store it with the host's row; the time is the database's."""
+    host.inventory = found.as_json()
+    Host.objects.filter(pk=host.pk).update(inventory=host.inventory, inspected_at=Now())
+
+
+def listed_paths(host: Host, subject: ListedPath.Subject) -> list[Path]:
+    """What an administrator listed for the host, the oldest first."""
+    rows = ListedPath.objects.filter(host=host, subject=subject).order_by("pk")
+    return [Path(path) for path in rows.values_list("path", flat=True)]
+
+
+def list_paths(host: Host, subject: ListedPath.Subject, paths: Iterable[Path]) -> None:
+    """List them, unless they are or the host has them anyway. On the host only."""
+    always = {settings.DEFAULT_DEVICE, *settings.LISTED_SERVERS, *settings.LISTED_DEVICES}
+    for path in paths:
+        if path not in always:
+            ListedPath.objects.get_or_create(host=host, subject=subject, path=str(path))

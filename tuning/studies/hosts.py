@@ -1,0 +1,62 @@
+"""The host that a request is about, and what it has. Nothing here looks at a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.conf import settings
+
+from benchmarks.errors import NotInspected
+from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.host import HostInventory
+from benchmarks.inventory.stored import inventory_of
+from benchmarks.models import Host
+from tuning.errors import TuningError
+from tuning.studies.request import BadRequest
+
+
+def host_for(named: str = "", devices: Iterable[DeviceRequest] = ()) -> Host:
+    """The host of that name; without one that of the registered devices, else the only host.
+
+    Retired ones count when they are named. Where there are several, the machine that this runs on
+    counts, if it is one of them. Raises BadRequest for a host that does not exist, has not all the
+    devices or would have to be guessed, and TuningError, no_host, where no worker ever ran.
+    """
+    places = [(place, one.host) for place, one in enumerate(devices) if one.host]
+    name = named or (places[0][1] if places else "")
+    for place, there in places:
+        if there != name:
+            raise BadRequest(
+                f"the device belongs to host {there}, and the study is to be measured on {name}",
+                field=f"devices[{place}]",
+            )
+    hosts = {host.name: host for host in Host.objects.all()}
+    if name:
+        if name not in hosts:
+            raise BadRequest(f"there is no host {name!r}; there are: {_list(hosts)}", field="host")
+        return hosts[name]
+    hosts = {name: host for name, host in hosts.items() if not host.is_retired}
+    if not hosts:
+        raise TuningError("no_host", "no worker has run yet: start one, it inspects its host")
+    if len(hosts) == 1:
+        return next(iter(hosts.values()))
+    if settings.HOST_NAME in hosts:
+        return hosts[settings.HOST_NAME]
+    raise BadRequest(f"name one of the hosts: {_list(hosts)}", field="host")
+
+
+def what_host_has(named: str = "", devices: Iterable[DeviceRequest] = ()) -> HostInventory:
+    """The inventory of that host. Raises like `host_for`, and NotInspected."""
+    return inventory_of(host_for(named, devices))
+
+
+def cpus_of(named: str = "") -> int:
+    """CPUs that a server may use on that host, as `what_host_has`; 1 until that is known."""
+    try:
+        return what_host_has(named).logical_cpus
+    except (NotInspected, TuningError):
+        return 1
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

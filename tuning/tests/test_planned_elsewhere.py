@@ -1,0 +1,177 @@
+"""Planning looks at no machine: all that it needs of a host stands with the host's row."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from celery import current_app
+
+from benchmarks.errors import NotInspected, NotListed
+from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.host import FoundDirectory
+from benchmarks.models import Host
+from benchmarks.storage import direct_io, identify
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind
+from benchmarks.tests.made_up_host import GB, MYSQL, made_up_host, with_inventory
+from tuning.errors import TuningError
+from tuning.models import Study
+from tuning.studies import scheduler
+from tuning.studies.check import check_text
+from tuning.studies.devices import register_device
+from tuning.studies.hosts import cpus_of, host_for
+from tuning.studies.lifecycle import create_study
+from tuning.studies.probing import start_probe
+from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
+from tuning.studies.searching import search_here
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FAST, SLOW = Path("/srv/fast"), Path("/srv/slow")
+SERVER = replace(MYSQL, path=Path("/opt/far/mysqld"))
+
+
+@pytest.fixture
+def far(monkeypatch: pytest.MonkeyPatch, no_look_at_this_machine: None) -> Host:
+    """A host of 64 CPUs whose paths do not exist here."""
+    monkeypatch.setattr(current_app, "send_task", lambda *_, **__: None)
+    inventory = made_up_host(
+        servers=[SERVER], logical_cpus=64, memory_bytes=512 * GB, memory_budget_bytes=512 * GB
+    )
+    there = {path: elsewhere(path, number) for number, path in enumerate((FAST, SLOW))}
+    inventory = inventory.model_copy(
+        update={"default_directory": FAST, "directories": tuple(there.values())}
+    )
+    return with_inventory(Host.objects.create(name="far"), inventory)
+
+
+def elsewhere(path: Path, number: int) -> FoundDirectory:
+    identity = DeviceIdentity(
+        path=path,
+        kind=DeviceKind.NVME,
+        block_device=f"nvme{number}n1",
+        model="SAMSUNG MZWLL1T6HEHP",
+        scheduler="none",
+        file_system="xfs",
+        mount_options="rw",
+        total_bytes=1600 * GB,
+        free_bytes=1000 * GB,
+    )
+    return FoundDirectory(path=path, identity=identity, file_system=number, direct_io=True)
+
+
+@pytest.fixture
+def no_look_at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*arguments: Any, **_: Any) -> Any:
+        pytest.fail(f"planning looked at this machine: {arguments}")
+
+    for name in ("Popen", "run", "check_output"):
+        monkeypatch.setattr(subprocess, name, forbidden)
+    for name in ("fork", "posix_spawn", "sched_getaffinity", "statvfs", "sysconf"):
+        monkeypatch.setattr(os, name, forbidden)
+    for name in ("cpu_count", "cpu_freq", "virtual_memory"):
+        monkeypatch.setattr(psutil, name, forbidden)
+    for module, name in ((identify, "identify_device"), (direct_io, "supports_direct_io")):
+        monkeypatch.setattr(module, name, forbidden)
+    really_open = builtins.open
+
+    def guarded(path: Any, *arguments: Any, **options: Any) -> Any:
+        if str(path).startswith(("/proc", "/sys", "/srv", "/opt/far")):
+            forbidden(path)
+        return really_open(path, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "open", guarded)
+    monkeypatch.setattr("io.open", guarded)
+    really_stat = os.stat
+
+    def stat(path: Any, *arguments: Any, **options: Any) -> Any:
+        if str(path).startswith(("/srv", "/opt/far")):
+            forbidden(path)
+        return really_stat(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", stat)
+
+
+def test_a_study_is_planned_from_what_its_host_has(far: Host) -> None:
+    devices = [DeviceRequest(FAST), DeviceRequest(SLOW, emulate="hdd", memory_bytes=8 * GB)]
+    study = create_study(StudyRequest(template="connections", host="far", devices=devices))
+    assert study.host == far
+    assert (study.server.path, study.server.host) == (str(SERVER.path), far)
+    assert study.memory_bytes == 512 * GB
+    assert max(study.workloads.values_list("connections", flat=True)) == 16 * 64
+    assert set(study.devices.values_list("data_dir", "kind")) == {
+        (str(FAST), "nvme"),
+        (str(SLOW), "hdd"),
+    }
+    # Not named: the host's own.
+    usual = create_study(StudyRequest(host="far", server=SERVER.path))
+    assert usual.devices.get().data_dir == str(FAST)
+
+
+def test_a_search_a_check_and_a_probe_too(far: Host) -> None:
+    request = StudyRequest(template="search", search=SearchRequest(), host="far")
+    assert "innodb_buffer_pool_size" in search_here(request).space.names
+    text = b"[mysqld]\ninnodb_buffer_pool_size = 600G\n"
+    assert check_text(text, name="mine", host="far").report.problems
+    assert not check_text(text.replace(b"600", b"300"), name="mine", host="far").report.problems
+    assert start_probe(register_device(DeviceRequest(SLOW), "far")).device.host == far
+
+
+def test_what_another_host_has_cannot_be_used_there(far: Host) -> None:
+    for request, field in (
+        (StudyRequest(host="far", server=Path("/usr/sbin/mysqld")), "server"),
+        (StudyRequest(host="far", devices=[DeviceRequest(Path("/srv"))]), "devices[0].path"),
+    ):
+        with pytest.raises(
+            NotListed, match=r"on host far: run .*manage\.py (server|device)"
+        ) as no:
+            create_study(request)
+        assert no.value.field == field
+    assert not Study.objects.exists()
+
+
+def test_the_host_is_named_or_the_only_one_or_this_machine(far: Host, settings: Any) -> None:
+    settings.HOST_NAME = "web"
+    assert host_for() == far
+    assert cpus_of() == 64
+    near = Host.objects.create(name="near")
+    with pytest.raises(BadRequest, match="name one of the hosts: far, near") as no:
+        host_for()
+    assert no.value.field == "host"
+    settings.HOST_NAME = "near"
+    assert host_for() == near
+    assert host_for("far") == far
+    with pytest.raises(BadRequest, match="no host 'fra'; there are: far, near"):
+        host_for("fra")
+    with pytest.raises(NotInspected):
+        create_study(StudyRequest(host="near"))
+    assert cpus_of("near") == 1
+    Host.objects.filter(name="near").update(retired_at="2026-11-01T00:00Z")
+    assert host_for() == far
+    with pytest.raises(TuningError, match="was retired"):
+        create_study(StudyRequest(host="near"))
+    Host.objects.all().delete()
+    with pytest.raises(TuningError) as none:
+        host_for()
+    assert none.value.code == "no_host"
+
+
+def test_a_study_waits_for_a_host_that_was_not_inspected_by_this_version(
+    far: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = create_study(StudyRequest(host="far"))
+
+    def missing(*_: Any) -> None:
+        raise NotInspected("not yet")
+
+    monkeypatch.setattr(scheduler, "think_ahead", missing)
+    scheduler.advance_host(far.pk)
+    study.refresh_from_db()
+    assert study.state in ("queued", "preparing")
