@@ -82,6 +82,7 @@ PAGES: dict[str, Rules] = {
     "account-password": {"GET": READ, "POST": READ},
 }
 _OWN_STUDY: Rules = {"POST": OWN_STUDY}
+_OWN_GROUP: Rules = {"POST": OWN_GROUP}
 API: dict[str, Rules] = {
     **_shown(("api-study-detail", "api-ranking", "api-results", "api-runs")),
     **_shown(("api-recommendation", "api-my-cnf", "api-templates", "api-probe-detail")),
@@ -92,6 +93,11 @@ API: dict[str, Rules] = {
     "api-export": {"POST": READ},
     "api-config-check": {"POST": READ},
     "api-study-list": {"GET": READ, "POST": OPERATE},
+    "api-group-list": {"GET": READ, "POST": OPERATE},
+    "api-group-detail": SHOWN,
+    "api-group-pause": _OWN_GROUP,
+    "api-group-resume": _OWN_GROUP,
+    "api-group-cancel": _OWN_GROUP,
     "api-search-space": {"POST": OPERATE},
     "api-extend": _OWN_STUDY,
     "api-pause": _OWN_STUDY,

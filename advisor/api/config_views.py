@@ -39,6 +39,7 @@ class CheckConfigView(APIView):
                 values["text"].encode(),
                 name=values["name"],
                 target=values.get("target"),
+                host=values.get("host", ""),
                 translate_from=values["translate_from"],
                 durability=Durability(values["durability"]),
                 connections=values.get("connections"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.serializers.templates import TemplateSerializer
-from advisor.api.views import UNAUTHORISED
+from advisor.api.serializers.common import error_response
+from advisor.api.serializers.templates import TemplateOnHost, TemplateSerializer
+from advisor.api.views import UNAUTHORISED, named_host
+from tuning.studies.hosts import cpus_of
 from tuning.study_templates.loader import load_template, template_names
 
 
@@ -16,8 +18,17 @@ class TemplateListView(APIView):
     @extend_schema(
         operation_id="list_templates",
         summary="List the study templates with their sizes and the claims of their sources",
-        responses={200: TemplateSerializer(many=True), 401: UNAUTHORISED},
+        parameters=[
+            OpenApiParameter("host", str, description="Name of a host: sizes are those on it.")
+        ],
+        responses={
+            200: TemplateSerializer(many=True),
+            400: error_response("`invalid_request`: an unknown host."),
+            401: UNAUTHORISED,
+        },
     )
     def get(self, request: Request) -> Response:
-        templates = [load_template(name) for name in template_names()]
+        host = named_host(request)
+        cpus = cpus_of(host.name if host else "")
+        templates = [TemplateOnHost(load_template(name), cpus) for name in template_names()]
         return Response(TemplateSerializer(templates, many=True).data)

@@ -8,6 +8,7 @@ from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import (
     config_views,
     device_views,
+    group_views,
     host_views,
     recommendation_views,
     template_views,
@@ -46,6 +47,27 @@ urlpatterns = [
         "studies/<id:pk>/recommendation/my.cnf",
         recommendation_views.MyCnfView.as_view(),
         name="api-my-cnf",
+    ),
+    path("study-groups/", group_views.StudyGroupListView.as_view(), name="api-group-list"),
+    path(
+        "study-groups/<id:pk>/",
+        group_views.StudyGroupDetailView.as_view(),
+        name="api-group-detail",
+    ),
+    path(
+        "study-groups/<id:pk>/pause/",
+        group_views.PauseGroupView.as_view(),
+        name="api-group-pause",
+    ),
+    path(
+        "study-groups/<id:pk>/resume/",
+        group_views.ResumeGroupView.as_view(),
+        name="api-group-resume",
+    ),
+    path(
+        "study-groups/<id:pk>/cancel/",
+        group_views.CancelGroupView.as_view(),
+        name="api-group-cancel",
     ),
     path("search-space/", views.SearchSpaceView.as_view(), name="api-search-space"),
     path("templates/", template_views.TemplateListView.as_view(), name="api-templates"),

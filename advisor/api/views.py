@@ -56,14 +56,20 @@ class Pages(PageNumberPagination):
 
 
 def on_host(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
-    """The rows of the host that `?host=` names, else all. Raises ValidationError otherwise."""
+    """The rows of the host that `?host=` names, else all. Raises like `named_host`."""
+    host = named_host(request)
+    return rows if host is None else rows.filter(host=host)
+
+
+def named_host(request: Request) -> Host | None:
+    """The host that `?host=` names, if any. Raises ValidationError for one that does not exist."""
     name = request.query_params.get("host")
     if name is None:
-        return rows
+        return None
     host = Host.objects.filter(name=name).first()
     if host is None:
         raise ValidationError({"host": ["There is no such host."]})
-    return rows.filter(host=host)
+    return host
 
 
 def studies() -> QuerySet[Study]:
@@ -77,7 +83,7 @@ def _state(pk: int) -> dict[str, Any]:
     return dict(StudyStateSerializer(get_object_or_404(rows, pk=pk)).data)
 
 
-def _refused(body: StudyRequestSerializer, error: TuningError | BenchmarkError) -> ApiError:
+def refused(body: StudyRequestSerializer, error: TuningError | BenchmarkError) -> ApiError:
     """The refusal, by the name under which the request gave its device."""
     names = {} if body.validated_data.get("devices") else {"devices[0].path": "device"}
     return refusal(error, names)
@@ -114,7 +120,7 @@ class StudyListView(APIView):
         try:
             study = create_study(body.study_request(), user=request.user)
         except (TuningError, BenchmarkError) as error:
-            raise _refused(body, error) from error
+            raise refused(body, error) from error
         location = request.build_absolute_uri(reverse("api-study-detail", args=[study.pk]))
         return Response(_state(study.pk), status=201, headers={"Location": location})
 
@@ -135,7 +141,7 @@ class SearchSpaceView(APIView):
         try:
             found = search_here(body.study_request())
         except (TuningError, BenchmarkError) as error:
-            raise _refused(body, error) from error
+            raise refused(body, error) from error
         return Response(SearchHereSerializer(found).data)
 
 

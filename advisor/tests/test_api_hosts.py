@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +16,12 @@ from advisor.tests import factories
 from advisor.tests.test_api import error
 from advisor.tests.test_api_contract import COMMITTED, check
 from advisor.tests.test_pages_hosts import a_host, fleet
+from benchmarks.tests.made_up_host import MYSQL
 
 pytestmark = pytest.mark.django_db
 HOSTS = "/api/v1/hosts/"
+STUDIES = "/api/v1/studies/"
+GROUPS = "/api/v1/study-groups/"
 
 
 @pytest.fixture
@@ -84,3 +89,64 @@ def test_studies_and_devices_are_listed_by_host(api: Client) -> None:
         assert found["host"] == "two"
         refused = error(api.get(address, {"host": "three"}), 400)
         assert refused["details"] == {"host": ["There is no such host."]}
+
+
+def test_a_study_over_several_hosts_is_requested_and_changed_as_one(
+    api: Client, tmp_path: Path
+) -> None:
+    document = yaml.safe_load(COMMITTED.read_text())
+    for name in ("one", "two"):
+        a_host(name, directories=[tmp_path])
+    config = {"name": "mine", "text": "[mysqld]\ninnodb_io_capacity = 900\n"}
+    body = {"template": "compare", "hosts": ["one", "two"], "configs": [config], "warehouses": 1}
+    answer = post(api, GROUPS, body | {"name": "Which?"})
+    assert answer.status_code == 201, answer.content
+    group = answer.json()
+    assert api.get(answer["Location"]).json() == group
+    check(document, "StudyGroupState", group)
+    assert [study["host"] for study in group["studies"]] == ["one", "two"]
+    assert {study["group_id"] for study in group["studies"]} == {group["id"]}
+    for study in group["studies"]:
+        check(document, "GroupedStudy", study)
+    page = api.get(GROUPS).json()
+    check(document, "StudyGroupPage", page)
+    address = f"{GROUPS}{group['id']}/"
+    paused = post(api, f"{address}pause/", {"reason": "backup"}).json()
+    assert {study["paused"]["reason"] for study in paused["studies"]} == {"backup"}
+    assert error(post(api, f"{address}pause/"), 400)["code"] == "already_paused"
+    resumed = post(api, f"{address}resume/").json()
+    assert {study["paused"] for study in resumed["studies"]} == {None}
+    cancelled = post(api, f"{address}cancel/").json()
+    assert {study["state"] for study in cancelled["studies"]} == {"cancelled"}
+    assert error(post(api, f"{address}cancel/"), 400)["code"] == "already_ended"
+    refused = error(post(api, GROUPS, body | {"hosts": ["one", "three"]}), 400)
+    assert refused["details"] == {"hosts": ["there is no host 'three'"]}
+    assert error(post(api, GROUPS, body | {"host": "one"}), 400)["details"] == {
+        "host": ["There is no such field."]
+    }
+
+
+def test_a_request_names_its_host(api: Client, tmp_path: Path) -> None:
+    config = {"name": "mine", "text": "[mysqld]\ninnodb_io_capacity = 900\n"}
+    body = {"template": "compare", "configs": [config], "warehouses": 1}
+    other = replace(MYSQL, version=(8, 4, 3), version_text="8.4.3")
+    a_host("one", directories=[tmp_path])
+    a_host("two", directories=[tmp_path], servers=[other], logical_cpus=16)
+    assert error(post(api, STUDIES, body), 400)["details"]["host"]
+    found = post(api, STUDIES, body | {"host": "two"}).json()
+    assert (found["host"], found["server"]["version"]) == ("two", "8.4.3")
+    found = post(api, "/api/v1/configs/check/", {"text": config["text"], "host": "two"}).json()
+    assert "8.4.3" in found["target"]
+    answer = post(api, "/api/v1/devices/", {"host": "two", "path": str(tmp_path)})
+    assert answer.status_code == 201, answer.content
+    device = answer.json()
+    assert device["host"] == "two"
+    found = post(api, STUDIES, body | {"devices": [{"id": device["id"]}]}).json()
+    assert found["host"] == "two"
+    templates = "/api/v1/templates/"
+    sizes = [
+        {one["name"]: one["connections"] for one in api.get(templates, {"host": name}).json()}
+        for name in ("one", "two")
+    ]
+    assert sizes[0]["connections"] != sizes[1]["connections"]
+    assert api.get(templates, {"host": "three"}).status_code == 400

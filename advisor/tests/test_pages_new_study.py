@@ -157,11 +157,11 @@ def test_the_chosen_template_is_shown_again_with_what_is_wrong(
 
 
 def test_an_empty_form_asks_for_the_template_as_it_is(
-    admin_client: Client, admin_user: User, service: Service
+    admin_client: Client, admin_user: User, service: Service, settings: Any
 ) -> None:
     status, _ = post(admin_client)
     assert status == 302
-    assert service.request == StudyRequest()
+    assert service.request == StudyRequest(host=settings.HOST_NAME)
     assert service.user == admin_user
 
 

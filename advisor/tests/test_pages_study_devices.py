@@ -20,6 +20,7 @@ from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.models import Device, Host
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.kinds import DeviceKind
+from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.models import Study
 from tuning.studies.devices import usual_memory
 from tuning.studies.request import BadRequest
@@ -92,25 +93,31 @@ def devices_of(service: Service) -> list[DeviceRequest]:
 
 
 def test_without_kept_devices_only_the_directory_is_asked_for(
-    admin_client: Client, settings: Any
+    admin_client: Client, tmp_path: Path
 ) -> None:
+    add_directories(tmp_path)
+    change_host(default_directory=tmp_path)
     text = text_of(admin_client)
-    assert f"<code>{settings.DEFAULT_DEVICE}</code>" in text
+    assert f"is measured: <code>{tmp_path}</code></p>" in text
+    assert f'<option value="{tmp_path}">' in text
     assert "device-choice" not in text
     assert re.search(r'<details id="device-more">', text)
 
 
-def test_the_devices_of_this_host_in_use_can_be_ticked(
-    admin_client: Client, settings: Any
-) -> None:
-    settings.DEFAULT_DEVICE = Path("/srv/a")
+def test_the_devices_of_this_host_in_use_can_be_ticked(admin_client: Client) -> None:
+    change_host(default_directory=Path("/srv/a"))
     plain, limited = kept(), emulated()
     kept("/srv/old", retired_at=factories.BEGIN)
-    far()
     found = choices(text_of(admin_client))
     assert found == {
         str(plain.pk): "/srv/a nvme default SAMSUNG MZWLL1T6HEHP, xfs",
         str(limited.pk): f"/srv/a hdd emulated {HDD.label()}",
+    }
+    far()  # another host: from now on each device names its own
+    found = choices(text_of(admin_client))
+    assert found == {
+        str(plain.pk): "/srv/a on db-host-1 nvme default SAMSUNG MZWLL1T6HEHP, xfs",
+        str(limited.pk): f"/srv/a on db-host-1 hdd emulated {HDD.label()}",
     }
 
 
@@ -131,11 +138,17 @@ def test_an_address_with_no_such_device_says_so(admin_client: Client, wanted: st
     assert "(ticked)" not in choices(text)[str(device.pk)]
 
 
-def test_neither_a_retired_device_nor_another_host_s_is_ticked(admin_client: Client) -> None:
+def test_a_retired_device_is_not_ticked(admin_client: Client) -> None:
     kept()
-    for device in (kept("/srv/old", retired_at=factories.BEGIN), far()):
-        assert "cannot be measured" in text_of(admin_client, device=device.pk)
+    old = kept("/srv/old", retired_at=factories.BEGIN)
+    assert "cannot be measured" in text_of(admin_client, device=old.pk)
     assert "cannot be measured" not in text_of(admin_client)
+
+
+def test_an_address_of_another_host_s_device_chooses_that_host(admin_client: Client) -> None:
+    here, there = kept(), far()
+    assert list(choices(text_of(admin_client, device=there.pk))) == [str(there.pk)]
+    assert list(choices(text_of(admin_client, device=here.pk))) == [str(here.pk)]
 
 
 # --- what is asked for ---------------------------------------------------------------------------

@@ -2,13 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
-from tuning.errors import TuningError
+from django.db import transaction
+
+from benchmarks.errors import BenchmarkError, about
+from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.host import AUTO, HostInventory
+from benchmarks.inventory.stored import inventory_of
+from benchmarks.models import Host
+from benchmarks.servers.binary import ServerBinary
+from tuning.catalogue.target import ServerTraits
+from tuning.errors import InvalidConfig, TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyGroup
-from tuning.studies.lifecycle import cancel_study
+from tuning.studies.lifecycle import cancel_study, plan_study
 from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.request import BadRequest, StudyRequest
+from tuning.studies.scheduler import advance_host
+from tuning.study_templates.loader import load_template
+
+MAX_HOSTS = 20
+
+
+def create_group(request: StudyRequest, hosts: Sequence[str], user: Any = None) -> StudyGroup:
+    """A study on each of these hosts, with the same server version, driver and data, or none.
+
+    Of the request's devices a host gets those that belong to it or to no host; without any its
+    usual one. Without `server` it is the first version that all of them have. Connections that a
+    template scales to the CPUs are those of the host with the fewest. Raises like `create_study`.
+    """
+    rows = _hosts(hosts)
+    inventories = [inventory_of(row) for row in rows]
+    servers = _servers(inventories, request.server)
+    driver = _driver(inventories, request.driver)
+    connections = request.connections
+    template = load_template(request.template)
+    if connections is None:
+        connections = list(template.connections_on(min(one.logical_cpus for one in inventories)))
+    stores = []
+    for row, server in zip(rows, servers, strict=True):
+        devices = _devices_of(request.devices, row.name, hosts)
+        asked = replace(
+            request,
+            host=row.name,
+            server=server.path,
+            driver=driver,
+            connections=connections,
+            devices=list(devices.values()),
+        )
+        try:
+            stores.append(plan_study(asked, user))
+        except InvalidConfig:
+            raise
+        except (TuningError, BenchmarkError) as error:
+            raise _on_host(row, error, list(devices)) from error
+    with transaction.atomic():
+        group = StudyGroup.objects.create(name=request.name or template.title, created_by=user)
+        for store in stores:
+            Study.objects.filter(pk=store().pk).update(group=group)
+        for row in rows:
+            transaction.on_commit(partial(advance_host, row.pk))
+    return group
+
+
+def _hosts(names: Sequence[str]) -> list[Host]:
+    if not 2 <= len(names) <= MAX_HOSTS or len(set(names)) < len(names):
+        raise BadRequest(f"name 2 to {MAX_HOSTS} different hosts", field="hosts")
+    there = {row.name: row for row in Host.objects.filter(name__in=names)}
+    for name in names:
+        if name not in there:
+            raise BadRequest(f"there is no host {name!r}", field="hosts")
+    return [there[name] for name in names]
+
+
+def _servers(inventories: Sequence[HostInventory], named: Path | None) -> list[ServerBinary]:
+    """The program of each host, all of one version."""
+    with about("server"):
+        first = [inventories[0].server(named)] if named else inventories[0].servers
+        for wanted in first:
+            found = [_like(wanted, inventory, named) for inventory in inventories]
+            same = [one for one in found if one is not None]
+            if len(same) == len(inventories):
+                return same
+    texts = "; ".join(f"{one.name}: {_versions(one)}" for one in inventories)
+    raise BadRequest(f"the hosts have no server version in common ({texts})", field="server")
+
+
+def _versions(inventory: HostInventory) -> str:
+    return ", ".join(str(ServerTraits.of(server)) for server in inventory.servers) or "none"
+
+
+def _like(
+    wanted: ServerBinary, inventory: HostInventory, named: Path | None
+) -> ServerBinary | None:
+    """The host's server of that version, that at the named path before others."""
+    same = [
+        one
+        for one in inventory.servers
+        if (one.flavour, one.version_text) == (wanted.flavour, wanted.version_text)
+    ]
+    return next((one for one in same if one.path == named), same[0] if same else None)
+
+
+def _driver(inventories: Sequence[HostInventory], named: str) -> str:
+    """The first driver that all hosts have, or the one that is named."""
+    with about("driver"):
+        if named != AUTO:
+            for inventory in inventories:
+                inventory.driver(named)
+            return named
+        for one in inventories[0].drivers:
+            if all(one.name in {it.name for it in other.drivers} for other in inventories):
+                return one.name
+    raise BadRequest("the hosts have no workload driver in common", field="driver")
+
+
+def _devices_of(
+    devices: Sequence[DeviceRequest], name: str, hosts: Sequence[str]
+) -> dict[int, DeviceRequest]:
+    """Those of that host by their place in the request."""
+    for place, one in enumerate(devices):
+        if one.host and one.host not in hosts:
+            raise BadRequest(
+                f"the device belongs to host {one.host}, which is not one of the study's",
+                field=f"devices[{place}]",
+            )
+    return {place: one for place, one in enumerate(devices) if one.host in ("", name)}
+
+
+def _on_host(
+    host: Host, error: TuningError | BenchmarkError, places: Sequence[int]
+) -> TuningError:
+    """The refusal with the host's name, about the field of the whole request."""
+
+    def whole(found: re.Match[str]) -> str:
+        place = int(found[1])
+        return f"devices[{places[place] if place < len(places) else place}]"
+
+    field = re.sub(r"devices\[(\d+)\]", whole, error.field)
+    return TuningError(error.code, f"host {host}: {error}", field=field)
 
 
 def pause_group(group: StudyGroup, *, by: str = "", reason: str = "") -> None:

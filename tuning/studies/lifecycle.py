@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Any
@@ -60,6 +60,20 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
 
     Raises TuningError (such as InvalidConfig) or BenchmarkError; then nothing is stored.
     """
+    store = plan_study(request, user)
+    with transaction.atomic():
+        study = store()
+        if wake:
+            transaction.on_commit(lambda: advance_host(study.host_id))
+    return study
+
+
+def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
+    """Check the request against what its host has; the result stores the study, in a transaction.
+
+    Planning a search takes seconds, in which other writers of the database must not have to wait.
+    Raises like `create_study`.
+    """
     template = load_template(request.template)
     host = host_for(request.host, request.devices)
     check_not_retired(host)
@@ -108,7 +122,8 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
         share /= len(devices) * len(sizes.connections)
         _check_budget(request, sizes, candidates=len(measured) - 1, share=share)
     _check_redo(measured, target, here.host, free=room)
-    with transaction.atomic():
+
+    def store() -> Study:
         study = Study.objects.create(
             name=request.name or template.title,
             template=template.name,
@@ -132,11 +147,11 @@ def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) 
             workload_row(driver.name, sizes, connections) for connections in sizes.connections
         ]
         study.workloads.add(*workloads)
-        for position, plan in enumerate(planned):
-            candidate_row(study, position, plan)
-        if wake:
-            transaction.on_commit(lambda: advance_host(host.pk))
-    return study
+        for position, candidate in enumerate(planned):
+            candidate_row(study, position, candidate)
+        return study
+
+    return store
 
 
 def extend_study(study: Study, blocks: int) -> None:

@@ -23,6 +23,8 @@ FORMAT_NAMES = list(FORMATS)
 #: A field that may be left out or null.
 OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
 KINDS = [kind.value for kind in DeviceKind]
+#: The name of a host in a request.
+HOST_NAME: dict[str, Any] = {"max_length": 255, "required": False}
 ORIGIN_HELP = (
     'Server that the files were written for: "" uses them as they are, "older" is an unknown '
     'older version, otherwise a server such as "mysql 5.7".'

@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import KINDS, OPTIONAL, StrictSerializer
+from advisor.api.serializers.common import HOST_NAME, KINDS, OPTIONAL, StrictSerializer
 from advisor.ids import MAX_ID
 from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import shipped_profiles
@@ -22,6 +22,9 @@ from tuning.studies.devices import MAX_MEMORY_MB, MB, MIN_MEMORY_MB, request_for
 class DeviceRequestSerializer(StrictSerializer):
     """A device by its properties. Without `path` it is the host's default device."""
 
+    host = serializers.CharField(
+        **HOST_NAME, help_text="Name of the host that it is on. If omitted, that of the request."
+    )
     path = serializers.CharField(
         max_length=1024, **OPTIONAL, help_text="A directory on the device."
     )
@@ -63,7 +66,7 @@ class StudyDeviceSerializer(DeviceRequestSerializer):
         min_value=1,
         max_value=MAX_ID,
         required=False,
-        help_text="Id of a device of this host, as listed by GET devices/. Allows no other field.",
+        help_text="Id of a device, as listed by GET devices/. Allows no other field.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -109,4 +112,5 @@ def device_request(values: dict[str, Any]) -> DeviceRequest:
         emulate=values.get("emulate") or "",
         memory_bytes=None if memory_mb is None else memory_mb * MB,
         kind=DeviceKind(kind) if kind else None,
+        host=values.get("host", ""),
     )

@@ -11,6 +11,7 @@ from advisor.api.serializers.common import (
     CLASSES,
     COSTS,
     FORMAT_NAMES,
+    HOST_NAME,
     OPTIONAL,
     ORIGIN_HELP,
     TARGET_HELP,
@@ -30,6 +31,7 @@ from tuning.export.formats import ExportRequest
 from tuning.scale_model.sizes import read_size
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
+from tuning.studies.groups import MAX_HOSTS
 from tuning.studies.pause_columns import MAX_PAUSE_REASON
 from tuning.studies.request import (
     MAX_CONFIGS,
@@ -162,6 +164,11 @@ class StudyRequestSerializer(StrictSerializer):
 
     template = serializers.CharField(max_length=64, default=USUAL_TEMPLATE)
     name = serializers.CharField(max_length=200, default="", allow_blank=True)
+    host = serializers.CharField(
+        **HOST_NAME,
+        help_text="Name of the host to measure on, as listed by GET hosts/. If omitted, that of "
+        "the devices, else the only one or the one that the advisor itself runs on.",
+    )
     device = serializers.CharField(
         max_length=1024,
         **OPTIONAL,
@@ -174,7 +181,11 @@ class StudyRequestSerializer(StrictSerializer):
         max_length=MAX_DEVICES,
         help_text="Each has its own ranking. If omitted, the host's default device.",
     )
-    server = serializers.CharField(max_length=1024, **OPTIONAL, help_text="Path of a mysqld.")
+    server = serializers.CharField(
+        max_length=1024,
+        **OPTIONAL,
+        help_text="Path of a mysqld that the host has, as listed in its inventory.",
+    )
     driver = serializers.ChoiceField(choices=["auto", "tpcc-mysql", "sysbench"], default="auto")
     configs = ConfigTextSerializer(many=True, required=False, max_length=MAX_CONFIGS)
     warehouses = serializers.IntegerField(min_value=1, **OPTIONAL)
@@ -256,22 +267,46 @@ class StudyRequestSerializer(StrictSerializer):
 
     def study_request(self) -> StudyRequest:
         """The study request. Raises DeviceUnusable for a device that is gone."""
-        values = dict(self.validated_data)
-        values["durability"] = Durability(values["durability"])
-        values["allow"] = frozenset(map(CostKind, values.get("allow") or ()))
-        values["server"] = Path(values["server"]) if values.get("server") else None
-        device, devices = values.pop("device", None), values.pop("devices", None)
-        values["devices"] = []
-        for place, one in enumerate(devices or []):
-            with about(f"devices[{place}]"):
-                values["devices"].append(device_request(one))
-        if device:
-            values["devices"] = [DeviceRequest(Path(device))]
-        values["configs"] = [
-            (config["name"], config["text"].encode()) for config in values.get("configs") or []
-        ]
-        search = values.pop("search", None)
-        return StudyRequest(**values, search=None if search is None else search_request(search))
+        return _study_request(dict(self.validated_data))
+
+
+class StudyGroupRequestSerializer(StudyRequestSerializer):
+    """A request for a study on each of several hosts.
+
+    All use the same server version, driver, data and connections. A device without `host` is
+    measured on every host.
+    """
+
+    host = None
+    hosts = serializers.ListField(
+        child=serializers.CharField(max_length=255),
+        min_length=2,
+        max_length=MAX_HOSTS,
+        help_text="Their names, as listed by GET hosts/.",
+    )
+
+    def study_request(self) -> StudyRequest:
+        values = {name: value for name, value in self.validated_data.items() if name != "hosts"}
+        return _study_request(values)
+
+
+def _study_request(values: dict[str, Any]) -> StudyRequest:
+    """The study request of validated fields. Raises DeviceUnusable for a device that is gone."""
+    values["durability"] = Durability(values["durability"])
+    values["allow"] = frozenset(map(CostKind, values.get("allow") or ()))
+    values["server"] = Path(values["server"]) if values.get("server") else None
+    device, devices = values.pop("device", None), values.pop("devices", None)
+    values["devices"] = []
+    for place, one in enumerate(devices or []):
+        with about(f"devices[{place}]"):
+            values["devices"].append(device_request(one))
+    if device:
+        values["devices"] = [DeviceRequest(Path(device))]
+    values["configs"] = [
+        (config["name"], config["text"].encode()) for config in values.get("configs") or []
+    ]
+    search = values.pop("search", None)
+    return StudyRequest(**values, search=None if search is None else search_request(search))
 
 
 class ExtendRequestSerializer(StrictSerializer):
@@ -291,11 +326,15 @@ class PauseRequestSerializer(StrictSerializer):
 class CheckRequestSerializer(StrictSerializer):
     """A my.cnf to check. Nothing is stored, and no server is started."""
 
+    host = serializers.CharField(
+        **HOST_NAME, help_text="Name of the host whose server and rules count without `target`."
+    )
+
     text = serializers.CharField(max_length=MAX_CONFIG_BYTES, trim_whitespace=False)
     name = serializers.CharField(max_length=MAX_NAME, default="my.cnf")
     target = TargetField(
         **OPTIONAL,
-        help_text=f"{TARGET_HELP} If omitted, the server and rules of this host.",
+        help_text=f"{TARGET_HELP} If omitted, the server and rules of the host.",
     )
     translate_from = serializers.CharField(
         max_length=64, default="", allow_blank=True, help_text=ORIGIN_HELP

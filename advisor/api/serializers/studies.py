@@ -68,6 +68,9 @@ class StudySerializer(serializers.Serializer[Any]):
     reason_code = serializers.CharField(help_text="Stable code of the failure; else empty.")
     reason = serializers.CharField(help_text="Reason of the failure in words; else empty.")
     host = serializers.CharField(source="host.name")
+    group_id = serializers.IntegerField(
+        allow_null=True, help_text="The study over several hosts that it is part of; null: none."
+    )
     server = ServerSerializer()
     devices = DeviceReferenceSerializer(many=True)
     workloads = WorkloadSerializer(many=True)
@@ -139,6 +142,34 @@ class ProgressSerializer(serializers.Serializer[Any]):
 
     def get_attribute(self, instance: Study) -> StudyProgress:
         return study_progress(instance)
+
+
+class GroupedStudySerializer(StudySerializer):
+    """A study of a group with its progress."""
+
+    progress = ProgressSerializer()
+
+
+class StudyGroupSerializer(serializers.Serializer[Any]):
+    """A study over several hosts: one study on each."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    created_at = TimeField()
+    studies = StudySerializer(many=True)
+
+
+class StudyGroupStateSerializer(StudyGroupSerializer):
+    """A study over several hosts with its progress on each."""
+
+    studies = GroupedStudySerializer(many=True)
+
+
+class StudyGroupPageSerializer(serializers.Serializer[Any]):
+    count = serializers.IntegerField(help_text="Number of groups on all pages.")
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+    results = StudyGroupSerializer(many=True)
 
 
 class StudyStateSerializer(StudySerializer):

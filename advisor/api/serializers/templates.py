@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import CLASSES, computed
+from advisor.api.serializers.common import CLASSES, below, computed
 from tuning.statistics.data import Metric
 from tuning.studies.forecast import template_seconds
-from tuning.studies.hosts import cpus_of
+from tuning.study_templates.loader import StudyTemplate
 
 
 class ClaimSerializer(serializers.Serializer[Any]):
@@ -32,6 +33,14 @@ class ClaimSerializer(serializers.Serializer[Any]):
     )
 
 
+@dataclass(frozen=True)
+class TemplateOnHost:
+    """A template, and the CPUs that a server may use on the host that it is shown for."""
+
+    template: StudyTemplate
+    cpus: int
+
+
 class TemplateSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     title = serializers.CharField()
@@ -45,17 +54,17 @@ class TemplateSerializer(serializers.Serializer[Any]):
     baseline = serializers.CharField()
     warehouses = serializers.IntegerField()
     connections = computed(
-        serializers.ListField, lambda template: template.connections_on(cpus_of())
+        serializers.ListField, lambda one: one.template.connections_on(one.cpus)
     )(
         child=serializers.IntegerField(),
-        help_text="On this host; some templates scale them with its CPUs.",
+        help_text="On the host; some templates scale them with its CPUs.",
     )
     warmup_s = serializers.IntegerField()
     measure_s = serializers.IntegerField()
     blocks = serializers.IntegerField()
     minutes = computed(
         serializers.FloatField,
-        lambda template: round(template_seconds(template, cpus_of()) / 60, 1),
+        lambda one: round(template_seconds(one.template, one.cpus) / 60, 1),
     )(help_text="Estimate for all blocks on one device, without loading the dataset.")
     races = serializers.BooleanField()
     confirms = serializers.BooleanField()
@@ -72,3 +81,9 @@ class TemplateSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="Default budget; null if it has none."
     )
     claims = ClaimSerializer(many=True)
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        # The instance is a TemplateOnHost.
+        fields: dict[str, serializers.Field] = super().get_fields()
+        below("template", fields, fields.keys() - {"connections", "minutes"})
+        return fields

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.forms.boundfield import BoundWidget
 
 from advisor.ids import MAX_ID
 from advisor.pages.device.forms import DeviceFields, directory, set_choices
+from advisor.pages.new_study.hosts import ChosenHosts
 from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import ShippedProfile, shipped_profiles
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
@@ -37,7 +37,7 @@ class StudyDevicesForm(DeviceFields):
     """The devices of a study; the host's default device if none is chosen or entered."""
 
     devices = forms.MultipleChoiceField(
-        label="Devices of this host",
+        label="Registered devices",
         required=False,
         widget=forms.CheckboxSelectMultiple,
         error_messages={"invalid_choice": "A selected device cannot be measured on this host."},
@@ -69,14 +69,16 @@ class StudyDevicesForm(DeviceFields):
         "device has no limit.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, hosts: ChosenHosts, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.hosts = hosts
+        there = Device.objects.filter(host__in=hosts.chosen, retired_at=None)
         self._registered = {
             str(device.pk): device
-            for device in Device.objects.select_related("host")
-            .filter(host__name=settings.HOST_NAME, retired_at=None)
-            .order_by("data_dir", "pk")
+            for device in there.select_related("host").order_by("host__name", "data_dir", "pk")
         }
+        for name in ("path", "log_dir"):
+            self.fields[name].widget.attrs["list"] = "known-directories"
         set_choices(
             self, "devices", [(pk, str(device)) for pk, device in self._registered.items()]
         )
@@ -84,9 +86,14 @@ class StudyDevicesForm(DeviceFields):
     @property
     def registered_devices(self) -> list[RegisteredDevice]:
         return [
-            RegisteredDevice(widget, device, is_default=_is_default(device))
+            RegisteredDevice(widget, device, is_default=self._is_default(device))
             for widget, device in zip(self["devices"], self._registered.values(), strict=True)
         ]
+
+    def _is_default(self, device: Device) -> bool:
+        is_plain = not (device.emulation_label or device.log_dir)
+        usual = {(name, str(path)) for name, path in self.hosts.default_directories}
+        return is_plain and (device.host.name, device.data_dir) in usual
 
     @property
     def profiles(self) -> list[tuple[BoundWidget, str]]:
@@ -192,15 +199,9 @@ def limits_text(shipped: ShippedProfile) -> str:
 
 
 def choosable(text: str) -> bool:
-    """Whether `device` in an address is the id of a device of this host that is in use."""
+    """Whether `device` in an address is the id of a device that is in use."""
     # The length first: Python itself refuses to read thousands of digits.
     if not (text.isascii() and text.isdecimal()) or len(text) > len(str(MAX_ID)):
         return False
     pk = int(text)
-    here = Device.objects.filter(host__name=settings.HOST_NAME, retired_at=None)
-    return pk <= MAX_ID and here.filter(pk=pk).exists()
-
-
-def _is_default(device: Device) -> bool:
-    is_plain = not (device.emulation_label or device.log_dir)
-    return is_plain and device.data_dir == str(settings.DEFAULT_DEVICE)
+    return pk <= MAX_ID and Device.objects.filter(pk=pk, retired_at=None).exists()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django import forms
+from django.forms.boundfield import BoundWidget
 
 from advisor.pages.configs.forms import ConfigFields
 from advisor.pages.configs.texts import ConfigText
@@ -14,10 +15,10 @@ from advisor.pages.new_study.devices import StudyDevicesForm
 from advisor.pages.new_study.search import SearchFields, field_of_search
 from advisor.pages.new_study.templates import template_view
 from benchmarks.errors import BenchmarkError
+from benchmarks.models import Host
 from tuning.catalogue.costs import MEANING, CostKind
 from tuning.errors import TuningError
 from tuning.scale_model.sizes import read_size
-from tuning.studies.hosts import cpus_of
 from tuning.studies.request import MAX_MINUTES, MAX_WORKLOADS, StudyRequest
 from tuning.study_templates.loader import StudyTemplate
 
@@ -50,6 +51,12 @@ class SizeField(forms.CharField):
 class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     """An empty field uses the template's or the host's value."""
 
+    host = forms.MultipleChoiceField(
+        label="Hosts",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": "There is no host of that name."},
+    )
     template = forms.ChoiceField()
     name = forms.CharField(
         required=False, max_length=200, help_text="Shown in the list of studies. Optional."
@@ -58,7 +65,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         label="Server binary",
         required=False,
         max_length=1024,
-        help_text="Path of a mysqld or mariadbd. If empty, the one found on this host is used.",
+        help_text="Path of a mysqld or mariadbd that the host has. If empty, its first one.",
     )
     driver = forms.ChoiceField(
         choices=[
@@ -132,13 +139,17 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         super().__init__(*args, **kwargs)
         templates = sorted(templates, key=lambda one: one.name != DEFAULT_TEMPLATE)
         set_choices(self, "template", [(one.name, one.title) for one in templates])
+        set_choices(self, "host", [(host.name, host.name) for host in self.hosts.known])
+        self.initial.setdefault("host", self.hosts.names)
+        self.fields["server"].widget.attrs["list"] = "known-servers"
+        cpus = self.hosts.logical_cpus
         self._searching = {one.name for one in templates if one.searches}
         self.fields["template"].initial = DEFAULT_TEMPLATE
         # app.js updates them when another template is chosen.
-        self.template_values = {one.name: _values_of(one) for one in templates}
+        self.template_values = {one.name: _values_of(one, cpus) for one in templates}
         chosen = str(self["template"].value())
         self.templates_shown = [
-            template_view(one, is_chosen=one.name == chosen) for one in templates
+            template_view(one, cpus, is_chosen=one.name == chosen) for one in templates
         ]
         shown = self.template_values.get(chosen, {})
         for name in (*SIZES, "budget_minutes"):
@@ -161,6 +172,11 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         return numbers
 
     @property
+    def host_choices(self) -> list[tuple[BoundWidget, Host]]:
+        """All hosts, each with its checkbox."""
+        return list(zip(self["host"], self.hosts.known, strict=True))
+
+    @property
     def searches(self) -> bool:
         """Whether the chosen template searches."""
         return str(self["template"].value()) in self._searching
@@ -175,6 +191,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         return StudyRequest(
             template=data["template"],
             name=data["name"],
+            host=self.hosts.names[0] if self.hosts.chosen else "",
             devices=self.device_requests(),
             server=self.server_path(),
             driver=data["driver"],
@@ -201,17 +218,20 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     def most_connections(self, template: StudyTemplate) -> int:
         """The largest number of connections that the study would have."""
         asked: list[int] | None = self.cleaned_data["connections"]
-        return max(asked or template.connections_on(cpus_of()))
+        return max(asked or template.connections_on(self.hosts.logical_cpus))
 
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:
         """Show a service's error beside the field it is about, or above the form."""
         field = self.field_of_device(error.field) or field_of_search(error.field) or error.field
-        self.add_error(field if field in self.fields else None, str(error))
+        field = "host" if field == "hosts" else field
+        # Where there is one host only, its choice is not shown.
+        is_shown = field in self.fields and (field != "host" or self.hosts.are_several)
+        self.add_error(field if is_shown else None, str(error))
 
 
-def _values_of(template: StudyTemplate) -> dict[str, str]:
-    """The template's sizes by field, shown in empty fields."""
+def _values_of(template: StudyTemplate, cpus: int) -> dict[str, str]:
+    """The template's sizes by field, shown in empty fields, for a host with so many CPUs."""
     values = {name: str(getattr(template, name)) for name in SIZES if name != "connections"}
-    connections = ", ".join(map(str, template.connections_on(cpus_of())))
+    connections = ", ".join(map(str, template.connections_on(cpus)))
     minutes = "" if template.budget_minutes is None else str(template.budget_minutes)
     return values | {"connections": connections, "budget_minutes": minutes}

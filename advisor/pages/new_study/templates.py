@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from advisor.wording.formatting import rough_duration
 from tuning.catalogue.knob import Durability
 from tuning.studies.forecast import template_seconds
-from tuning.studies.hosts import cpus_of
 from tuning.study_templates.loader import StudyTemplate
 
 
 @dataclass(frozen=True)
 class TemplateView:
-    """`connections` are those of this host; `is_chosen` says whether the form shows it now."""
+    """`connections` are those of the host; `is_chosen` says whether the form shows it now."""
 
     template: StudyTemplate
     connections: str
@@ -35,9 +34,8 @@ class TemplateView:
         return self.template.durability is Durability.D0
 
 
-def template_view(template: StudyTemplate, *, is_chosen: bool) -> TemplateView:
-    """The template on this host."""
-    cpus = cpus_of()
+def template_view(template: StudyTemplate, cpus: int, *, is_chosen: bool) -> TemplateView:
+    """The template on a host where servers may use so many CPUs."""
     return TemplateView(
         template,
         connections=", ".join(map(str, template.connections_on(cpus))),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from advisor.pages.configs.report import CheckView, check_view
@@ -18,12 +18,14 @@ from advisor.pages.configs.texts import (
 )
 from advisor.pages.new_study.devices import choosable
 from advisor.pages.new_study.forms import NewStudyForm
+from advisor.pages.new_study.hosts import chosen_hosts
 from advisor.wording.searches import warm_start_text
 from advisor.wording.spaces import space_lines
 from benchmarks.errors import BenchmarkError
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.errors import InvalidConfig, Problem, TuningError
 from tuning.studies.check import check_text
+from tuning.studies.groups import create_group
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import MAX_CONFIGS, OLDER
 from tuning.studies.searching import SearchHere, search_here
@@ -31,6 +33,12 @@ from tuning.study_templates.loader import StudyTemplate, load_template, template
 
 # Values of `action`; without one the study is started.
 CHECK, CHECK_TRANSLATED, SPACE = "check", "check-translated", "space"
+# Fields whose choices are those of the chosen hosts.
+_SEVERAL = ("devices", "emulate")
+_DEPEND_ON_THE_HOST = (
+    *("template", "server", "driver", "path", "log_dir", "kind", "memory_mb"),
+    *_SEVERAL,
+)
 
 
 @dataclass
@@ -54,7 +62,8 @@ def study_new(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         return _empty_page(request, templates)
     action = request.POST.get("action", "")
-    form = NewStudyForm(_posted(request, action), templates=templates)
+    hosts = chosen_hosts(request.POST)
+    form = NewStudyForm(_posted(request, action), templates=templates, hosts=hosts)
     answer = _Answer(only_checked=action in (CHECK, CHECK_TRANSLATED), shows_space=action == SPACE)
     _read_configs(request, answer)
     if answer.shows_space:
@@ -67,18 +76,27 @@ def study_new(request: HttpRequest) -> HttpResponse:
         template = next(one for one in templates if one.name == form.cleaned_data["template"])
         if not answer.only_checked:
             try:
-                study = create_study(form.study_request(answer.configs), user=request.user)
+                address = _start(form, answer, request.user)
             except InvalidConfig as error:
                 answer.problems = list(error.problems)
             except (TuningError, BenchmarkError) as error:
                 form.add_refusal(error)
             else:
-                return redirect("study-detail", pk=study.pk)
+                return redirect(address)
         if answer.only_checked or answer.problems:
             _check(form, template, answer)
     # htmx takes the result out of the page, and ignores a response with an error status.
     is_fine = answer.only_checked and (form.is_valid() or request.htmx)  # type: ignore[attr-defined]
     return _page(request, form, answer, status=200 if is_fine else 400)
+
+
+def _start(form: NewStudyForm, answer: _Answer, user: Any) -> str:
+    """Start the study, or one on each of several hosts; returns the address of its page."""
+    asked = form.study_request(answer.configs)
+    if len(form.hosts.names) < 2:
+        return reverse("study-detail", args=[create_study(asked, user=user).pk])
+    group = create_group(asked, form.hosts.names, user=user)
+    return reverse("group-detail", args=[group.pk])
 
 
 def _show_space(form: NewStudyForm, answer: _Answer) -> None:
@@ -89,13 +107,22 @@ def _show_space(form: NewStudyForm, answer: _Answer) -> None:
 
 
 def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpResponse:
-    """The empty form; `?device=` selects a registered device."""
-    initial, wanted = {}, request.GET.get("device")
+    """The empty form; `?host=` chooses hosts and `?device=` a registered device.
+
+    When other hosts are chosen htmx asks again, with the fields that depend on them.
+    """
+    wanted = request.GET.get("device")
     answer = _Answer()
+    initial: dict[str, Any] = {
+        name: request.GET.getlist(name) if name in _SEVERAL else request.GET[name]
+        for name in _DEPEND_ON_THE_HOST
+        if name in request.GET
+    }
     if wanted is not None:
         answer.is_device_gone = not choosable(wanted)
-        initial = {} if answer.is_device_gone else {"devices": [str(int(wanted))]}
-    return _page(request, NewStudyForm(templates=templates, initial=initial), answer)
+        initial |= {} if answer.is_device_gone else {"devices": [str(int(wanted))]}
+    hosts = chosen_hosts(request.GET)
+    return _page(request, NewStudyForm(templates=templates, hosts=hosts, initial=initial), answer)
 
 
 def _posted(request: HttpRequest, action: str) -> QueryDict:
@@ -127,6 +154,7 @@ def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None
                 check_text(
                     config.data,
                     name=config.name,
+                    host=form.study_request([]).host,
                     server=form.server_path(),
                     devices=form.device_requests(),
                     warehouses=data["warehouses"] or template.warehouses,
@@ -152,7 +180,7 @@ def _page(
         "space_lines": space_lines(answer.found.space) if answer.found else [],
         "begins": warm_start_text(answer.found.warm_start) if answer.found else "",
         "lines_helped": sum(check.lines_helped for check in answer.checks),
-        "default_device": settings.DEFAULT_DEVICE,
+        "hosts": form.hosts,
         "most_kib": MAX_CONFIG_BYTES // 1024,
     }
     return render(request, "studies/new.html", context, status=status)

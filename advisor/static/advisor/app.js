@@ -107,29 +107,31 @@
   }
 
   // The form of a new study shows the facts and sizes of the selected template.
-  const templateValues = document.getElementById("template-values");
-  const templateChoice = document.getElementById("id_template");
-  if (templateValues && templateChoice) {
-    const values = JSON.parse(templateValues.textContent);
-    const show = () => {
-      // What does not go with the template is not sent either: it would be refused unseen.
-      const showIf = (part, isShown) => {
-        part.hidden = !isShown;
-        part.querySelectorAll("input, select, textarea").forEach((input) => { input.disabled = !isShown; });
-      };
-      document.querySelectorAll("[data-template]").forEach((part) => {
-        showIf(part, part.dataset.template === templateChoice.value);
-      });
-      document.querySelectorAll("[data-not-template]").forEach((part) => {
-        showIf(part, part.dataset.notTemplate !== templateChoice.value);
-      });
-      for (const [name, size] of Object.entries(values[templateChoice.value])) {
-        document.getElementById(`id_${name}`).placeholder = size;
-      }
+  const showTemplate = () => {
+    const values = document.getElementById("template-values");
+    const choice = document.getElementById("id_template");
+    if (!values || !choice) return;
+    // What does not go with the template is not sent either: it would be refused unseen.
+    const showIf = (part, isShown) => {
+      part.hidden = !isShown;
+      part.querySelectorAll("input, select, textarea").forEach((input) => { input.disabled = !isShown; });
     };
-    templateChoice.addEventListener("change", show);
-    show(); // a browser may restore another choice than the page was rendered with
-  }
+    document.querySelectorAll("[data-template]").forEach((part) => {
+      showIf(part, part.dataset.template === choice.value);
+    });
+    document.querySelectorAll("[data-not-template]").forEach((part) => {
+      showIf(part, part.dataset.notTemplate !== choice.value);
+    });
+    for (const [name, size] of Object.entries(JSON.parse(values.textContent)[choice.value])) {
+      document.getElementById(`id_${name}`).placeholder = size;
+    }
+  };
+  document.addEventListener("change", (event) => {
+    if (event.target.id === "id_template") showTemplate();
+  });
+  // Sizes may scale with the CPUs of the hosts, which may be others by now.
+  document.addEventListener("htmx:afterSettle", showTemplate);
+  showTemplate(); // a browser may restore another choice than the page was rendered with
 
   announce();
 })();

@@ -1,0 +1,136 @@
+"""The REST API, version 1: studies over several hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Prefetch, QuerySet
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.serializers.common import error_response
+from advisor.api.serializers.requests import PauseRequestSerializer, StudyGroupRequestSerializer
+from advisor.api.serializers.studies import (
+    StudyGroupPageSerializer,
+    StudyGroupSerializer,
+    StudyGroupStateSerializer,
+)
+from advisor.api.views import PAGES, UNAUTHORISED, Pages, refused, studies
+from benchmarks.errors import BenchmarkError
+from tuning.errors import TuningError
+from tuning.models import StudyGroup
+from tuning.studies.groups import cancel_group, create_group, pause_group, resume_group
+
+NO_GROUP = error_response("There is no such study over several hosts.")
+
+
+def _groups() -> QuerySet[StudyGroup]:
+    by_host = studies().order_by("host__name", "pk")
+    return StudyGroup.objects.prefetch_related(Prefetch("studies", by_host))
+
+
+def _state(pk: int) -> dict[str, Any]:
+    """One group with the progress of its studies. Raises Http404."""
+    return dict(StudyGroupStateSerializer(get_object_or_404(_groups(), pk=pk)).data)
+
+
+class StudyGroupListView(APIView):
+    @extend_schema(
+        operation_id="list_study_groups",
+        summary="List the studies over several hosts, newest first",
+        parameters=PAGES,
+        responses={200: StudyGroupPageSerializer, 401: UNAUTHORISED},
+    )
+    def get(self, request: Request) -> Response:
+        pages = Pages()
+        page = pages.paginate_queryset(_groups(), request, view=self) or []
+        return pages.get_paginated_response(StudyGroupSerializer(page, many=True).data)
+
+    @extend_schema(
+        operation_id="create_study_group",
+        summary="Start a study on each of several hosts, or on none of them",
+        request=StudyGroupRequestSerializer,
+        responses={
+            201: StudyGroupStateSerializer,
+            400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
+            401: UNAUTHORISED,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        body = StudyGroupRequestSerializer.of(request)
+        try:
+            group = create_group(
+                body.study_request(), body.validated_data["hosts"], user=request.user
+            )
+        except (TuningError, BenchmarkError) as error:
+            raise refused(body, error) from error
+        location = request.build_absolute_uri(reverse("api-group-detail", args=[group.pk]))
+        return Response(_state(group.pk), status=201, headers={"Location": location})
+
+
+class StudyGroupDetailView(APIView):
+    @extend_schema(
+        operation_id="get_study_group",
+        summary="A study over several hosts with its progress on each",
+        responses={200: StudyGroupStateSerializer, 401: UNAUTHORISED, 404: NO_GROUP},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(_state(pk))
+
+
+class PauseGroupView(APIView):
+    @extend_schema(
+        operation_id="pause_study_group",
+        summary="Pause the studies on all its hosts after their current runs",
+        request=PauseRequestSerializer,
+        responses={
+            200: StudyGroupStateSerializer,
+            400: error_response("`invalid_request`, `already_paused`, `already_ended`."),
+            401: UNAUTHORISED,
+            404: NO_GROUP,
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        group = get_object_or_404(StudyGroup, pk=pk)
+        body = PauseRequestSerializer.of(request)
+        by = request.user.get_username()
+        pause_group(group, by=by, reason=body.validated_data["reason"])
+        return Response(_state(pk))
+
+
+class ResumeGroupView(APIView):
+    @extend_schema(
+        operation_id="resume_study_group",
+        summary="Continue the paused studies on all its hosts",
+        request=None,
+        responses={
+            200: StudyGroupStateSerializer,
+            400: error_response("`not_paused`, `already_ended`, `device_retired`."),
+            401: UNAUTHORISED,
+            404: NO_GROUP,
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        resume_group(get_object_or_404(StudyGroup, pk=pk))
+        return Response(_state(pk))
+
+
+class CancelGroupView(APIView):
+    @extend_schema(
+        operation_id="cancel_study_group",
+        summary="Cancel the studies on all its hosts within seconds; results are kept",
+        request=None,
+        responses={
+            200: StudyGroupStateSerializer,
+            400: error_response("`already_ended`."),
+            401: UNAUTHORISED,
+            404: NO_GROUP,
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        cancel_group(get_object_or_404(StudyGroup, pk=pk))
+        return Response(_state(pk))

@@ -1,0 +1,118 @@
+"""The hosts of a new study: which are chosen, and what they have to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from django.http import QueryDict
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.inventory.host import HostInventory
+from benchmarks.inventory.stored import inventory_of
+from benchmarks.models import Device, Host
+from tuning.catalogue.target import ServerTraits
+from tuning.errors import TuningError
+from tuning.results.known_hosts import hosts
+from tuning.studies.draining import drain_text
+from tuning.studies.hosts import host_for
+
+
+@dataclass(frozen=True)
+class ChosenHosts:
+    """All hosts, and those of this form; none of the latter where no worker ever ran."""
+
+    known: Sequence[Host]
+    chosen: Sequence[Host]
+
+    @property
+    def are_several(self) -> bool:
+        """Whether there is anything to choose."""
+        return len(self.known) > 1
+
+    @property
+    def names(self) -> list[str]:
+        return [host.name for host in self.chosen]
+
+    @cached_property
+    def inventories(self) -> list[HostInventory]:
+        """What the chosen hosts have, without those that were never inspected."""
+        return [inventory_of(host) for host in self.chosen if host.inventory]
+
+    @property
+    def logical_cpus(self) -> int:
+        """Those of the host with the fewest; 1 until anything is known."""
+        return min((one.logical_cpus for one in self.inventories), default=1)
+
+    @property
+    def servers(self) -> list[tuple[Path, str]]:
+        """Programs that a study may name, with their versions: those of the first host."""
+        if not self.inventories:
+            return []
+        return [(one.path, str(ServerTraits.of(one))) for one in self.inventories[0].servers]
+
+    @property
+    def directories(self) -> list[tuple[Path, str]]:
+        """Directories of the chosen hosts that may be measured, with their kinds."""
+        found = {
+            one.path: str(one.identity.kind)
+            for inventory in self.inventories
+            for one in inventory.directories
+        }
+        return list(found.items())
+
+    @property
+    def default_directories(self) -> list[tuple[str, Path]]:
+        """By host the directory that a study measures which names none."""
+        return [(one.name, one.default_directory) for one in self.inventories]
+
+    @property
+    def missing(self) -> list[str]:
+        """In sentences what these hosts cannot do, without full stops."""
+        found = [
+            f"{host.name} has not been inspected yet: start its worker"
+            for host in self.chosen
+            if not host.inventory
+        ]
+        for one in self.inventories:
+            if not one.servers:
+                found.append(f"{one.name} has no server program that can be started")
+            found += [f"{one.name}: {driver.reason}" for driver in one.missing_drivers]
+            if problem := self._throttle_problem(one):
+                found.append(f"{one.name} cannot emulate slower devices: {problem}")
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """Why a study would have to wait, in sentences without full stops."""
+        return [drain_text(host) for host in self.chosen if host.is_drained]
+
+    @staticmethod
+    def _throttle_problem(inventory: HostInventory) -> str:
+        problems = [one.throttle_problem for one in inventory.directories]
+        return problems[0] if problems and all(problems) else ""
+
+
+def chosen_hosts(asked: QueryDict) -> ChosenHosts:
+    """The hosts that a form names, else that of the device it names, else the usual one.
+
+    Retired ones cannot be chosen.
+    """
+    known = list(hosts().filter(retired_at=None))
+    named = set(asked.getlist("host"))
+    chosen = [host for host in known if host.name in named]
+    return ChosenHosts(known, chosen or _usual(known, asked.get("device", "")))
+
+
+def _usual(known: Sequence[Host], device: str) -> list[Host]:
+    if device.isascii() and device.isdecimal() and len(device) < 19:
+        of_device = Device.objects.filter(pk=int(device)).values_list("host", flat=True).first()
+        if found := [host for host in known if host.pk == of_device]:
+            return found
+    try:
+        usual = host_for().pk
+    except (TuningError, BenchmarkError):  # none, or none is more usual than the others
+        return list(known[:1])
+    return [host for host in known if host.pk == usual]

@@ -1,0 +1,114 @@
+"""The hosts of a new study: chosen in the form, which then offers what they have."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from advisor.tests.test_pages_hosts import a_host, quiet_broker, text_of
+from advisor.tests.test_pages_new_study import BLANK
+from benchmarks.models import Host
+from benchmarks.tests.made_up_host import MYSQL
+from tuning.models import Study, StudyGroup
+from tuning.study_templates.loader import load_template
+
+__all__ = ["quiet_broker"]
+pytestmark = pytest.mark.django_db
+NEW = "/studies/new/"
+OLD = replace(MYSQL, version=(8, 4, 3), version_text="8.4.3", path=Path("/opt/8.4/mysqld"))
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> None:
+    a_host("one", directories=[tmp_path / "one"], servers=[OLD, MYSQL])
+    a_host("two", directories=[tmp_path / "two"], logical_cpus=16, driver="tpcc-mysql")
+
+
+def posted(client: Client, **fields: Any) -> tuple[Any, str]:
+    values = BLANK | {"template": "connections", "warehouses": "1"} | fields
+    answer = client.post(NEW, values, follow=True)
+    return answer, html.unescape(answer.content.decode())
+
+
+def ticked(text: str) -> list[str]:
+    found = re.findall(r'<input type="checkbox" name="host" value="(\w+)"([^>]*)>', text)
+    return [name for name, rest in found if "checked" in rest]
+
+
+def test_with_one_host_there_is_nothing_to_choose(admin_client: Client) -> None:
+    text = text_of(admin_client, NEW)
+    assert "No host is known yet" in text
+    host = a_host()
+    text = text_of(admin_client, NEW)
+    assert 'name="host"' not in text
+    assert "This host has: MySQL 9.7.4 (<code>/usr/sbin/mysqld</code>)." in text
+    assert 'value="/usr/sbin/mysqld">MySQL 9.7.4</option>' in text
+    Host.objects.filter(pk=host.pk).update(drained_at=timezone.now())
+    assert "The study waits until it takes work again." in text_of(admin_client, NEW)
+
+
+def test_the_form_offers_what_the_chosen_hosts_have(
+    admin_client: Client, hosts: None, tmp_path: Path, settings: Any
+) -> None:
+    settings.HOST_NAME = "one"  # the one that the advisor itself runs on
+    text = text_of(admin_client, NEW)
+    assert ticked(text) == ["one"]
+    assert "one has: MySQL 8.4.3" in text
+    assert f"<code>{tmp_path}/one</code> on one" in text
+    settings.HOST_NAME = "web"
+    text = text_of(admin_client, f"{NEW}?host=two&path=/typed&emulate=hdd")
+    assert ticked(text) == ["two"]
+    assert "two has: MySQL 9.7.4" in text
+    assert f"{tmp_path}/one" not in text
+    assert 'value="/typed"' in text
+    assert re.search(r'name="emulate" value="hdd"[^>]* checked', text)
+    sizes = ", ".join(map(str, load_template("connections").connections_on(16)))
+    assert f'"connections": "{sizes}"' in text
+    text = text_of(admin_client, f"{NEW}?host=two&host=one")
+    assert ticked(text) == ["one", "two"]
+    assert "On the other hosts the same version is used" in text
+    # What htmx replaces when other hosts are ticked is there, each part once.
+    for part in re.findall(r"#([\w-]+)", re.findall(r'hx-select-oob="([^"]+)"', text)[0]):
+        assert text.count(f'id="{part}"') == 1
+
+
+def test_a_study_is_measured_on_the_chosen_host(admin_client: Client, hosts: None) -> None:
+    answer, _ = posted(admin_client, host=["two"])
+    study = Study.objects.get()
+    assert answer.redirect_chain[-1][0] == reverse("study-detail", args=[study.pk])
+    assert (study.host.name, study.group) == ("two", None)
+
+
+def test_a_study_over_several_hosts_has_one_page(admin_client: Client, hosts: None) -> None:
+    a_host("three", directories=[Path("/tmp")], servers=[MYSQL])
+    answer, _ = posted(admin_client, host=["one", "three"], name="Which?")
+    group = StudyGroup.objects.get()
+    assert answer.redirect_chain[-1][0] == reverse("group-detail", args=[group.pk])
+    assert {study.host.name for study in group.studies.all()} == {"one", "three"}
+    assert {str(study.server) for study in group.studies.all()} == {"MySQL 9.7.4"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "said"),
+    [
+        ({"host": ["one", "two"]}, "driver", "no workload driver in common"),
+        ({"host": ["one", "two"], "server": str(OLD.path)}, "server", "no server version in"),
+        ({"host": ["four"]}, "host", "There is no host of that name"),
+        ({"host": ["one"], "path": "/elsewhere"}, "path", "device add /elsewhere"),
+    ],
+)
+def test_what_is_wrong_stands_beside_its_field(
+    admin_client: Client, hosts: None, fields: dict[str, Any], field: str, said: str
+) -> None:
+    answer, text = posted(admin_client, **fields)
+    assert answer.status_code == 400
+    assert said in text[text.index(f'id="id_{field}_error"') :][:400]
+    assert not Study.objects.exists()
