@@ -130,7 +130,7 @@ def test_the_list_takes_as_many_queries_for_four_devices_as_for_one(
     admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     factories.measured_study(device=factories.probed_device(), blocks=1)
-    with django_assert_max_num_queries(9) as one:
+    with django_assert_max_num_queries(12) as one:
         admin_client.get(reverse("device-list"))
     for number in range(3):
         device = factories.probed_device(data_dir=f"/srv/{number}")

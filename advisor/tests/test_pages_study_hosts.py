@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from advisor.tests.test_pages_hosts import a_host, quiet_broker, text_of
 from advisor.tests.test_pages_new_study import BLANK
-from benchmarks.models import Host
+from benchmarks.models import Device, Host
 from benchmarks.tests.made_up_host import MYSQL
 from tuning.models import Study, StudyGroup
 from tuning.study_templates.loader import load_template
@@ -94,6 +94,38 @@ def test_a_study_over_several_hosts_has_one_page(admin_client: Client, hosts: No
     assert answer.redirect_chain[-1][0] == reverse("group-detail", args=[group.pk])
     assert {study.host.name for study in group.studies.all()} == {"one", "three"}
     assert {str(study.server) for study in group.studies.all()} == {"MySQL 9.7.4"}
+
+
+def test_a_device_is_added_to_the_chosen_host(
+    admin_client: Client, hosts: None, tmp_path: Path
+) -> None:
+    address = reverse("device-list")
+    there = Host.objects.get(name="two")
+    text = text_of(admin_client, reverse("host-detail", args=[there.pk]))
+    link = re.findall(r'href="([^"]+#add-device)"', text)[0]
+    text = text_of(admin_client, link)
+    assert '<option value="two" selected>' in text
+    assert f'name="path" value="{tmp_path}/two"' in text
+    assert f'<option value="{tmp_path}/two">' in text
+    values = {"path": str(tmp_path / "two"), "host": "two"}
+    answer = admin_client.post(address, values | {"host": "one"})
+    assert "device add" in html.unescape(answer.content.decode())
+    answer = admin_client.post(address, values, follow=True)
+    assert Device.objects.get().host == there
+    text = text_of(admin_client, address)
+    assert f'{reverse("host-detail", args=[there.pk])}">two</a>' in text
+
+
+def test_a_file_is_checked_for_the_server_of_the_chosen_host(
+    admin_client: Client, hosts: None
+) -> None:
+    values = {"config_text": "[mysqld]\ninnodb_io_capacity = 900\n", "durability": "D0"}
+    for name, version in (("one", "8.4.3"), ("two", "9.7.4")):
+        answer = admin_client.post(reverse("config-check"), values | {"host": name})
+        text = html.unescape(answer.content.decode())
+        assert f"Result for MySQL {version} on host {name}" in text
+    answer = admin_client.post(reverse("config-check"), values | {"host": "four"})
+    assert "There is no host of that name" in answer.content.decode()
 
 
 @pytest.mark.parametrize(

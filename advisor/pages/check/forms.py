@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from advisor.pages.configs.forms import ConfigFields
+from advisor.pages.fleet.fields import HostField
 from advisor.wording.words import target_choices
 from tuning.catalogue.knob import Durability
 from tuning.catalogue.target import parse_traits
@@ -17,11 +18,12 @@ class CheckForm(ConfigFields):
     target = forms.TypedChoiceField(
         label="Target server",
         required=False,
-        choices=lambda: [("", "The server of this host"), *target_choices()],
+        choices=lambda: [("", "The host's own server"), *target_choices()],
         coerce=parse_traits,
         empty_value=None,
-        help_text="Memory and CPU rules are only checked for the server of this host.",
+        help_text="Memory and CPU rules are only checked for the host's own server.",
     )
+    host = HostField(help_text="Whose server and rules count where no other target is chosen.")
     connections = forms.IntegerField(
         required=False,
         min_value=1,
@@ -31,7 +33,7 @@ class CheckForm(ConfigFields):
     )
     # The accepted class; its field is shown with a result that needs it.
     acknowledge = forms.CharField(required=False)
-    field_order = ["target", "translate_from", "connections", "durability"]
+    field_order = ["target", "host", "translate_from", "connections", "durability"]
 
     def clean_acknowledge(self) -> Durability:
         text = self.cleaned_data["acknowledge"]

@@ -41,7 +41,7 @@ def check_config(request: HttpRequest) -> HttpResponse:
     try:
         checked = _check(form, config)
     except (TuningError, BenchmarkError) as error:
-        # Without a target the file is checked for the server of this host.
+        # Without a target the file is checked for the host's own server.
         field = "target" if error.field == "server" else error.field
         form.add_error(field if field in form.fields else None, str(error))
         return _page(request, form, config, status=400)
@@ -69,6 +69,7 @@ def _check(form: CheckForm, config: ConfigText) -> CheckedText:
         config.data,
         name=config.name,
         target=data["target"],
+        host=data["host"],
         translate_from=data["translate_from"],
         durability=data["durability"],
         connections=data["connections"],

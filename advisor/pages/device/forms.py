@@ -7,10 +7,12 @@ from typing import Any
 
 from django import forms
 
+from advisor.pages.fleet.fields import HostField, inventory_in_form
 from advisor.wording.words import KIND_OF_EMULATED
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import DeviceRequest, throttles
+from benchmarks.inventory.host import FoundDirectory
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from benchmarks.storage.kinds import DeviceKind
 from tuning.errors import TuningError
@@ -65,8 +67,9 @@ class DeviceFields(PlainForm):
 
 
 class AddDeviceForm(DeviceFields):
-    """A directory on a device of this host, perhaps with limits."""
+    """A directory on a device of a host, perhaps with limits."""
 
+    host = HostField()
     path = forms.CharField(
         label="Data directory",
         max_length=1024,
@@ -91,6 +94,17 @@ class AddDeviceForm(DeviceFields):
         "device one that suits a small dataset.",
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("path", "log_dir"):
+            self.fields[name].widget.attrs["list"] = "known-directories"
+
+    @property
+    def directories(self) -> list[FoundDirectory]:
+        """What the host found and may be measured."""
+        inventory = inventory_in_form(self)
+        return list(inventory.directories) if inventory else []
+
     def clean_path(self) -> Path:
         return directory(self.cleaned_data["path"])
 
@@ -110,6 +124,7 @@ class AddDeviceForm(DeviceFields):
             emulate=data["emulate"],
             memory_bytes=None if memory_mb is None else memory_mb * MB,
             kind=data["kind"],
+            host=data["host"],
         )
 
     def add_refusal(self, error: TuningError | BenchmarkError) -> None:

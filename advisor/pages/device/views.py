@@ -33,8 +33,12 @@ from tuning.studies.probing import cancel_probe, start_probe
 
 @require_http_methods(["GET", "POST"])
 def device_list(request: HttpRequest) -> HttpResponse:
-    """All devices, those in use first; on POST adds one, or shows the errors beside the fields."""
-    form = AddDeviceForm(request.POST if request.method == "POST" else None)
+    """All devices, those in use first; on POST adds one, or shows the errors beside the fields.
+
+    `?host=` and `?path=` fill in the form.
+    """
+    initial = {name: request.GET[name] for name in ("host", "path") if name in request.GET}
+    form = AddDeviceForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_bound and form.is_valid():
         try:
             device = register_device(form.device_request())
@@ -50,7 +54,6 @@ def device_list(request: HttpRequest) -> HttpResponse:
         "lines": [line for line in lines if line.device.retired_at is None],
         "retired": [line for line in lines if line.device.retired_at is not None],
         "probing": any(line.active for line in lines),
-        "several_hosts": len({line.device.host_id for line in lines}) > 1,
     }
     status = 400 if form.is_bound else 200
     return render(request, "devices/list.html", context, status=status)

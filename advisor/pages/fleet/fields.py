@@ -1,0 +1,45 @@
+"""The choice of one host in a form; it is shown only where there are several."""
+
+from __future__ import annotations
+
+from django import forms
+
+from benchmarks.errors import BenchmarkError
+from benchmarks.inventory.host import HostInventory
+from tuning.errors import TuningError
+from tuning.results.known_hosts import hosts
+from tuning.studies.hosts import host_for, what_host_has
+
+
+class HostField(forms.ChoiceField):
+    """A host that is in use, by name; "" is the usual one."""
+
+    def __init__(self, *, help_text: str = "") -> None:
+        super().__init__(
+            label="Host",
+            required=False,
+            choices=_names,
+            initial=_usual,
+            help_text=help_text,
+            error_messages={"invalid_choice": "There is no host of that name."},
+        )
+
+
+def inventory_in_form(form: forms.Form) -> HostInventory | None:
+    """What the form's host has; None while that is not known."""
+    try:
+        return what_host_has(str(form["host"].value() or ""))
+    except (TuningError, BenchmarkError):
+        return None
+
+
+def _names() -> list[tuple[str, str]]:
+    return [(host.name, host.name) for host in hosts().filter(retired_at=None)]
+
+
+def _usual() -> str:
+    """Without a usual one the browser shows the first."""
+    try:
+        return host_for().name
+    except (TuningError, BenchmarkError):
+        return ""
