@@ -15,6 +15,10 @@ class ProcessFailed(AdvisorError):
     """Redis, the worker or the web server could not be started or did not stay up."""
 
 
+class VersionDiffers(AdvisorError):
+    """This code and the database are of different versions."""
+
+
 class PortTaken(AdvisorError):
     """Another program listens on the port of the web server."""
 

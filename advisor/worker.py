@@ -58,17 +58,23 @@ def join() -> None:
     from django.db import Error, close_old_connections
 
     from benchmarks.jobs.presence import join_host
+    from benchmarks.jobs.versions import code_version, tables_lack
 
+    said = ""
     while True:
         try:
-            host = join_host(settings.HOST_NAME, say=logger.warning)
+            # The tables have to be there; of newer ones the sweep says why nothing is done.
+            if not (missing := tables_lack()):
+                host = join_host(settings.HOST_NAME, say=logger.warning)
+                logger.info("this is the worker of host %s, version %s", host, code_version())
+                return
         except Error as error:
-            logger.warning("waiting for the database: %s", error)
+            missing = f"the database does not answer: {error}"
             close_old_connections()
-            time.sleep(JOIN_SECONDS)
-        else:
-            logger.info("this is the worker of host %s", host)
-            return
+        if missing != said:
+            logger.warning("waiting: %s", missing)
+            said = missing
+        time.sleep(JOIN_SECONDS)
 
 
 def leave() -> None:
@@ -85,6 +91,7 @@ def sweep() -> None:
 
 def _sweep(host_id: int) -> None:
     from benchmarks.jobs.presence import NameTaken, stay
+    from benchmarks.jobs.versions import say_version
     from tuning.studies.recovery import sweep_host
 
     try:
@@ -92,6 +99,8 @@ def _sweep(host_id: int) -> None:
     except NameTaken as error:
         logger.critical("this worker ends: %s", error)
         state.should_stop = os.EX_UNAVAILABLE
+        return
+    if say_version(host_id):
         return
     sweep_host(host_id)
     _attendant().look()

@@ -1,4 +1,7 @@
-"""The web process looks after hosts whose worker is gone, in a thread of its own."""
+"""What the web process does besides answering, in a thread of its own.
+
+It looks after hosts whose worker is gone, and whether the database is of this code's version.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import threading
 
 from django.db import Error, connections
 
+from advisor.processes import versions
 from tuning.studies.absence import LOOK_SECONDS, Attendant
 
 logger = logging.getLogger(__name__)
@@ -21,6 +25,7 @@ def _attend() -> None:
     attendant, pause = Attendant(), threading.Event()
     while True:
         try:
+            versions.look()
             attendant.look()
         except Error as error:
             logger.warning("hosts without a worker are looked after later: %s", error)

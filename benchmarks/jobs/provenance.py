@@ -12,17 +12,28 @@ from django.conf import settings
 @cache
 def code_commit() -> str:
     """The commit this process runs, with `+changes` when the tree differs; "" outside git."""
+    commit = head_commit()
+    return f"{commit}+changes" if commit and _git("status", "--porcelain") else commit
+
+
+@cache
+def head_commit() -> str:
+    """The commit that is checked out, whatever was changed since; "" outside git."""
+    return _git("rev-parse", "HEAD")[:12]
+
+
+def _git(*arguments: str) -> str:
+    """What git says; "" where there is none or it fails."""
     git = shutil.which("git")
     if git is None:
         return ""
     try:
-        commit = _git(git, "rev-parse", "HEAD")
-        return f"{commit[:12]}+changes" if _git(git, "status", "--porcelain") else commit[:12]
+        return _run(git, *arguments)
     except subprocess.SubprocessError:
         return ""
 
 
-def _git(*command: str) -> str:
+def _run(*command: str) -> str:
     done = subprocess.run(
         command,
         cwd=settings.BASE_DIR,

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
 from advisor.api.documents import study_document
 from advisor.errors import AdvisorError, StudyFailed
+from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import write_files
@@ -317,7 +317,8 @@ class Command(BaseCommand):
         console = Console(stderr=True)
         try:
             request = _request(options)
-            call_command("migrate", verbosity=0)  # the space also depends on known devices
+            # The space also depends on known devices.
+            prepare_database(runs_a_worker=True)
             _look(request)
             if options["show_space"]:
                 print_space(search_here(request), Console())

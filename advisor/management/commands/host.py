@@ -6,9 +6,10 @@ import sys
 from typing import Any
 
 import psutil
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
+from advisor.errors import AdvisorError
+from advisor.processes.database import prepare_database
 from benchmarks.errors import BenchmarkError
 from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host
@@ -36,10 +37,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            call_command("migrate", verbosity=0)
+            prepare_database()
             host = _host(options["name"])
             self.stdout.write(f"Host {options['name']} {_act(host, options)}.")
-        except (BenchmarkError, TuningError) as error:
+        except (AdvisorError, BenchmarkError, TuningError) as error:
             self.stderr.write(f"{error.code}: {error}")
             sys.exit(1)
 

@@ -6,12 +6,12 @@ import time
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 
 from advisor.access.passwords import FIRST_NAME, make_first_account
 from advisor.errors import AdvisorError
+from advisor.processes.database import migrate
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import write_files
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         end_like_ctrl_c()
         console = Console()
         try:
-            call_command("migrate", verbosity=0)
+            migrate()
             with Supervisor(with_web=True) as processes:
                 _serve(console, processes)
         except (AdvisorError, BenchmarkError, TuningError) as error:

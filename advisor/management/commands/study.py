@@ -6,9 +6,10 @@ import sys
 from typing import Any
 
 import psutil
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
+from advisor.errors import AdvisorError
+from advisor.processes.database import prepare_database
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.studies.concluding import conclude_study
@@ -46,12 +47,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         pk = options["id"]
         try:
-            call_command("migrate", verbosity=0)
+            prepare_database()
             study = Study.objects.filter(pk=pk).first()
             if study is None:
                 raise TuningError("not_found", f"there is no study {pk}")
             self.stdout.write(f"Study {pk} {_act(study, options)}.")
-        except TuningError as error:
+        except (AdvisorError, TuningError) as error:
             self.stderr.write(f"{error.code}: {error}")
             sys.exit(2 if isinstance(error, BadRequest) else 1)
 

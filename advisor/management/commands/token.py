@@ -6,7 +6,6 @@ import sys
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
@@ -14,6 +13,7 @@ from advisor.access.models import ApiToken
 from advisor.access.roles import Role, role_of, set_role
 from advisor.access.tokens import create_token, scope_of
 from advisor.errors import AdvisorError
+from advisor.processes.database import prepare_database
 
 
 class Command(BaseCommand):
@@ -38,7 +38,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            call_command("migrate", verbosity=0)
+            prepare_database()
             {"create": self._create, "list": self._list, "revoke": self._revoke}[
                 options["action"]
             ](options)

@@ -1,0 +1,61 @@
+"""Who brings the database's tables up to date: one process at a time, and never a worker.
+
+`manage.py migrate` and `serve` do it. `advise` and the small commands do it where the database is
+a file of this home; a database that several hosts share is migrated where the dashboard runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.core.management import call_command
+from django.db import connection
+
+from advisor.errors import VersionDiffers
+from benchmarks.jobs.claimant import host_lock
+from benchmarks.jobs.versions import difference, tables_differ
+
+#: Of PostgreSQL's advisory locks, the one for migrating; any number that nobody else uses.
+_LOCK = 0x6F6C7470
+
+
+def migrate() -> None:
+    """Bring the tables up to date. Raises VersionDiffers if they are newer than this code."""
+    call_command("migrate", verbosity=0)
+    if problem := tables_differ():
+        raise VersionDiffers("version_differs", problem)
+
+
+def prepare_database(*, runs_a_worker: bool = False) -> None:
+    """Bring the tables of this home up to date, or see that those of a fleet are.
+
+    `runs_a_worker`: the database is to be known as of this version, for the worker to come.
+    Raises VersionDiffers.
+    """
+    if connection.vendor == "sqlite":
+        if runs_a_worker or tables_differ():
+            migrate()
+    elif problem := difference():
+        raise VersionDiffers("version_differs", problem)
+
+
+@contextmanager
+def migrating_alone() -> Iterator[None]:
+    """Wait until no other process migrates this database, and keep others from it.
+
+    The lock goes with the process: PostgreSQL's with its connection, that of a file with it.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+            try:
+                yield
+            finally:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+    elif (name := str(connection.settings_dict["NAME"])).startswith(("file:", ":")):
+        yield  # in memory: nobody else's
+    else:
+        with host_lock(Path(f"{name}.migrating")):
+            yield

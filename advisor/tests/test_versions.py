@@ -1,0 +1,150 @@
+"""Worker, dashboard and commands say when they are not of the database's version."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models.functions import Now
+from django.test import Client
+
+import advisor.settings
+from advisor.errors import VersionDiffers
+from advisor.processes import database, versions
+from advisor.processes.database import migrating_alone, prepare_database
+from advisor.tests import factories
+from advisor.worker import sweep
+from benchmarks.jobs.claimant import host_lock
+from benchmarks.jobs.versions import code_version, difference, known, tables_differ
+from benchmarks.models import Host, Release
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def migrations(settings: Any) -> Iterator[None]:
+    """Those of the code, which the other tests do without: their tables are copied."""
+    settings.MIGRATION_MODULES = getattr(advisor.settings, "MIGRATION_MODULES", {})
+    known.cache_clear()
+    yield
+    known.cache_clear()
+
+
+def released(version: str) -> None:
+    Release.objects.update_or_create(pk=1, defaults={"version": version, "migrated_at": Now()})
+
+
+def applied(app: str, name: str) -> Any:
+    return MigrationRecorder(connection).migration_qs.create(app=app, name=name)
+
+
+def test_versions_agree_by_number_and_where_both_know_it_by_commit() -> None:
+    Release.objects.all().delete()
+    assert difference() == ""
+    released(code_version())
+    assert difference() == ""
+    number = code_version().split()[0]
+    released(number)  # an image without git
+    assert difference() == ""
+    for other in (f"{number} 000000000000", "0.0.1"):
+        released(other)
+        assert f"up to date by version {other}, this code is" in difference()
+        assert tables_differ() == ""
+
+
+def test_a_database_that_is_older_or_newer_than_the_code_is_told_apart() -> None:
+    applied("an_app_that_was_removed", "9999_what")
+    applied("tuning", "0003_renamed_since")
+    assert tables_differ() == ""
+    newer = applied("tuning", "9999_from_the_future")
+    assert "newer version (such as tuning.9999_from_the_future): update" in tables_differ()
+    newer.delete()
+    MigrationRecorder(connection).migration_qs.filter(
+        app="benchmarks", name="0001_initial"
+    ).delete()
+    assert "lacks migrations of this code" in tables_differ()
+    assert "benchmarks.0001_initial): run `python manage.py migrate`" in difference()
+
+
+def test_a_worker_of_another_version_takes_no_work_until_they_agree(settings: Any) -> None:
+    settings.HOST_NAME = "db-1"
+    host = Host.objects.create(name="db-1")
+    for version, idle in ((code_version(), False), ("0.0.1", True), (code_version(), False)):
+        released(version)
+        sweep()
+        host.refresh_from_db()
+        assert bool(host.idle_reason) == idle
+        assert host.code_version == code_version()
+        assert host.worker != ""  # it says that it lives either way
+    assert not Host.objects.filter(idle_reason__contains="0.0.1").exists()
+
+
+@pytest.fixture
+def found() -> Iterator[None]:
+    yield
+    versions._FOUND.update(stops="", warns="")
+
+
+def test_a_dashboard_of_another_version_says_so(found: None, admin_client: Client) -> None:
+    factories.make_host()
+    released("0.0.1")
+    versions.look()
+    page = admin_client.get("/").content.decode()
+    assert "Versions differ: the database was brought up to date by version 0.0.1" in page
+    applied("benchmarks", "9999_later")
+    versions.look()
+    for path in ("/", "/api/v1/studies/"):
+        answer = admin_client.get(path)
+        assert answer.status_code == 503
+        assert "benchmarks.9999_later" in answer.content.decode()
+    assert answer.json()["error"]["code"] == "version_differs"
+    MigrationRecorder(connection).migration_qs.filter(name="9999_later").delete()
+    released(code_version())
+    versions.look()
+    assert "Versions differ" not in admin_client.get("/").content.decode()
+
+
+def test_commands_migrate_a_database_of_this_home_and_never_a_shared_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(database, "call_command", lambda name, **_: calls.append(name))
+    prepare_database()
+    assert calls == []
+    prepare_database(runs_a_worker=True)
+    assert calls == ["migrate"]
+    released("0.0.1")
+    monkeypatch.setattr(connection, "vendor", "postgresql")
+    for runs_a_worker in (False, True):
+        with pytest.raises(VersionDiffers, match=r"0\.0\.1"):
+            prepare_database(runs_a_worker=runs_a_worker)
+    assert calls == ["migrate"]
+
+
+def test_migrate_says_which_version_did_it() -> None:
+    released("0.0.1")
+    call_command("migrate", verbosity=0)
+    assert Release.objects.get().version == code_version()
+
+
+def test_one_process_migrates_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "db.sqlite3"))
+    order: list[str] = []
+
+    def second() -> None:
+        with host_lock(Path(f"{tmp_path}/db.sqlite3.migrating")):
+            order.append("second")
+
+    with migrating_alone():
+        thread = threading.Thread(target=second)
+        thread.start()
+        thread.join(0.3)
+        order.append("first")
+    thread.join(10)
+    assert order == ["first", "second"]

@@ -1,0 +1,114 @@
+"""Whether this code and the database are of one version.
+
+The last process that brought the tables up to date wrote its version (`Release`). A process of
+another version must not work on the rows: it would read and write them by other rules.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models.functions import Now
+
+from benchmarks.jobs.provenance import head_commit
+from benchmarks.models import Host, Release
+
+logger = logging.getLogger(__name__)
+
+Applied = frozenset[tuple[str, str]]
+#: The apps whose tables a newer version may have changed.
+OURS = ("benchmarks", "tuning")
+#: By host the release with which its worker, this process, was seen to agree.
+_AGREED: dict[int, object] = {}
+
+
+def code_version() -> str:
+    """As "0.6.0 1a2b3c4d5e6f", without the commit where git does not know it."""
+    return f"{settings.CODE_VERSION} {head_commit()}".strip()
+
+
+def write_release() -> None:
+    """The tables are those of this code now."""
+    Release.objects.update_or_create(
+        pk=1, defaults={"version": code_version(), "migrated_at": Now()}
+    )
+
+
+def say_version(host_id: int) -> str:
+    """Why the host's worker, this process, takes no work; "" if it does. Stored with the host.
+
+    Called every few seconds: all is looked at only when the database was migrated meanwhile, or
+    while they differ.
+    """
+    release = Release.objects.values_list("version", "migrated_at").first()
+    if release is not None and release == _AGREED.get(host_id):
+        return ""
+    why, version = difference(), code_version()
+    there = Host.objects.filter(pk=host_id).exclude(idle_reason=why, code_version=version)
+    if there.update(idle_reason=why, code_version=version):
+        if why:
+            logger.error("this worker takes no work: %s", why)
+        else:
+            logger.info("this worker takes work: its version, %s, is the database's", version)
+    _AGREED[host_id] = None if why else release
+    return why
+
+
+def tables_lack(applied: Applied | None = None) -> str:
+    """Which migrations the database lacks, in one line for people; "" if none. Raises Error."""
+    missing = sorted(known() - (_applied() if applied is None else applied))
+    if not missing:
+        return ""
+    return (
+        f"the database lacks migrations of this code, {code_version()} (such as "
+        f"{'.'.join(missing[0])}): run `python manage.py migrate` where the dashboard runs"
+    )
+
+
+def tables_differ() -> str:
+    """Why this code cannot use the tables, in one line for people; "" if it can. Raises Error."""
+    applied = _applied()
+    if found := tables_lack(applied):
+        return found
+    last = {app: max((name for one, name in known() if one == app), default="") for app in OURS}
+    newer = [(app, name) for app, name in applied if last.get(app) and name > last[app]]
+    if newer:
+        return (
+            f"the database has migrations of a newer version (such as {'.'.join(max(newer))}): "
+            f"update this code, {code_version()}"
+        )
+    return ""
+
+
+def difference() -> str:
+    """Like `tables_differ`, also for code of another version with the same tables."""
+    if found := tables_differ():
+        return found
+    release = Release.objects.first()
+    if release is None or _agree(release.version, code_version()):
+        return ""
+    return (
+        f"the database was brought up to date by version {release.version}, this code is "
+        f"{code_version()}: update it, or run `python manage.py migrate` with this version"
+    )
+
+
+def _agree(one: str, other: str) -> bool:
+    """Of two versions one of which has no commit only the numbers are compared."""
+    parts = min(len(one.split()), len(other.split()))
+    return one.split()[:parts] == other.split()[:parts]
+
+
+def _applied() -> Applied:
+    return frozenset(MigrationRecorder(connection).applied_migrations())
+
+
+@cache
+def known() -> Applied:
+    """The migrations of this code, as read when it was asked first: it is not read again."""
+    return frozenset(MigrationLoader(None).disk_migrations)
