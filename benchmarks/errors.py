@@ -59,6 +59,10 @@ class NotListed(BenchmarkError, code="not_listed"):
     """A program or directory that neither the host found itself nor its administrator listed."""
 
 
+class ServerChanged(BenchmarkError, code="server_changed"):
+    """Another program is at the path of a server than the one that a study was made for."""
+
+
 class NotInspected(BenchmarkError, code="host_not_inspected"):
     """Nothing is known of a host, because no worker has run there yet."""
 

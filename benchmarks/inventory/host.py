@@ -179,15 +179,37 @@ class HostInventory(Part):
             refused_directories=_without(self.refused_directories, found.path),
         )
 
+    def with_refused_server(self, refused: Refused) -> Self:
+        """The same without the program at that path, if it was known; it is refused now."""
+        if not _knows((*self.servers, *self.refused_servers), refused.path):
+            return self
+        return self._replaced(
+            servers=_without(self.servers, refused.path),
+            refused_servers=(*_without(self.refused_servers, refused.path), refused),
+        )
+
+    def with_refused_directory(self, refused: Refused) -> Self:
+        """The same without the directory at that path, if it was known; it is refused now."""
+        if not _knows((*self.directories, *self.refused_directories), refused.path):
+            return self
+        return self._replaced(
+            directories=_without(self.directories, refused.path),
+            refused_directories=(*_without(self.refused_directories, refused.path), refused),
+        )
+
     def _replaced(self, **parts: Any) -> Self:
         return self.model_copy(update=parts)
 
 
+def _knows(known: tuple[Any, ...], path: Path) -> bool:
+    return any(one.path == path for one in known)
+
+
 def _put(known: tuple[Any, ...], found: Any) -> tuple[Any, ...]:
-    if any(one.path == found.path for one in known):
+    if _knows(known, found.path):
         return tuple(found if one.path == found.path else one for one in known)
     return (*known, found)
 
 
-def _without(refused: tuple[Refused, ...], path: Path) -> tuple[Refused, ...]:
-    return tuple(one for one in refused if one.path != path)
+def _without(known: tuple[Any, ...], path: Path) -> tuple[Any, ...]:
+    return tuple(one for one in known if one.path != path)

@@ -1,15 +1,37 @@
-"""Checks a device on its host, before something is measured on it."""
+"""Checks servers and devices on their host, before something is measured."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
+
 from benchmarks.emulation.device import why_unavailable
-from benchmarks.errors import DeviceUnusable, EmulationUnavailable
-from benchmarks.models import Device
+from benchmarks.errors import DeviceUnusable, EmulationUnavailable, NotInspected, ServerChanged
+from benchmarks.inventory.stored import change_inventory
+from benchmarks.models import Device, Server
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.ours import make_ours
+from benchmarks.servers.binary import ServerBinary, identify
 from benchmarks.servers.privileges import check_reachable, give, server_user
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.identity import DeviceIdentity
+
+
+def unchanged_server(server: Server) -> ServerBinary:
+    """The program of that row. Raises NotAServer, and ServerChanged if it is another one now.
+
+    Then the host's inventory knows it already: what is planned from now on is planned for it.
+    """
+    binary = identify(Path(server.path))
+    if binary.digest != server.digest:
+        with suppress(NotInspected):
+            change_inventory(server.host, lambda known: known.with_server(binary))
+        raise ServerChanged(
+            f"{server.path} is no longer the server that the study was made for "
+            f"({server.version}): its digest has changed, and it is {binary.version_text} now. "
+            "Start a new study for it"
+        )
+    return binary
 
 
 def check_still_there(device: Device) -> tuple[DeviceIdentity, DeviceIdentity | None]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models.functions import Now
 from pydantic import ValidationError
 
@@ -33,6 +34,14 @@ def store_inventory(host: Host, found: HostInventory) -> None:
     """Store it with the host's row; the time is the database's."""
     host.inventory = found.as_json()
     Host.objects.filter(pk=host.pk).update(inventory=host.inventory, inspected_at=Now())
+
+
+def change_inventory(host: Host, change: Callable[[HostInventory], HostInventory]) -> None:
+    """Store the inventory with a change, made to it as it stands now. Raises NotInspected."""
+    with transaction.atomic():
+        now = Host.objects.select_for_update().get(pk=host.pk)
+        host.inventory = change(inventory_of(now)).as_json()
+        Host.objects.filter(pk=host.pk).update(inventory=host.inventory)
 
 
 def listed_paths(host: Host, subject: ListedPath.Subject) -> list[Path]:

@@ -163,7 +163,9 @@ def _ended_by(
         case RunFailed():
             failure = Failure(trouble.outcome, trouble.code, str(trouble), trouble.log_tail)
         case BenchmarkError():
-            failure = Failure(Outcome.SETUP_FAILED, trouble.code, str(trouble), trouble.log_tail)
+            failure = Failure(
+                Outcome.SETUP_FAILED, trouble.code, str(trouble), trouble.log_tail, trouble.field
+            )
         case Error() if isinstance(trouble, AWAY):
             return kind.lost(row, f"the advisor's database was unavailable: {trouble}")
         case OSError():

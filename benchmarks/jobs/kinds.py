@@ -32,12 +32,16 @@ class Ending:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a job failed. `code` is a stable word for programs, `reason` a line for people."""
+    """Why a job failed. `code` is a stable word for programs, `reason` a line for people.
+
+    `field` is that of the request that it is about, "" if it is about none.
+    """
 
     outcome: Outcome
     code: str
     reason: str
     log_tail: str = ""
+    field: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -12,7 +11,7 @@ from django.db.models.functions import Now
 
 from benchmarks.drivers.protocol import Load
 from benchmarks.drivers.select import find_driver
-from benchmarks.errors import BenchmarkError
+from benchmarks.inventory.in_place import unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import RUN_PREFIX
 from benchmarks.jobs.run_values import run_values
@@ -21,7 +20,6 @@ from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measurement
 from benchmarks.models import CrashTest, Run, RunState, Sample
-from benchmarks.servers.binary import identify
 from benchmarks.telemetry.disturbance import Limits
 
 Measure = Callable[..., Measurement]
@@ -81,15 +79,10 @@ def _driven(ended: Ended) -> Ending:
 def plan_for(run: Run | CrashTest, name: str) -> Plan:
     """The input of `measure`, read from the row; `name` is that of its directory.
 
-    Raises NotAServer, NoDriver, DeviceUnusable or another BenchmarkError if something no longer
-    exists.
+    Raises NotAServer, ServerChanged, NoDriver, DeviceUnusable or another BenchmarkError if
+    something no longer exists.
     """
-    binary = identify(Path(run.server.path))
-    if binary.digest != run.server.digest:
-        raise BenchmarkError(
-            f"{run.server.path} is no longer the server that the study began with "
-            f"({run.server.version}): its digest has changed"
-        )
+    binary = unchanged_server(run.server)
     workload, device = run.workload, run.device
     return Plan(
         name=name,

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.db.models import Exists, OuterRef, Q
 
 from benchmarks.jobs.crash_tests import CrashTestKind
+from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
@@ -35,5 +36,6 @@ KINDS: tuple[JobKind[Any], ...] = (
     PreparationKind(),
     StudyRunKind(cut_rule=cut_rule_of),
     ProbeKind(),
+    InspectionKind(),
     StudyCrashTestKind(),
 )

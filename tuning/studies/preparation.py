@@ -13,11 +13,11 @@ from django.db.models import Q, QuerySet
 
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import LoadProgress
-from benchmarks.inventory.in_place import check_measurable
+from benchmarks.inventory.in_place import check_measurable, unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
 from benchmarks.models import RunState
 from benchmarks.outcomes import Outcome
-from benchmarks.servers.binary import ServerBinary, identify
+from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import DeviceLayout
 from tuning.models import Study, StudyState
 from tuning.studies.pause_columns import pause_columns
@@ -51,7 +51,7 @@ class PreparationKind(JobKind[Study]):
         def report(text: str) -> None:
             job.report(preparing_fraction=LOADING_SHARE, preparing_text=text[:200])
 
-        binary = identify(Path(study.server.path))
+        binary = unchanged_server(study.server)
         for device in study.devices.order_by("pk"):
             check_measurable(device)
         _load_all(job, binary)

@@ -25,9 +25,20 @@ from benchmarks.jobs import heartbeat
 from benchmarks.jobs.claimant import host_lock
 from benchmarks.jobs.crash_tests import CrashTestKind
 from benchmarks.jobs.engine import AWAY
+from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
-from benchmarks.models import CrashTest, CrashTestState, Host, Probe, ProbeState, Run, RunState
+from benchmarks.models import (
+    CrashTest,
+    CrashTestState,
+    Host,
+    Inspection,
+    InspectionState,
+    Probe,
+    ProbeState,
+    Run,
+    RunState,
+)
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
@@ -48,6 +59,7 @@ EXECUTE = RunKind.task
 PREPARE = PreparationKind.task
 PROBE = ProbeKind.task
 CRASH_TEST = CrashTestKind.task
+INSPECT = InspectionKind.task
 
 
 @dataclass(frozen=True)
@@ -64,8 +76,12 @@ def advance_host(host_id: int) -> None:
 
     A probe goes before a study that has not begun, and waits for one that has: its effect on the
     device's caches would show in the next run. A drained host begins nothing: what was cancelled
-    or has nothing left to measure still ends.
+    or has nothing left to measure still ends. An inspection waits for the job that is under way,
+    not for the study: after it a run clones gigabytes and starts a server, and what an inspection
+    reads and writes does not show beside that.
     """
+    if _send_inspection(host_id):
+        return
     while study := _next_study(host_id):
         if study.state == StudyState.QUEUED and _send_probe(host_id):
             return
@@ -75,6 +91,26 @@ def advance_host(host_id: int) -> None:
         if not turn.ended:
             return
     _send_probe(host_id)
+
+
+def _send_inspection(host_id: int) -> bool:
+    """Wake the worker for the host's oldest inspection; True while there is one to be done now."""
+    there = Inspection.objects.filter(host_id=host_id).select_related("host")
+    if there.filter(state=InspectionState.RUNNING).exists():
+        return True
+    row = there.filter(state=InspectionState.QUEUED, host__retired_at=None).order_by("pk").first()
+    if row is None or is_measuring(host_id):
+        return False
+    _send(INSPECT, row.pk, row.host)
+    return True
+
+
+def is_measuring(host_id: int) -> bool:
+    """Whether a job is running on the host that must not be disturbed."""
+    return any(
+        kind.running_on(host_id).exists()
+        for kind in (RunKind(), CrashTestKind(), ProbeKind(), PreparationKind())
+    )
 
 
 def _send_probe(host_id: int) -> bool:

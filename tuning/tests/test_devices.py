@@ -225,7 +225,7 @@ def test_a_run_looks_at_each_of_its_devices_once(
         config=Config(),
         seed=1,
     )
-    monkeypatch.setattr(runs, "identify", lambda _: BINARY)
+    monkeypatch.setattr(in_place, "identify", lambda _: BINARY)
     monkeypatch.setattr(runs, "find_driver", lambda _: FakeDriver())
     looked: Counter[str] = Counter()
     for name in ("read_mounts", "_try_writing"):

@@ -13,6 +13,7 @@ from celery import current_app
 from django.apps import apps
 
 from benchmarks.errors import RunFailed
+from benchmarks.inventory import in_place
 from benchmarks.models import Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
@@ -74,7 +75,7 @@ def new_study(
     settings.DEFAULT_DEVICE = tmp_path / "device"
     this_host(servers=[BINARY], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE])
     monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
-    monkeypatch.setattr(prepare, "identify", lambda _: BINARY)
+    monkeypatch.setattr(in_place, "identify", lambda _: BINARY)
     monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
     monkeypatch.setattr(gatekeeping, "ensure_pristine", lambda *_, **__: tmp_path)
     monkeypatch.setattr(current_app, "send_task", lambda *_, **__: None)

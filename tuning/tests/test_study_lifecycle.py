@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain, repeat
 from pathlib import Path
@@ -21,6 +22,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from benchmarks.errors import BenchmarkError, NotListed, RunFailed
+from benchmarks.inventory import in_place
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import engine, heartbeat, runs
 from benchmarks.jobs.claimant import claimant
@@ -108,12 +110,11 @@ def host_of_fakes(
     settings.DEFAULT_DEVICE = tmp_path / "device"
     this_host(servers=[BINARY], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE])
     monkeypatch.setattr(room, "estimated_directory_bytes", lambda _: 1)
-    monkeypatch.setattr(prepare, "identify", lambda _: BINARY)
+    monkeypatch.setattr(in_place, "identify", lambda _: BINARY)
     monkeypatch.setattr(prepare, "check_measurable", lambda _: None)
     monkeypatch.setattr(prepare, "ensure_dataset", lambda *_, **__: None)
     monkeypatch.setattr(gatekeeping, "ensure_pristine", lambda *_, **__: tmp_path)
     monkeypatch.setattr(gatekeeping, "try_config", started)
-    monkeypatch.setattr(runs, "identify", lambda _: BINARY)
     monkeypatch.setattr(runs, "find_driver", lambda *_: FakeDriver())
 
 
@@ -188,6 +189,19 @@ def test_a_study_runs_block_by_block_to_its_recommendation(study: Study) -> None
     assert "innodb_io_capacity" in StudyResult(study).export(recommendation, ExportRequest()).text
     assert "20.0 %" in recommendation.verdict
     assert Run.objects.filter(state=RunState.OK).first().samples.count() == 1  # type: ignore[union-attr]
+
+
+def test_a_server_that_was_replaced_ends_the_study_and_is_known_from_then_on(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgraded = replace(BINARY, digest="another", version_text="9.7.5")
+    monkeypatch.setattr(in_place, "identify", lambda _: upgraded)
+    prepare_study(study.pk)
+    study.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "server_changed")
+    assert "is 9.7.5 now. Start a new study" in study.reason
+    again = create_study(StudyRequest(template="compare", configs=[MINE], blocks=2))
+    assert again.server.digest == "another"
 
 
 def test_one_message_at_a_time_is_sent_per_host(
