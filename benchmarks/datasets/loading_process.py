@@ -19,6 +19,7 @@ from pymysql.connections import Connection
 
 from benchmarks.datasets import rows
 from benchmarks.datasets.text import Bytes
+from benchmarks.servers.privileges import ServerUser, become
 
 
 def make(table: str, warehouse: int, seed: int) -> Bytes:
@@ -54,7 +55,11 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
     """Answer jobs until the input ends; an error is reported and ends the program."""
     target = json.loads(requests.readline())
     seed = target.pop("seed")
+    user = target.pop("as_user")
     try:
+        if user is not None:
+            # Before the first word with the server, which may ask for any file that we can read.
+            become(ServerUser(**user))
         connection = pymysql.connect(local_infile=True, autocommit=False, **target)
         with connection, connection.cursor() as cursor:
             # unique_checks stays on: there is no secondary unique key to save work on, and

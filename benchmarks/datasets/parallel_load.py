@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import selectors
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, cast
 
 import benchmarks
 from benchmarks.datasets import rules
 from benchmarks.datasets.statements import POLL_S, cancelled
-from benchmarks.errors import LoadFailed
+from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.kills import blame_for_kill, oom_kills
+from benchmarks.servers.privileges import clean_environment, server_user
 
 #: Cost of one warehouse's rows of a table, relative to the others' (measured); the order is that
 #: of loading.
@@ -33,6 +34,10 @@ COST: Mapping[str, float] = {
     "district": 0.002,
     "warehouse": 0.002,
 }
+
+
+#: One thread each: there are as many processes as processors.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ class LoadingProcess:
 
     def __init__(self, instance: ServerInstance, seed: int) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
+        self._oom_kills_before = oom_kills()
         root = str(Path(benchmarks.__file__).parents[1])
         self.process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.datasets.loading_process"],
@@ -97,8 +103,7 @@ class LoadingProcess:
             text=True,
             bufsize=1,
             cwd=root,
-            # One thread each: there are as many processes as processors.
-            env={**os.environ, "PYTHONPATH": root, "OMP_NUM_THREADS": "1"},
+            env=clean_environment() | {"PYTHONPATH": root} | dict.fromkeys(_THREADS, "1"),
             start_new_session=True,  # Ctrl-C is for us; we end it
         )
         # What PIPE makes is never None.
@@ -111,6 +116,7 @@ class LoadingProcess:
                 "password": instance.admin.password,
                 "database": rules.DATABASE,
                 "seed": seed,
+                "as_user": asdict(user) if (user := server_user()) else None,
             }
         )
 
@@ -125,6 +131,8 @@ class LoadingProcess:
             self._errors.seek(0)
             tail = self._errors.read()[-4000:].decode(errors="replace")
             status = self.process.wait(10)
+            if blame := blame_for_kill("a loading process", status, self._oom_kills_before):
+                raise RunFailed(*blame, log_tail=tail)
             raise LoadFailed(f"a loading process ended with status {status}", log_tail=tail)
         reply = json.loads(line)
         if "error" in reply:

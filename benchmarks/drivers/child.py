@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import time
@@ -19,7 +18,7 @@ from benchmarks.drivers.redact import BoundedText, redact
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.kills import blame_for_kill, oom_kills
-from benchmarks.servers.privileges import clean_environment
+from benchmarks.servers.privileges import clean_environment, launcher, server_user
 
 _CHUNK = 65_536
 #: A line longer than this is not one of a driver's own.
@@ -42,8 +41,9 @@ class Lines(NamedTuple):
 class Child:
     """A started program. Leaving the `with` block kills it, and whatever it started, if needed.
 
-    A session of its own keeps a Ctrl-C in our terminal from ending it behind our back; where
-    util-linux is there, the kernel kills it should we be killed ourselves.
+    It runs as the user that servers run as; `entry` are words before its command that still run as
+    we do (ResourceLimits.entry_words). A session of its own keeps a Ctrl-C in our terminal from
+    ending it behind our back, and the kernel kills it should we be killed ourselves.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Child:
         env: Mapping[str, str] | None = None,
         secrets: Sequence[str] = (),
         pass_fds: Sequence[int] = (),
+        entry: Sequence[str] = (),
     ) -> None:
         self._secrets = tuple(secrets)
         self._stdout = _Stream()
@@ -61,7 +62,7 @@ class Child:
         self._cpu_seconds = 0.0
         self._oom_kills_before = oom_kills()
         self._process = subprocess.Popen(
-            [*_die_with_us(), *argv],
+            [*entry, *launcher(server_user()), *argv],
             cwd=cwd,
             env={**clean_environment(), **(env or {})},
             stdin=subprocess.DEVNULL,
@@ -204,9 +205,3 @@ def watch(
                 Outcome.TIMED_OUT, "The driver did not end; it was stopped at its deadline."
             )
         yield child.read(min(_WAIT_S, until() - now))
-
-
-def _die_with_us() -> list[str]:
-    """A prefix that has the kernel kill the program when the thread that started it dies."""
-    setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", "KILL"] if setpriv else []

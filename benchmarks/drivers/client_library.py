@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from benchmarks.servers.privileges import ask
+
 _TIMEOUT_S = 10
 #: MySQL's library uses TLS where the server has it since 5.7.11, whose number is 20.
 _MYSQL = re.compile(r"\blibmysqlclient\.so\.(\d+)")
@@ -24,9 +26,7 @@ def encrypts_by_itself(program: Path) -> bool:
     if ldd is None:
         return False
     try:
-        said = subprocess.run(
-            [ldd, program], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
-        ).stdout
+        said = ask(Path(ldd), str(program), timeout_s=_TIMEOUT_S).stdout
     except (OSError, subprocess.TimeoutExpired):
         return False
     found = _MYSQL.search(said)

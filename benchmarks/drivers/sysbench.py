@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import mmap
+import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,8 +27,10 @@ from benchmarks.drivers.protocol import (
     Target,
 )
 from benchmarks.drivers.sysbench_records import PREFIX, RecordCounter
+from benchmarks.drivers.workplace import hand_over, workplace
 from benchmarks.errors import NoDriver
 from benchmarks.outcomes import Outcome
+from benchmarks.servers.privileges import ask
 
 WORKLOAD: Final = Path(__file__).with_name("tpcc.lua")
 _PASSWORD: Final = "TPCC_PASSWORD"  # noqa: S105 - the variable's name
@@ -71,19 +74,21 @@ class Sysbench:
     ) -> DriverResult:
         """See `protocol.Driver`."""
         check_target(target, load)
-        work_dir.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="driver-", dir=work_dir) as name:
-            directory = Path(name)
+        with workplace(work_dir) as directory:
             if target.certificate:
                 (directory / _CERTIFICATE).write_text(target.certificate)
+            # A copy: that user may not be able to read where we are installed.
+            (directory / WORKLOAD.name).write_bytes(WORKLOAD.read_bytes())
+            hand_over(directory)
             deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
             with (
-                _Control(directory / "control", load.connections) as control,
+                _Control(load.connections) as control,
                 Child(
-                    [str(self._program), *_arguments(target, load)],
+                    [str(self._program), *_arguments(target, load, control.name)],
                     cwd=directory,
                     env={_PASSWORD: target.password},
                     secrets=(target.password,),
+                    pass_fds=(control.descriptor,),
                 ) as child,
             ):
                 records = RecordCounter(directory, measure_s=load.measure_s)
@@ -93,9 +98,7 @@ class Sysbench:
 
 def _version(program: Path) -> str:
     try:
-        said = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, timeout=10, check=False
-        ).stdout
+        said = ask(program, "--version").stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoDriver(f"{program} cannot be run: {error}") from error
     if not (version := _VERSION.search(said)):
@@ -103,9 +106,9 @@ def _version(program: Path) -> str:
     return version[1]
 
 
-def _arguments(target: Target, load: Load) -> list[str]:
+def _arguments(target: Target, load: Load, control: str) -> list[str]:
     return [
-        str(WORKLOAD),
+        f"./{WORKLOAD.name}",
         f"--mysql-host={target.host}",
         f"--mysql-port={target.port}",
         f"--mysql-user={target.user}",
@@ -114,7 +117,7 @@ def _arguments(target: Target, load: Load) -> list[str]:
         f"--warehouses={load.warehouses}",
         f"--workload-seed={load.seed % 2**31}",
         *([f"--certificate={_CERTIFICATE}"] if target.certificate else []),
-        "--control=control",
+        f"--control={control}",
         f"--records={PREFIX}",
         # The workload has its own loop, which these two do not end; without --time there would
         # be a warning.
@@ -125,23 +128,38 @@ def _arguments(target: Target, load: Load) -> list[str]:
 
 
 class _Control:
-    """The file shared with tpcc.lua: its `tpcc_control`, a word of command first."""
+    """The memory shared with tpcc.lua: its `tpcc_control`, a word of command first.
+
+    Nobody can make it smaller, which would end us with SIGBUS.
+    """
 
     _STATES_AT = 96
     _GO, _STOP = 1, 2
     _READY, _ENDED, _BROKEN = 1, 2, -1
 
-    def __init__(self, path: Path, threads: int) -> None:
+    def __init__(self, threads: int) -> None:
         size = self._STATES_AT + 4 * threads
-        path.write_bytes(bytes(size))
-        with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), size)
+        self.descriptor = os.memfd_create("tpcc-control", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        try:
+            os.ftruncate(self.descriptor, size)
+            seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, seals)
+            self._map = mmap.mmap(self.descriptor, size)
+        except OSError:
+            os.close(self.descriptor)
+            raise
+
+    @property
+    def name(self) -> str:
+        """Opens it in a process that inherits the descriptor."""
+        return f"/proc/self/fd/{self.descriptor}"
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._map.close()
+        os.close(self.descriptor)
 
     def all_ready(self) -> bool:
         """Whether every thread is connected and waits for `go`."""

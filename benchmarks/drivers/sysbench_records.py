@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from benchmarks.drivers.protocol import Transaction, TransactionCounts
 from benchmarks.drivers.response_times import ResponseTimes
+from benchmarks.drivers.workplace import open_result
 
 #: How the names of the files begin: `records.THREAD.NUMBER`.
 PREFIX: Final = "records"
@@ -23,6 +24,8 @@ PREFIX: Final = "records"
 RECORD: Final = np.dtype(
     [("ended", "<f8"), ("ms", "<f4"), ("retries", "<u2"), ("kind", "u1"), ("failed", "u1")]
 )
+#: tpcc.lua begins a new file after 64 KB.
+_MAX_BYTES: Final = 1 << 20
 _TRANSACTIONS: Final = tuple(Transaction)
 
 Records = npt.NDArray[np.void]
@@ -70,9 +73,11 @@ class RecordCounter:
                 raise ValueError(f"{name} came before {PREFIX}.{thread}.{number - 1}")
             self._taken[thread] = number + 1
             path = self._directory / name
-            # Nothing but the file itself: a link in its place is not followed.
-            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-                records = np.frombuffer(file.read(), dtype=RECORD)
+            with open_result(path) as file:
+                read = file.read(_MAX_BYTES + 1)
+            if len(read) > _MAX_BYTES:
+                raise ValueError(f"{name} is larger than tpcc.lua makes it")
+            records = np.frombuffer(read, dtype=RECORD)
             path.unlink()
             if self._begin is not None:
                 self._count(records, self._begin)

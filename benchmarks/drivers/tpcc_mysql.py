@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.drivers.checks import GRACE_S, check_target, verdict
@@ -17,6 +15,7 @@ from benchmarks.drivers.client_library import encrypts_by_itself
 from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target, Transaction
 from benchmarks.drivers.tpcc_output import TpccOutput
 from benchmarks.drivers.tpcc_times import measured_response_times
+from benchmarks.drivers.workplace import hand_over, workplace
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 
@@ -74,7 +73,8 @@ class TpccMysql:
             raise RunFailed(Outcome.DRIVER_FAILED, NOT_ENCRYPTED)
         # The directory is the program's working directory because the program cuts all its
         # arguments at 127 characters: it gets the file's name only.
-        with _directory_in(work_dir) as directory:
+        with workplace(work_dir) as directory:
+            hand_over(directory)
             argv = [str(self._program), *_arguments(target, load)]
             with Child(argv, cwd=directory, secrets=(target.password,)) as child:
                 deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
@@ -178,11 +178,3 @@ def _fail_without_connections(child: Child, output: TpccOutput, load: Load) -> N
             f"{output.lost_threads} of {load.connections} connections failed:"
             f" {output.commonest_error() or 'no reason given'}",
         )
-
-
-@contextmanager
-def _directory_in(work_dir: Path) -> Iterator[Path]:
-    """A directory of our own in `work_dir`, removed with the files in it, which can be large."""
-    work_dir.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="driver-", dir=work_dir) as name:
-        yield Path(name)

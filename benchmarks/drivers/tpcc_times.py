@@ -25,9 +25,11 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.drivers.response_times import ResponseTimes
+from benchmarks.drivers.workplace import open_result
 
 #: How much of the file is looked at at a time.
 _CHUNK: Final = 1 << 20
+_MAX_LINE: Final = 1 << 16
 
 
 def measured_response_times(path: Path, *, completed: int, measure_s: int) -> ResponseTimes:
@@ -56,10 +58,12 @@ def measured_response_times(path: Path, *, completed: int, measure_s: int) -> Re
 
 def _pieces(path: Path) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
     try:
-        with path.open("rb") as file:
+        with open_result(path) as file:
             rest = b""
             while read := file.read(_CHUNK):
                 whole, newline, rest = (rest + read).rpartition(b"\n")
+                if len(rest) > _MAX_LINE:
+                    raise ValueError("a line has no end")
                 yield _numbers(whole + newline)
             yield _numbers(rest)
     except (OSError, ValueError) as error:

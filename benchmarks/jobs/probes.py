@@ -13,6 +13,7 @@ from benchmarks.inventory.in_place import check_still_there
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.provenance import code_commit
 from benchmarks.models import Probe, ProbeState
+from benchmarks.outcomes import Outcome
 from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.result import ProbeResult
@@ -57,6 +58,8 @@ class ProbeKind(JobKind[Probe]):
         return Ending({"state": "ok", "step": "", "fraction": 1.0, **_values(result)})
 
     def failed(self, row: Probe, failure: Failure) -> Ending:
+        if failure.outcome is Outcome.LOST:  # fio was killed from outside
+            return self.lost(row, failure.reason)
         why = {"reason_code": failure.code, "reason": failure.reason}
         return Ending({"state": "failed", "step": "", **why})
 

@@ -18,6 +18,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Job, Purpose
 from benchmarks.probe.result import JobResult, Latency
 from benchmarks.probe.workspace import Workspace
+from benchmarks.servers.privileges import ask
 from benchmarks.servers.resource_limits import NOT_ENTERED, ResourceLimits, not_entered
 
 #: The asynchronous engines, best first: InnoDB on Linux uses libaio. psync works everywhere.
@@ -45,9 +46,7 @@ def find_fio(search_path: str | None = None) -> Fio:
     if found is None:
         raise NoFio("fio, which probes devices, is not installed: apt install fio")
     try:
-        said = subprocess.run(
-            [found, "--version"], capture_output=True, text=True, timeout=10, check=False
-        )
+        said = ask(Path(found), "--version")
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoFio(f"{found} does not run: {error}; apt install --reinstall fio") from error
     version = re.search(r"fio-(\S+)", said.stdout)
@@ -77,11 +76,11 @@ def run_job(
     does not let it in, EmulationUnavailable. fio is killed with us.
     """
     entry = control.resource_limits.entry_words if control.resource_limits else []
-    argv = [*entry, str(fio.path), *arguments(job, engine, place.file_name, size)]
+    argv = [str(fio.path), *arguments(job, engine, place.file_name, size)]
     deadline = min(control.deadline, time.monotonic() + job.seconds + _SLACK_S)
     output: list[str] = []
     asked = float("-inf")
-    with Child(argv, cwd=place.directory, pass_fds=(place.descriptor,)) as child:
+    with Child(argv, cwd=place.directory, pass_fds=(place.descriptor,), entry=entry) as child:
         while not child.silent():
             now = time.monotonic()
             if now - asked >= _ASK_EVERY_S:
@@ -96,6 +95,8 @@ def run_job(
                 )
             output += child.read(_WAIT_S).output
         status = child.wait(10)
+        if killed := child.ended_by_another(status):
+            raise killed
         said = child.output()
     if control.resource_limits and status == NOT_ENTERED:
         raise not_entered(said)

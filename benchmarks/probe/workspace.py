@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,9 @@ from pathlib import Path
 import psutil
 
 from benchmarks.errors import DeviceUnusable
+from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.ours import make_ours
+from benchmarks.servers.privileges import server_user
 from benchmarks.servers.process import ProcessId, this_process
 from benchmarks.storage.held import held, is_free_for_long
 from benchmarks.storage.human import human_bytes
@@ -78,7 +80,7 @@ def workspace(place: Path) -> Iterator[Workspace]:
     """
     root = DeviceLayout(place).root
     try:
-        root.mkdir(exist_ok=True)
+        make_ours(root)
         sweep_probes(root)
         directory = _new_directory(root)
     except OSError as error:
@@ -88,11 +90,13 @@ def workspace(place: Path) -> Iterator[Workspace]:
         with held(directory):
             descriptor = _unnamed_file(directory)
             try:
+                if (user := server_user()) is not None:  # whom fio runs as
+                    os.fchown(descriptor, user.uid, user.gid)
                 yield Workspace(directory, descriptor)
             finally:
                 os.close(descriptor)
     finally:
-        shutil.rmtree(directory, ignore_errors=True)
+        delete(directory)
 
 
 def sweep_probes(root: Path) -> list[Path]:
@@ -115,7 +119,7 @@ def sweep_probes(root: Path) -> list[Path]:
         and _is_abandoned(entry, owner)
     ]
     for directory in dead:
-        shutil.rmtree(directory, ignore_errors=True)
+        delete(directory)
     return [directory for directory in dead if not directory.exists()]
 
 

@@ -25,14 +25,17 @@ from benchmarks.servers.options import (
     write_private,
 )
 from benchmarks.servers.privileges import (
+    ask,
     check_reachable,
     clean_environment,
     give,
     launcher,
     server_user,
+    tool,
 )
 from benchmarks.servers.startup import make_run_dir, open_console
 
+_MAX_SCRIPT = 16 << 20
 # The scripts were renamed from mysql_* to mariadb_* in MariaDB 11.
 _SYSTEM_SCRIPTS = ("system_tables.sql", "performance_tables.sql", "system_tables_data.sql")
 
@@ -143,11 +146,24 @@ def bootstrap_sql(binary: ServerBinary) -> str:
             scripts = [folder / f"{prefix}_{name}" for prefix in ("mariadb", "mysql")]
             found = next((script for script in scripts if script.is_file()), None)
             if found is not None:
-                parts.append(found.read_text())
+                parts.append(_read(found))
                 break
         else:
             raise NotAServer(f"{binary.path}: its package lacks mysql_{name} in share/")
     return "\n".join([*parts, _LOCK_ROOT])
+
+
+def _read(script: Path) -> str:
+    """A script of the server's package, as the user who is going to run it: it is told to the
+    server, and whoever owns the package may have put a link to a file of ours in its place.
+    """
+    try:
+        read = ask(Path(tool("head")), f"--bytes={_MAX_SCRIPT}", str(script))
+    except subprocess.TimeoutExpired:
+        raise NotAServer(f"{script} cannot be read") from None
+    if read.returncode != 0:
+        raise NotAServer(f"{script} cannot be read: {read.stderr.strip()}")
+    return read.stdout
 
 
 def _log_lines(paths: InstancePaths) -> list[str]:

@@ -1,11 +1,13 @@
-"""The unprivileged user that servers run as, and the clean room they are started in."""
+"""The unprivileged user that servers, drivers and fio run as, and the clean room they start in."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pwd
 import resource
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,7 @@ _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # open_files_limit and what the server derives from it do not differ from shell to shell.
 OPEN_FILES = 65_536
 _CAP_SYS_RESOURCE = 24
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38  # of linux/prctl.h
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,13 @@ def server_user() -> ServerUser | None:
         entry = pwd.getpwnam(name)
     except KeyError:
         raise NoServerUser(
-            f"mysqld is never run as root and there is no system user {name!r}; "
+            f"servers and drivers are never run as root and there is no system user {name!r}; "
             f"run `make setup`, or name another user in {USER_VARIABLE}"
         ) from None
     if entry.pw_uid == 0:
-        raise NoServerUser(f"{USER_VARIABLE}={name} is root; mysqld is never run as root")
+        raise NoServerUser(
+            f"{USER_VARIABLE}={name} is root; servers and drivers are never run as root"
+        )
     return ServerUser(name, entry.pw_uid, entry.pw_gid)
 
 
@@ -64,11 +69,29 @@ def launcher(user: ServerUser | None) -> list[str]:
     """
     soft = open_files()
     # No core file: it would hold the data of the run and could fill the device.
-    command = [_tool("prlimit"), f"--nofile={soft}:{soft}", "--core=0:0", _tool("setpriv")]
+    command = [tool("prlimit"), f"--nofile={soft}:{soft}", "--core=0:0", tool("setpriv")]
     if user is not None:
         command += [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
         command += ["--no-new-privs"]
     return [*command, "--pdeathsig", "KILL", "--"]
+
+
+def ask(program: Path, *words: str, timeout_s: float = 10) -> subprocess.CompletedProcess[str]:
+    """What a program says that is not a server, as the user servers run as: its version, say.
+
+    Raises OSError, subprocess.TimeoutExpired and NoServerUser.
+    """
+    return subprocess.run(
+        [*launcher(server_user()), str(program), *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=clean_environment(),
+        cwd="/",
+        timeout=timeout_s,
+        check=False,
+    )
 
 
 def clean_environment() -> dict[str, str]:
@@ -100,18 +123,34 @@ def check_reachable(path: Path, user: ServerUser | None) -> None:
         if not os.access(path, os.W_OK | os.X_OK):
             raise DeviceUnusable(f"{path} is not writable")
         return
-    if _may(user, "-w", path) and _may(user, "-x", path):
+    if may(user, "-w", path) and may(user, "-x", path):
         return
     for folder in reversed(path.parents):
-        if not _may(user, "-x", folder):
+        if not may(user, "-x", folder):
             raise DeviceUnusable(
                 f"the user {user.name}, which mysqld runs as, cannot enter {folder}"
             )
     raise DeviceUnusable(f"the user {user.name}, which mysqld runs as, cannot write in {path}")
 
 
-def _may(user: ServerUser, right: str, path: Path) -> bool:
-    command = [*launcher(user), _tool("test"), right, str(path)]
+def become(user: ServerUser) -> None:
+    """Make this process, which must have one thread, the server user's for good.
+
+    For programs of our own that have to start as we do, because that user may not be able to read
+    where we are installed. The kernel ends it with its parent, as it does what `launcher` starts.
+    """
+    os.setgroups([])
+    os.setresgid(user.gid, user.gid, user.gid)
+    os.setresuid(user.uid, user.uid, user.uid)
+    libc = ctypes.CDLL(None, use_errno=True)
+    for option, value in ((_PR_SET_NO_NEW_PRIVS, 1), (_PR_SET_PDEATHSIG, signal.SIGKILL)):
+        if libc.prctl(option, value, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def may(user: ServerUser, right: str, path: Path) -> bool:
+    """Whether that user has a right ("-x" as for test(1)) to a path, ACLs and mounts included."""
+    command = [*launcher(user), tool("test"), right, str(path)]
     return subprocess.run(command, cwd="/", check=False).returncode == 0
 
 
@@ -130,7 +169,8 @@ def _may_raise_limits() -> bool:
     return bool(int(effective.split()[1], 16) >> _CAP_SYS_RESOURCE & 1)
 
 
-def _tool(name: str) -> str:
+def tool(name: str) -> str:
+    """The path of a program of the system; NoServerUser when it is missing."""
     found = shutil.which(name, path=_SYSTEM_PATH)
     if found is None:
         raise NoServerUser(f"{name} (of util-linux and coreutils) is missing; run `make setup`")

@@ -17,6 +17,7 @@ from benchmarks.drivers.child import Child, watch
 from benchmarks.drivers.redact import BoundedText, redact
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
+from benchmarks.servers.privileges import server_user, uid_of
 
 
 def shell(script: str, tmp_path: Path) -> Child:
@@ -49,6 +50,20 @@ def test_lines_come_whole_and_from_both_streams(tmp_path: Path) -> None:
     with shell(script, tmp_path) as child:
         assert lines_of(child) == (["one", "two", "three"], ["bad"])
         assert child.wait(5) == 0
+
+
+def test_it_has_neither_our_rights_nor_our_environment(
+    server_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://advisor:hush@db/advisor")
+    with shell("id -u; id -G; grep NoNewPrivs /proc/self/status; env", server_tmp) as child:
+        (uid, groups, no_new_privs, *environment), _ = lines_of(child)
+    assert uid == str(uid_of(server_user()))
+    if (user := server_user()) is not None:
+        assert groups == str(user.gid)
+        assert no_new_privs.split() == ["NoNewPrivs:", "1"]
+    names = {line.partition("=")[0] for line in environment}
+    assert names <= {"PATH", "LC_ALL", "HOME", "LD_LIBRARY_PATH", "TZ", "PWD", "_", "SHLVL"}
 
 
 def test_a_flood_without_line_ends_is_kept_in_bounds(tmp_path: Path) -> None:

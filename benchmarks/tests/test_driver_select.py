@@ -12,6 +12,12 @@ from benchmarks.errors import NoDriver
 
 
 @pytest.fixture
+def tmp_path(server_tmp: Path) -> Path:
+    """Where the user that drivers run as can go."""
+    return server_tmp
+
+
+@pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An otherwise empty PATH on which programs can be put."""
     monkeypatch.setenv("PATH", str(tmp_path))

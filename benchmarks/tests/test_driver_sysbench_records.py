@@ -7,8 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.drivers import workplace
 from benchmarks.drivers.protocol import Transaction, TransactionCounts
 from benchmarks.drivers.sysbench_records import RECORD, RecordCounter
+
+
+@pytest.fixture(autouse=True)
+def files_are_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read here was not written by a program."""
+    monkeypatch.setattr(workplace, "server_user", lambda: None)
 
 
 def write(directory: Path, name: str, *records: tuple[float, float, int, int, int]) -> None:

@@ -29,6 +29,12 @@ Run = Callable[..., DriverResult]
 
 
 @pytest.fixture
+def tmp_path(server_tmp: Path) -> Path:
+    """Where the user that drivers run as can go."""
+    return server_tmp
+
+
+@pytest.fixture
 def replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs the driver with a shell script as its tpcc_start."""
     monkeypatch.setattr("benchmarks.drivers.tpcc_mysql.check_target", lambda *_: None)
@@ -66,6 +72,8 @@ def test_a_good_run_becomes_a_result(replay: Run, tmp_path: Path) -> None:
 def test_it_is_called_with_limits_in_milliseconds_and_one_second_intervals(
     replay: Run, tmp_path: Path
 ) -> None:
+    (tmp_path / "called").touch()
+    (tmp_path / "called").chmod(0o666)
     replay(f'echo "$@" > {tmp_path}/called\ncat tpcc_start-ok.txt\n{_TIMES}')
     called = (tmp_path / "called").read_text()
     assert "-0 5000 -1 5000 -2 5000 -3 80000 -4 20000" in called
@@ -135,6 +143,7 @@ def test_one_that_the_kernel_ended_for_want_of_memory_says_so(
 ) -> None:
     vmstat = tmp_path / "vmstat"
     vmstat.write_text("oom_kill 4\n")
+    vmstat.chmod(0o666)
     monkeypatch.setattr(kills, "VMSTAT", vmstat)
     with pytest.raises(RunFailed) as failed:
         replay(f"head -n 40 tpcc_start-ok.txt; echo oom_kill 5 > {vmstat}; kill -KILL $$")

@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
-from benchmarks.datasets import golden
+from benchmarks.datasets import golden, parallel_load
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.loader import create_tables, load
 from benchmarks.datasets.loading_process import send
 from benchmarks.datasets.options import buffer_pool_bytes, load_options
-from benchmarks.datasets.parallel_load import COST, Batch, BatchQueue
+from benchmarks.datasets.parallel_load import COST, Batch, BatchQueue, LoadingProcess
 from benchmarks.datasets.progress import LoadProgress
 from benchmarks.datasets.rules import expected_rows
 from benchmarks.datasets.schema import TABLES
@@ -27,6 +31,7 @@ from benchmarks.errors import LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
+from benchmarks.servers.privileges import server_user
 from benchmarks.servers.process import find_by_argument
 from benchmarks.servers.running import running_server
 
@@ -240,7 +245,8 @@ def test_lost_rows_and_a_dead_server_are_failures(empty_server: ServerInstance) 
 
 
 def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
-    target = {"unix_socket": "/nonexistent/socket", "user": "u", "database": "tpcc", "seed": 1}
+    target: dict[str, object] = {"unix_socket": "/nonexistent", "user": "u", "database": "tpcc"}
+    target |= {"seed": 1, "as_user": None}
     finished = subprocess.run(
         [sys.executable, "-m", WORKER],
         input=json.dumps(target) + "\n",
@@ -263,6 +269,36 @@ def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
     )
     assert time.monotonic() - started < 30
     assert empty.returncode != 0  # it was not even given an address
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+def test_a_loading_process_speaks_to_the_server_as_its_user(
+    server_tmp: Path, monkeypatch: pytest.MonkeyPatch, dropped: bool
+) -> None:
+    """A server may ask it for any file that it can read."""
+    monkeypatch.setenv("DATABASE_URL", "postgres://advisor:hush@db/advisor")
+    if not dropped:
+        monkeypatch.setattr(parallel_load, "server_user", lambda: None)
+    account = SimpleNamespace(user="admin", password="secret")
+    server = cast(ServerInstance, SimpleNamespace(socket=server_tmp / "s", admin=account))
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(server_tmp / "s"))
+        (server_tmp / "s").chmod(0o777)
+        listening.listen()
+        listening.settimeout(30)
+        loader = LoadingProcess(server, seed=1)
+        try:
+            with listening.accept()[0] as client:
+                credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+                pid, uid, gid = struct.unpack("3i", credentials)
+                environment = Path(f"/proc/{pid}/environ").read_bytes()
+            with pytest.raises(LoadFailed, match="a loading process failed"):
+                loader.answer()
+        finally:
+            loader.end()
+    user = server_user() if dropped else None
+    assert (uid, gid) == ((user.uid, user.gid) if user else (os.geteuid(), os.getegid()))
+    assert b"DATABASE_URL" not in environment
 
 
 def test_every_job_is_given_once_and_tables_are_kept_apart() -> None:

@@ -350,8 +350,8 @@ def test_an_emulated_device_is_probed_inside_its_limits(
         )
 
 
-def test_a_full_device_is_called_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "fio"
+def test_a_full_device_is_called_full(tmp_path: Path, server_tmp: Path) -> None:
+    program = server_tmp / "fio"
     program.write_text(
         "#!/bin/sh\n"
         "echo 'fio: io_u error on file /dev/fd/9: No space left on device: write offset=0' >&2\n"
@@ -363,6 +363,20 @@ def test_a_full_device_is_called_full(tmp_path: Path, monkeypatch: pytest.Monkey
     with workspace(tmp_path) as place, pytest.raises(RunFailed) as caught:
         fio.run_job(fio.Fio(program, "3.33"), job, "psync", place, MIB, control)
     assert caught.value.outcome is Outcome.DISK_FULL
+
+
+@pytest.mark.parametrize("killed_by", ["KILL", "TERM"])
+def test_a_probe_whose_fio_is_killed_from_outside_is_lost(
+    tmp_path: Path, server_tmp: Path, killed_by: str
+) -> None:
+    program = server_tmp / "fio"
+    program.write_text(f"#!/bin/sh\nkill -{killed_by} $$\n")
+    program.chmod(0o755)
+    job = Job(Purpose.FILL, Pattern.SEQUENTIAL_WRITE, MIB)
+    control = fio.Control(time.monotonic() + 10, lambda: False)
+    with workspace(tmp_path) as place, pytest.raises(RunFailed) as caught:
+        fio.run_job(fio.Fio(program, "3.33"), job, "psync", place, MIB, control)
+    assert caught.value.outcome is Outcome.LOST
 
 
 def test_an_absent_fio_is_found_out_before_anything_is_made(

@@ -126,6 +126,7 @@ def test_a_probe_goes_before_a_study_that_waits(
         (ProbeFailed("fio said nothing"), ProbeState.FAILED, "probe_failed"),
         (RunFailed(Outcome.DISK_FULL, "full"), ProbeState.FAILED, "disk_full"),
         (RunFailed(Outcome.TIMED_OUT, "slow"), ProbeState.FAILED, "timed_out"),
+        (RunFailed(Outcome.LOST, "fio was killed"), ProbeState.LOST, ""),
         (OSError(errno.ENOSPC, "full"), ProbeState.FAILED, "disk_full"),
         (OSError(errno.EIO, "broken"), ProbeState.FAILED, "setup_failed"),
         (ZeroDivisionError("a bug"), ProbeState.FAILED, "internal_error"),
