@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import select
 import signal
 import subprocess
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from benchmarks.errors import NotAServer
 from benchmarks.servers.privileges import clean_environment, launcher, server_user
+from benchmarks.servers.trusted import trusted_program
 
 IDENTIFY_DEADLINE_S = 10.0
+MAX_SAID_BYTES = 64 * 1024
 OLDEST_MYSQL = (5, 7, 0)
 OLDEST_MARIADB = (10, 6, 0)
 
@@ -55,8 +60,9 @@ class ServerBinary:
 def identify(path: Path) -> ServerBinary:
     """Identify the program at `path` by its `--version`.
 
-    It is asked as the user the server will run as, never as root. Raises NotAServer when it is
-    missing, not executable, something else, too old, or does not answer in 10 s; NoServerUser
+    Its file is judged before it is run, see `trusted_program`. It is asked as the user the server
+    will run as, never as root. Raises NotAServer when it is missing, not executable, something
+    else, too old, others could change it, or it does not answer in 10 s and 64 KiB; NoServerUser
     when that user does not exist.
     """
     try:
@@ -69,14 +75,15 @@ def identify(path: Path) -> ServerBinary:
         raise NotAServer(f"{path} cannot be accessed: {error}") from error
     if not os.access(path, os.X_OK):
         raise NotAServer(f"{path} is not executable")
+    program = trusted_program(path)
     flavour, version, text = parse_version(_ask_version(path), path)
     return ServerBinary(
         path=path,
         flavour=flavour,
         version=version,
         version_text=text,
-        digest=_sha256(_real_program(path)),
-        basedir=_basedir(path),
+        digest=_sha256(program),
+        basedir=_basedir(path, program),
     )
 
 
@@ -119,44 +126,40 @@ def _ask_version(path: Path) -> str:
         raise NotAServer(f"{path} cannot be run: {error.strerror}") from error
     with process:  # closes the pipe
         try:
-            output, _ = process.communicate(timeout=IDENTIFY_DEADLINE_S)
-        except subprocess.TimeoutExpired:
+            return _said(process, path).decode(errors="replace")
+        finally:
+            with suppress(ProcessLookupError):  # it and what it started
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _said(process: subprocess.Popen[bytes], path: Path) -> bytes:
+    """What it prints until it ends; raises NotAServer when that is too late or too much."""
+    deadline = time.monotonic() + IDENTIFY_DEADLINE_S
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
+    said = b""
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
             raise NotAServer(
                 f"{path} is not a mysqld: with --version it did not answer "
                 f"in {IDENTIFY_DEADLINE_S:.0f} s"
-            ) from None
-        finally:
-            if process.returncode is None:  # a timeout or interrupt: end it and what it started
-                os.killpg(process.pid, signal.SIGKILL)
-    return output[:65536].decode(errors="replace")
+            )
+        part = os.read(process.stdout.fileno(), MAX_SAID_BYTES)
+        said += part
+        if not part:
+            return said
+        if len(said) > MAX_SAID_BYTES:
+            raise NotAServer(
+                f"{path} is not a mysqld: with --version it printed more than "
+                f"{MAX_SAID_BYTES // 1024} KiB"
+            )
 
 
-def _real_program(path: Path) -> Path:
-    """The ELF program behind `path`; a wrapper of set-up has it in usr/sbin beside itself."""
-    real = path.resolve()
-    if _is_elf(real):
-        return real
-    for name in ("mysqld", "mariadbd"):
-        inner = real.parent / "usr" / "sbin" / name
-        if _is_elf(inner):
-            return inner.resolve()
-    raise NotAServer(f"{path} is a script; name the server program itself (an ELF binary)")
-
-
-def _is_elf(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == b"\x7fELF"
-    except OSError:
-        return False
-
-
-def _basedir(path: Path) -> Path | None:
+def _basedir(path: Path, program: Path) -> Path | None:
     """The root of a server that was unpacked anywhere; None where the package's paths hold."""
-    real = path.resolve()
-    if not _is_elf(real):
-        return real.parent / "usr"
-    root = real.parent.parent
+    if path.resolve() != program:  # a wrapper
+        return path.resolve().parent / "usr"
+    root = program.parent.parent
     if root == Path("/usr"):
         return None
     return root if (root / "share").is_dir() else None

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import stat
 import subprocess
 import time
 from pathlib import Path
@@ -16,6 +18,10 @@ PROGRAM = Path("/opt/db/bin/mysqld")
 
 
 def script(folder: Path, text: str) -> Path:
+    """A wrapper such as set-up's, with a program of its own beside it."""
+    inner = folder / "usr" / "sbin" / "mysqld"
+    inner.parent.mkdir(parents=True)
+    shutil.copy("/bin/true", inner)
     path = folder / "mysqld"
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
@@ -153,9 +159,51 @@ def test_paths_that_cannot_be_a_server_are_named_with_the_reason(server_tmp: Pat
 
 
 def test_a_script_that_talks_like_a_server_is_refused(server_tmp: Path) -> None:
-    path = script(server_tmp, 'echo "mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL)"')
+    ran = server_tmp / "ran"
+    path = script(server_tmp, f'touch {ran}; echo "mysqld  Ver 8.0.36 for Linux (MySQL)"')
+    server_tmp.chmod(0o777 | stat.S_ISVTX)
+    (server_tmp / "usr" / "sbin" / "mysqld").unlink()
     with pytest.raises(NotAServer, match="is a script"):
         identify(path)
+    assert not ran.exists()
+
+
+def test_a_program_that_others_could_change_is_not_run(server_tmp: Path) -> None:
+    ran, place = server_tmp / "ran", server_tmp / "opt"
+    place.mkdir()
+    path = script(place, f"touch {ran}; echo 1")
+    inner, link = place / "usr" / "sbin" / "mysqld", server_tmp / "link"
+    link.symlink_to(path)
+    fifo = place / "fifo"
+    os.mkfifo(fifo, 0o755)
+    server_tmp.chmod(0o777 | stat.S_ISVTX)
+
+    def refused(named: Path, reason: str) -> None:
+        with pytest.raises(NotAServer, match=reason):
+            identify(named)
+
+    refused(fifo, "is not a file")
+    for writable, mode in ((path, 0o775), (inner, 0o757), (place, 0o777), (inner.parent, 0o775)):
+        before = writable.stat().st_mode
+        writable.chmod(mode)
+        for named in (path, link):
+            refused(named, "chmod go-w")
+        writable.chmod(before)
+    if os.geteuid() == 0:
+        for given in (path, inner, place):
+            os.chown(given, 65534, 65534)
+            refused(link, "belongs to")
+            os.chown(given, 0, 0)
+        os.chown(link, 65534, 65534, follow_symlinks=False)
+        refused(link, "belongs to")
+        os.chown(link, 0, 0, follow_symlinks=False)
+    assert not ran.exists()
+    refused(link, "printed '1'")  # as it was run
+
+
+def test_a_program_that_prints_without_end_is_ended(server_tmp: Path) -> None:
+    with pytest.raises(NotAServer, match="more than 64 KiB"):
+        identify(script(server_tmp, "yes"))
 
 
 def test_a_program_that_hangs_is_ended_with_its_children(

@@ -1,0 +1,68 @@
+"""Judges a program's file before it is run: who may change it, and whether it is a program."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from benchmarks.errors import DeviceUnusable, NotAServer
+from benchmarks.ownership.ours import check_ours
+
+_MAX_LINKS = 40  # as in Linux
+_ELF = b"\x7fELF"
+
+
+def trusted_program(path: Path) -> Path:
+    """The ELF program that `path` runs, without links; for a digest.
+
+    That is the file itself, or for a script the mysqld or mariadbd in usr/sbin beside it: set-up's
+    own servers are started by such a wrapper, with the libraries that came with them. Raises
+    NotAServer unless script and program are plain executable files that only root and this user
+    can change or replace.
+    """
+    try:
+        real = _only_ours(path)
+        if _is_elf(real):
+            return real
+        for name in ("mysqld", "mariadbd"):
+            inner = real.parent / "usr" / "sbin" / name
+            if inner.exists() and _is_elf(found := _only_ours(inner)):
+                return found
+    except DeviceUnusable as error:
+        raise NotAServer(f"{path} is not started: {error}") from error
+    except OSError as error:
+        raise NotAServer(f"{path} cannot be read: {error.strerror}") from error
+    raise NotAServer(f"{path} is a script; name the server program itself (an ELF binary)")
+
+
+def _only_ours(path: Path) -> Path:
+    """Follow the links of `path` to a file, judging each on the way."""
+    named, here = path, path
+    for _ in range(_MAX_LINKS):
+        check_ours(here.parent)
+        found = here.lstat()
+        if found.st_uid not in (0, os.geteuid()):
+            raise NotAServer(f"{named} is not started: {here} belongs to another user{_MEND}")
+        if not stat.S_ISLNK(found.st_mode):
+            break
+        here = here.parent / here.readlink()
+    else:
+        raise NotAServer(f"{named} is not started: a loop of symbolic links")
+    if not stat.S_ISREG(found.st_mode):
+        raise NotAServer(f"{named} is not started: {here} is not a file")
+    is_own_group = os.geteuid() != 0 and found.st_gid == os.getegid()
+    if found.st_mode & (stat.S_IWOTH if is_own_group else stat.S_IWOTH | stat.S_IWGRP):
+        raise NotAServer(
+            f"{named} is not started: {here} can be written to by other users; mend it with "
+            f"`chmod go-w {here}`"
+        )
+    return here.resolve()
+
+
+_MEND = "; it must be root's or that of the user who runs the worker"
+
+
+def _is_elf(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_ELF)) == _ELF
