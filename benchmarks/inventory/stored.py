@@ -50,6 +50,12 @@ def listed_paths(host: Host, subject: ListedPath.Subject) -> list[Path]:
     return [Path(path) for path in rows.values_list("path", flat=True)]
 
 
+def unlist_path(host: Host, subject: ListedPath.Subject, path: Path) -> bool:
+    """Take a path off the list, as of the host's next inspection; False if it was not listed."""
+    gone, _ = ListedPath.objects.filter(host=host, subject=subject, path=str(path)).delete()
+    return gone > 0
+
+
 def list_paths(host: Host, subject: ListedPath.Subject, paths: Iterable[Path]) -> None:
     """List them, unless they are or the host has them anyway. On the host only."""
     always = {settings.DEFAULT_DEVICE, *settings.LISTED_SERVERS, *settings.LISTED_DEVICES}

@@ -1,0 +1,45 @@
+"""`manage.py device`: the directories that may be measured on this host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from advisor.management.listing import ListingCommand
+from benchmarks.errors import about
+from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.host import FoundDirectory, HostInventory
+from benchmarks.models import Host, ListedPath
+from benchmarks.storage.human import human_bytes
+from tuning.studies.inspecting import inspect_device
+
+
+class Command(ListingCommand):
+    help = "Add, list or remove directories that studies may measure on this host."
+    subject = ListedPath.Subject.DEVICE
+    metavar = "DIRECTORY"
+    always = "ADVISOR_DEVICES"
+
+    def look(self, found: HostInventory, path: Path) -> str:
+        with about("path"):
+            return f"Host {found.name}: studies may use {_line(found.directory(path))}"
+
+    def lines(self, found: HostInventory) -> list[tuple[Path, str]]:
+        return [(one.path, _line(one)) for one in found.directories]
+
+    def refused(self, found: HostInventory) -> list[str]:
+        return [one.reason for one in found.refused_directories]
+
+    def inspect(self, host: Host, path: Path) -> None:
+        inspect_device(host, DeviceRequest(path), lists=True)
+
+
+def _line(there: FoundDirectory) -> str:
+    found = there.identity
+    what = ", ".join(
+        filter(None, (found.kind.value, found.model, found.block_device, found.file_system))
+    )
+    why = there.throttle_problem
+    return (
+        f"{there.path}: {what}, {human_bytes(found.free_bytes)} free"
+        f"{f'; no slower device can be emulated there: {why}' if why else ''}"
+    )

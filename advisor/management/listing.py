@@ -1,0 +1,109 @@
+"""What `manage.py server` and `manage.py device` share: paths of this host, listed by name."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+from advisor.errors import AdvisorError
+from advisor.processes.database import prepare_database
+from benchmarks.errors import BenchmarkError, NotListed
+from benchmarks.inventory.here import inspect_here
+from benchmarks.inventory.host import HostInventory
+from benchmarks.inventory.stored import inventory_of, listed_paths, unlist_path
+from benchmarks.jobs.claimant import measuring_alone
+from benchmarks.models import Host, ListedPath
+from tuning.errors import TuningError
+from tuning.studies.inspecting import inspect_again
+
+
+class ListingCommand(BaseCommand):
+    """Lists paths of this machine; run on it. Exits with 1 for one that cannot be used."""
+
+    requires_system_checks: list[str] = []
+    subject: ClassVar[ListedPath.Subject]
+    metavar: ClassVar[str]
+    always: ClassVar[str]
+    """The setting with paths that need not be added."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        add = actions.add_parser("add", help="inspect it and let studies use it")
+        actions.add_parser("list", help="what this host has, and what it refused")
+        remove = actions.add_parser("remove", help="let no new study use it")
+        for action in (add, remove):
+            action.add_argument("path", type=absolute_path, metavar=self.metavar)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            prepare_database()
+            host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
+            match options["action"]:
+                case "add":
+                    self._add(host, options["path"])
+                case "remove":
+                    self._remove(host, options["path"])
+                case _:
+                    self._list(host)
+        except (AdvisorError, BenchmarkError, TuningError) as error:
+            self.stderr.write(f"{error.code}: {error}")
+            sys.exit(1)
+
+    def look(self, found: HostInventory, path: Path) -> str:
+        """The line about that path. Raises NotListed, or why it cannot be used."""
+        raise NotImplementedError
+
+    def lines(self, found: HostInventory) -> list[tuple[Path, str]]:
+        """Each path of the host with the line about it."""
+        raise NotImplementedError
+
+    def refused(self, found: HostInventory) -> list[str]:
+        """Why the others cannot be used."""
+        raise NotImplementedError
+
+    def inspect(self, host: Host, path: Path) -> None:
+        """Queue an inspection of that path, to be listed."""
+        raise NotImplementedError
+
+    def _add(self, host: Host, path: Path) -> None:
+        with measuring_alone(patience_s=0) as alone:
+            if alone:
+                named = {f"{self.subject.value}s": [path]}
+                self.stdout.write(self.look(inspect_here(host, **named), path))
+                return
+        self.inspect(host, path)
+        self.stdout.write(
+            f"Host {host} is measuring: {path} is inspected, and listed if it can be used, when "
+            f"the current job ends. See `python manage.py {self.subject.value} list` then."
+        )
+
+    def _remove(self, host: Host, path: Path) -> None:
+        if not unlist_path(host, self.subject, path):
+            raise NotListed(f"{path} was not added on host {host}: there is nothing to remove")
+        self.stdout.write(f"Host {host}: {path} is not listed any more.")
+        with measuring_alone(patience_s=0) as alone:
+            if not alone:
+                inspect_again(host)
+                self.stdout.write("It is gone when the current job ends and the host looks again.")
+            elif path in {known for known, _ in self.lines(inspect_here(host))}:
+                self.stdout.write(f"The host has it anyway: it found it, or by {self.always}.")
+
+    def _list(self, host: Host) -> None:
+        found, added = inventory_of(host), set(listed_paths(host, self.subject))
+        for path, line in self.lines(found):
+            self.stdout.write(f"{line}{' (added)' if path in added else ''}")
+        for line in self.refused(found):
+            self.stdout.write(f"refused: {line}")
+
+
+def absolute_path(text: str) -> Path:
+    """For argparse: the path as seen from here."""
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:  # ~nobody
+        raise ArgumentTypeError(f"{text!r}: {error}") from None
