@@ -226,6 +226,7 @@ SPECTACULAR_SETTINGS = {
         "CostKindEnum": "advisor.api.serializers.common.COSTS",
         "DurabilityEnum": "advisor.api.serializers.common.CLASSES",
         "DeviceKindEnum": "advisor.api.serializers.common.KINDS",
+        "InspectionSubjectEnum": "advisor.api.serializers.hosts.INSPECTION_SUBJECTS",
         "HostStateEnum": "advisor.api.serializers.hosts.HOST_STATES",
         "FormatEnum": "advisor.api.serializers.common.FORMAT_NAMES",
         "ProbeStateEnum": "benchmarks.models.ProbeState.values",

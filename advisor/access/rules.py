@@ -57,6 +57,10 @@ PAGES: dict[str, Rules] = {
     **_shown(("run-detail", "run-charts", "device-comparison", "device-comparison-charts")),
     **_shown(("device-detail", "device-live", "probe-detail", "probe-charts")),
     **_shown(("host-list", "host-detail", "host-live")),
+    "host-inspect": {"POST": OPERATE},
+    # Anything but what the host has already is for administrators; the view sees to it.
+    "path-inspect": {"POST": OPERATE},
+    "inspection-live": SHOWN,
     "host-drain": {"POST": ADMINISTER},
     "host-undrain": {"POST": ADMINISTER},
     # Reads what was measured; nothing is stored or started.
@@ -88,6 +92,8 @@ API: dict[str, Rules] = {
     **_shown(("api-recommendation", "api-my-cnf", "api-templates", "api-probe-detail")),
     **_shown(("api-emulation-profiles", "api-schema", "api-docs")),
     **_shown(("api-host-list", "api-host-detail")),
+    "api-host-inspect": {"POST": OPERATE},
+    "api-inspection-detail": SHOWN,
     "api-host-drain": {"POST": ADMINISTER},
     "api-host-undrain": {"POST": ADMINISTER},
     "api-export": {"POST": READ},

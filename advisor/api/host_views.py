@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.access.callers import caller_of
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.hosts import (
     DrainRequestSerializer,
     HostDetailSerializer,
     HostPageSerializer,
     HostSerializer,
+    InspectionRequestSerializer,
+    InspectionSerializer,
 )
 from advisor.api.views import PAGES, UNAUTHORISED, Pages
-from benchmarks.models import Host
+from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.models import Host, Inspection
 from tuning.results.known_hosts import hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
+from tuning.studies.inspecting import inspect_again, inspect_device, inspect_server
 
 NO_HOST = error_response("There is no such host.")
 
@@ -89,3 +96,51 @@ class UndrainView(APIView):
     def post(self, request: Request, pk: int) -> Response:
         undrain_host(get_object_or_404(Host, pk=pk))
         return Response(_document(pk))
+
+
+class InspectView(APIView):
+    @extend_schema(
+        operation_id="inspect_host",
+        summary="Let a host look at what it has, or at one server or device; between two runs",
+        request=InspectionRequestSerializer,
+        responses={
+            202: InspectionSerializer,
+            400: error_response(
+                "`invalid_request`, `bad_request`, `not_listed`, `not_a_server`, "
+                "`device_unusable`, `host_not_inspected`, `host_retired`, `host_busy`."
+            ),
+            401: UNAUTHORISED,
+            404: NO_HOST,
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        host = get_object_or_404(Host, pk=pk)
+        asked = InspectionRequestSerializer.of(request).validated_data
+        lists, user = caller_of(request).is_administrator, request.user
+        if "server" in asked:
+            row = inspect_server(host, asked["server"], lists=lists, user=user)
+        elif asked:
+            path, log = asked.get("path"), asked.get("log_dir")
+            device = DeviceRequest(
+                path=Path(path) if path else None, log_dir=Path(log) if log else None
+            )
+            row = inspect_device(host, device, lists=lists, user=user)
+        else:
+            row = inspect_again(host, user=user)
+        location = request.build_absolute_uri(reverse("api-inspection-detail", args=[row.pk]))
+        return Response(InspectionSerializer(row).data, status=202, headers={"Location": location})
+
+
+class InspectionDetailView(APIView):
+    @extend_schema(
+        operation_id="get_inspection",
+        summary="One inspection: what it waits for, or what the host found",
+        responses={
+            200: InspectionSerializer,
+            401: UNAUTHORISED,
+            404: error_response("There is no such inspection."),
+        },
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        rows = Inspection.objects.select_related("host")
+        return Response(InspectionSerializer(get_object_or_404(rows, pk=pk)).data)

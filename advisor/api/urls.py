@@ -73,6 +73,12 @@ urlpatterns = [
     path("templates/", template_views.TemplateListView.as_view(), name="api-templates"),
     path("hosts/", host_views.HostListView.as_view(), name="api-host-list"),
     path("hosts/<id:pk>/", host_views.HostDetailView.as_view(), name="api-host-detail"),
+    path("hosts/<id:pk>/inspect/", host_views.InspectView.as_view(), name="api-host-inspect"),
+    path(
+        "inspections/<id:pk>/",
+        host_views.InspectionDetailView.as_view(),
+        name="api-inspection-detail",
+    ),
     path("hosts/<id:pk>/drain/", host_views.DrainView.as_view(), name="api-host-drain"),
     path("hosts/<id:pk>/undrain/", host_views.UndrainView.as_view(), name="api-host-undrain"),
     path("devices/", device_views.DeviceListView.as_view(), name="api-device-list"),

@@ -9,6 +9,7 @@ from advisor.pages.check import views as check
 from advisor.pages.comparison import views as comparison
 from advisor.pages.device import views as devices
 from advisor.pages.export import views as exports
+from advisor.pages.fleet import inspection_views as inspections
 from advisor.pages.fleet import views as hosts
 from advisor.pages.group import views as groups
 from advisor.pages.new_study import views as new_study
@@ -45,6 +46,9 @@ urlpatterns = [
     path("hosts/", hosts.host_list, name="host-list"),
     path("hosts/<id:pk>/", hosts.host_detail, name="host-detail"),
     path("hosts/<id:pk>/live/", hosts.host_live, name="host-live"),
+    path("hosts/<id:pk>/inspect/", inspections.host_inspect, name="host-inspect"),
+    path("inspections/", inspections.path_inspect, name="path-inspect"),
+    path("inspections/<id:pk>/", inspections.inspection_live, name="inspection-live"),
     path("hosts/<id:pk>/drain/", hosts.host_drain, name="host-drain"),
     path("hosts/<id:pk>/undrain/", hosts.host_undrain, name="host-undrain"),
     path("devices/", devices.device_list, name="device-list"),

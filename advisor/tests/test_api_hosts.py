@@ -12,10 +12,13 @@ import yaml
 from django.contrib.auth.models import User
 from django.test import Client
 
+from advisor.access.roles import Role
 from advisor.tests import factories
 from advisor.tests.test_api import error
 from advisor.tests.test_api_contract import COMMITTED, check
 from advisor.tests.test_pages_hosts import a_host, fleet
+from benchmarks.jobs.engine import execute
+from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.tests.made_up_host import MYSQL
 
 pytestmark = pytest.mark.django_db
@@ -150,3 +153,28 @@ def test_a_request_names_its_host(api: Client, tmp_path: Path) -> None:
     ]
     assert sizes[0]["connections"] != sizes[1]["connections"]
     assert api.get(templates, {"host": "three"}).status_code == 400
+
+
+def test_a_host_is_asked_to_look(
+    api: Client, client: Client, tmp_path: Path, settings: Any
+) -> None:
+    document = yaml.safe_load(COMMITTED.read_text())
+    settings.RUN_DIR = tmp_path
+    host = a_host(directories=[tmp_path])
+    address = f"{HOSTS}{host.pk}/inspect/"
+    answer = post(api, address)
+    assert (answer.status_code, answer.json()["subject"]) == (202, "host")
+    check(document, "Inspection", answer.json())
+    answer = post(api, address, {"path": str(tmp_path / "x")})
+    assert answer.json()["waiting"] == f"host {host} is looking"
+    assert execute(InspectionKind(), answer.json()["id"])
+    found = api.get(answer["Location"]).json()
+    check(document, "Inspection", found)
+    assert (found["state"], found["reason_code"]) == ("failed", "device_unusable")
+    assert (found["reason_field"], found["waiting"]) == ("path", "")
+    for body in ({"server": "mysqld"}, {"server": "/x", "path": "/y"}):
+        assert "server" in error(post(api, address, body), 400)["details"]
+    client.force_login(factories.make_user("ann", Role.OPERATOR))
+    refused = error(post(client, address, {"server": "/opt/mysqld"}), 400)
+    assert refused["code"] == "not_listed"
+    assert "manage.py server add /opt/mysqld" in refused["message"]

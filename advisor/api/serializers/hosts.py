@@ -6,13 +6,16 @@ from typing import Any
 
 from rest_framework import serializers
 
-from advisor.api.serializers.common import StrictSerializer, TimeField, below
+from advisor.api.serializers.common import StrictSerializer, TimeField, below, computed
 from advisor.api.serializers.identities import IdentitySerializer
-from benchmarks.models import Host
+from benchmarks.models import Host, Inspection, InspectionState
 from tuning.results.known_hosts import HostState
+from tuning.studies.inspecting import waiting_text
 from tuning.studies.pause_columns import MAX_PAUSE_REASON
 
 HOST_STATES = [state.value for state in HostState]
+INSPECTION_STATES = InspectionState.values
+INSPECTION_SUBJECTS = Inspection.Subject.values
 
 
 class DrainSerializer(serializers.Serializer[Any]):
@@ -139,6 +142,50 @@ class HostPageSerializer(serializers.Serializer[Any]):
     next = serializers.URLField(allow_null=True)
     previous = serializers.URLField(allow_null=True)
     results = HostSerializer(many=True)
+
+
+class InspectionRequestSerializer(StrictSerializer):
+    """What a host is to look at: all that it has, or one server program, or one device.
+
+    An administrator may name any path; what is found can be used from then on.
+    """
+
+    server = serializers.CharField(
+        max_length=1024, required=False, help_text="Path of a mysqld or mariadbd."
+    )
+    path = serializers.CharField(
+        max_length=1024, required=False, help_text="A directory on the device."
+    )
+    log_dir = serializers.CharField(
+        max_length=1024, required=False, help_text="A directory for redo logs, with `path`."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "server" in attrs and len(attrs) > 1:
+            raise serializers.ValidationError({"server": ["A server allows no other field."]})
+        return attrs
+
+
+class InspectionSerializer(serializers.Serializer[Any]):
+    """A host's look at itself, at one server or at one device."""
+
+    id = serializers.IntegerField()
+    host = serializers.CharField(source="host.name")
+    subject = serializers.ChoiceField(choices=INSPECTION_SUBJECTS)
+    path = serializers.CharField(help_text="Empty: all that the host has.")
+    log_dir = serializers.CharField()
+    state = serializers.ChoiceField(choices=INSPECTION_STATES)
+    waiting = computed(serializers.CharField, waiting_text)(
+        help_text="What it waits for; empty once it is finished."
+    )
+    reason_code = serializers.CharField(help_text="Stable code of the failure; else empty.")
+    reason = serializers.CharField(help_text="Reason of the failure in words; else empty.")
+    reason_field = serializers.CharField(help_text="The field that it is about.")
+    answer = serializers.DictField(
+        allow_null=True,
+        help_text="The server (`path`, `flavour`, `version`) or the device (`data`, `log`, "
+        "`emulation`); null until it succeeded.",
+    )
 
 
 class DrainRequestSerializer(StrictSerializer):

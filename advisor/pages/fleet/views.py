@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from zlib import crc32
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -15,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from advisor.pages.fleet.context import host_view, summary
 from benchmarks.models import Host
 from tuning.errors import TuningError
-from tuning.results.known_hosts import hosts, known_hosts
+from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
 
 HOSTS_PER_PAGE = 50
@@ -27,7 +29,7 @@ def host_list(request: HttpRequest) -> HttpResponse:
     page = Paginator(hosts(), HOSTS_PER_PAGE).get_page(request.GET.get("page"))
     known = known_hosts(page.object_list)
     if page.paginator.count == 1:
-        return render(request, "hosts/detail.html", {"view": host_view(known[0]), "is_only": True})
+        return render(request, "hosts/detail.html", _host_context(known[0], is_only=True))
     context = {
         "page": page,
         "views": [host_view(one) for one in known],
@@ -44,8 +46,13 @@ def host_detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def host_live(request: HttpRequest, pk: int) -> HttpResponse:
-    """The response to htmx: the part of the host's page that changes while it is open."""
-    return render(request, "hosts/_live.html", _context(pk))
+    """The response to htmx: the part of the host's page that changes while it is open.
+
+    What the host has is included, to be swapped out of band, only if `seen` is not its stamp.
+    """
+    context = _context(pk)
+    context["swaps_inventory"] = request.GET.get("seen") != str(context["stamp"])
+    return render(request, "hosts/_live_answer.html", context)
 
 
 @require_POST
@@ -62,8 +69,13 @@ def host_undrain(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _context(pk: int) -> dict[str, Any]:
-    known = known_hosts([get_object_or_404(hosts(), pk=pk)])
-    return {"view": host_view(known[0]), "is_only": False}
+    return _host_context(known_hosts([get_object_or_404(hosts(), pk=pk)])[0])
+
+
+def _host_context(known: KnownHost, *, is_only: bool = False) -> dict[str, Any]:
+    """`stamp` changes when what the host has does."""
+    stamp = crc32(json.dumps(known.host.inventory, sort_keys=True).encode())
+    return {"view": host_view(known), "is_only": is_only, "stamp": stamp}
 
 
 def _changed(

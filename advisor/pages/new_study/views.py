@@ -10,12 +10,14 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from advisor.access.callers import caller_of
 from advisor.pages.configs.report import CheckView, check_view
 from advisor.pages.configs.texts import (
     ConfigText,
     pasted_configs,
     uploaded_configs,
 )
+from advisor.pages.fleet.typed_paths import FIELDS, SERVER, PathAnswer, answers_about
 from advisor.pages.new_study.devices import choosable
 from advisor.pages.new_study.forms import NewStudyForm
 from advisor.pages.new_study.hosts import chosen_hosts
@@ -33,6 +35,7 @@ from tuning.study_templates.loader import StudyTemplate, load_template, template
 
 # Values of `action`; without one the study is started.
 CHECK, CHECK_TRANSLATED, SPACE = "check", "check-translated", "space"
+INSPECT = "inspect"  # without JavaScript; else the answer comes as soon as a path is typed in
 # Fields whose choices are those of the chosen hosts.
 _SEVERAL = ("devices", "emulate")
 _DEPEND_ON_THE_HOST = (
@@ -52,6 +55,7 @@ class _Answer:
     only_checked: bool = False
     is_device_gone: bool = False
     shows_space: bool = False
+    typed: dict[str, list[PathAnswer]] = field(default_factory=dict)
     found: SearchHere | None = None
 
 
@@ -66,6 +70,9 @@ def study_new(request: HttpRequest) -> HttpResponse:
     form = NewStudyForm(_posted(request, action), templates=templates, hosts=hosts)
     answer = _Answer(only_checked=action in (CHECK, CHECK_TRANSLATED), shows_space=action == SPACE)
     _read_configs(request, answer)
+    if action == INSPECT:
+        answer.typed = _typed(request, form)
+        return _page(request, form, answer)
     if answer.shows_space:
         if form.is_valid():
             _show_space(form, answer)
@@ -88,6 +95,21 @@ def study_new(request: HttpRequest) -> HttpResponse:
     # htmx takes the result out of the page, and ignores a response with an error status.
     is_fine = answer.only_checked and (form.is_valid() or request.htmx)  # type: ignore[attr-defined]
     return _page(request, form, answer, status=200 if is_fine else 400)
+
+
+def _typed(request: HttpRequest, form: NewStudyForm) -> dict[str, list[PathAnswer]]:
+    """By field what the hosts say about the paths; asked again, what they have said since."""
+    lists = caller_of(request).is_administrator
+    return {
+        name: answers_about(
+            name,
+            request.POST.get(name, ""),
+            form.hosts.chosen[:1] if name == SERVER else form.hosts.chosen,
+            lists=lists,
+            user=request.user,
+        )
+        for name in FIELDS
+    }
 
 
 def _start(form: NewStudyForm, answer: _Answer, user: Any) -> str:

@@ -1,0 +1,58 @@
+"""Asking a host: about itself again, and about a path that is typed into a form."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from advisor.access.callers import caller_of
+from advisor.pages.fleet.typed_paths import FIELDS, SERVER, answer_of, answers_about
+from benchmarks.models import Host, Inspection
+from tuning.errors import TuningError
+from tuning.results.known_hosts import hosts
+from tuning.studies.hosts import host_for
+from tuning.studies.inspecting import inspect_again, waiting_text
+
+
+@require_POST
+def host_inspect(request: HttpRequest, pk: int) -> HttpResponse:
+    """Lets the host look again at all that it has."""
+    host = get_object_or_404(Host, pk=pk)
+    try:
+        row = inspect_again(host, user=request.user)
+    except TuningError as error:
+        messages.warning(request, f"The host was not asked: {error}.")
+    else:
+        messages.info(request, f"Asked: {waiting_text(row)}. What it finds appears below.")
+    return redirect("host-detail", pk=pk)
+
+
+@require_POST
+def path_inspect(request: HttpRequest) -> HttpResponse:
+    """For htmx: what the hosts of the form say about the path in one of its fields."""
+    field = request.POST.get("field", "")
+    if field not in FIELDS:
+        return HttpResponse(status=400)
+    try:
+        asked = list(hosts().filter(name__in=request.POST.getlist("host"))) or [host_for()]
+    except TuningError as error:
+        return render(request, "hosts/_path_answers.html", {"trouble": str(error)})
+    # A study over several hosts names the program of its first.
+    asked = asked[:1] if field == SERVER else asked
+    answers = answers_about(
+        field,
+        request.POST.get(field, ""),
+        asked,
+        lists=caller_of(request).is_administrator,
+        user=request.user,
+    )
+    return render(request, "hosts/_path_answers.html", {"answers": answers})
+
+
+@require_GET
+def inspection_live(request: HttpRequest, pk: int) -> HttpResponse:
+    """The response to htmx every second until the host has answered."""
+    row = get_object_or_404(Inspection.objects.select_related("host"), pk=pk)
+    return render(request, "hosts/_path_answer.html", {"one": answer_of(row)})

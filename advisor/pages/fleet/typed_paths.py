@@ -1,0 +1,93 @@
+"""A path that is typed into a form, and what its host says about it, beside the field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from advisor.wording.formatting import byte_size
+from benchmarks.errors import BenchmarkError
+from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.stored import inventory_of
+from benchmarks.models import Host, Inspection, InspectionState
+from benchmarks.servers.binary import Flavour
+from benchmarks.storage.identity import DeviceIdentity
+from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
+from tuning.errors import TuningError
+from tuning.studies.inspecting import inspect_device, inspect_server, waiting_text
+
+# Fields whose text is a path on a host.
+SERVER, DIRECTORIES = "server", ("path", "log_dir")
+FIELDS = (SERVER, *DIRECTORIES)
+
+
+@dataclass(frozen=True)
+class PathAnswer:
+    """What one host says. `asked` is the inspection that is still awaited, else None."""
+
+    host: Host
+    text: str
+    is_refused: bool = False
+    asked: Inspection | None = None
+
+
+def answers_about(
+    field: str, text: str, hosts: Iterable[Host], *, lists: bool, user: Any
+) -> list[PathAnswer]:
+    """Of each host: what it knows of the path already, else an inspection.
+
+    With `lists`, for an administrator, a host may be asked about any path, and what it finds can
+    be used from then on.
+    """
+    path = text.strip()
+    return [_about(field, path, host, lists, user) for host in hosts] if path else []
+
+
+def answer_of(row: Inspection) -> PathAnswer:
+    """What an inspection found so far."""
+    if not row.is_finished:
+        return PathAnswer(row.host, waiting_text(row), asked=row)
+    if row.state == InspectionState.OK:
+        return PathAnswer(row.host, _found(row))
+    reason = row.reason or f"the inspection was {row.get_state_display().lower()}: try again"
+    return PathAnswer(row.host, reason, is_refused=True)
+
+
+def _about(field: str, text: str, host: Host, lists: bool, user: Any) -> PathAnswer:
+    path = Path(text)
+    try:
+        known = _known(field, path, host)
+    except BenchmarkError:
+        known = ""
+    if known:
+        return PathAnswer(host, known)
+    try:
+        if field == SERVER:
+            row = inspect_server(host, text, lists=lists, user=user)
+        else:
+            row = inspect_device(host, DeviceRequest(path=path), lists=lists, user=user)
+    except (TuningError, BenchmarkError) as error:
+        return PathAnswer(host, str(error), is_refused=True)
+    return answer_of(row)
+
+
+def _known(field: str, path: Path, host: Host) -> str:
+    """What the inventory says of the path; raises if that is nothing or a refusal."""
+    inventory = inventory_of(host)
+    if field == SERVER:
+        return str(ServerTraits.of(inventory.server(path)))
+    return _directory(inventory.directory(path).identity)
+
+
+def _found(row: Inspection) -> str:
+    answer = row.answer or {}
+    if row.subject == Inspection.Subject.SERVER:
+        return f"{FLAVOUR_NAMES[Flavour(answer['flavour'])]} {answer['version']}"
+    return _directory(DeviceIdentity.from_json(answer["data"]))
+
+
+def _directory(found: DeviceIdentity) -> str:
+    parts = [str(found.kind), found.model, found.file_system]
+    return f"{', '.join(filter(None, parts))}, {byte_size(found.free_bytes)} free"

@@ -1,0 +1,141 @@
+"""A path that is typed in is asked of its host; the answer stands beside the field."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from advisor.access.roles import Role
+from advisor.tests import factories
+from advisor.tests.test_pages_hosts import a_host, measuring, quiet_broker, text_of
+from advisor.tests.test_pages_new_study import BLANK
+from benchmarks.jobs.engine import execute
+from benchmarks.jobs.inspections import InspectionKind
+from benchmarks.models import Host, Inspection, Run, RunState
+from tuning.models import Study
+
+__all__ = ["quiet_broker"]
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def host(settings: Any, tmp_path: Path) -> Host:
+    settings.RUN_DIR = tmp_path
+    return a_host(directories=[tmp_path])
+
+
+def ask(client: Client, field: str, path: Path | str, **values: Any) -> str:
+    answer = client.post(reverse("path-inspect"), {"field": field, field: str(path), **values})
+    assert answer.status_code == 200
+    return html.unescape(answer.content.decode()).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_what_the_host_has_is_said_at_once(
+    admin_client: Client, host: Host, tmp_path: Path
+) -> None:
+    assert "found</span> MySQL 9.7.4" in ask(admin_client, "server", "/usr/sbin/mysqld")
+    assert " free</p>" in ask(admin_client, "path", tmp_path)
+    assert ask(admin_client, "path", " ").strip() == ""
+    assert not Inspection.objects.exists()
+    assert admin_client.post(reverse("path-inspect"), {"field": "name"}).status_code == 400
+
+
+def test_another_directory_is_inspected_and_then_measured(
+    admin_client: Client, host: Host, tmp_path: Path
+) -> None:
+    place = tmp_path / "new"
+    place.mkdir()
+    text = ask(admin_client, "path", place)
+    row = Inspection.objects.get()
+    live = reverse("inspection-live", args=[row.pk])
+    assert f'hx-get="{live}"' in text
+    assert f"asked</span> host {host} is looking" in text
+    assert "asked</span>" in text_of(admin_client, live)
+    assert execute(InspectionKind(), row.pk)
+    text = text_of(admin_client, live)
+    assert "found</span>" in text
+    assert "hx-get" not in text
+    values = BLANK | {"template": "connections", "warehouses": "1", "path": str(place)}
+    admin_client.post("/studies/new/", values)
+    assert Study.objects.get().devices.get().data_dir == str(place)
+
+
+def test_a_refusal_stands_beside_the_field(admin_client: Client, host: Host) -> None:
+    ask(admin_client, "server", "/bin/true")
+    [row] = Inspection.objects.all()
+    assert execute(InspectionKind(), row.pk)
+    text = text_of(admin_client, reverse("inspection-live", args=[row.pk]))
+    assert "cannot be used</span> /bin/true" in text
+
+
+def test_only_administrators_ask_about_what_the_host_has_not(
+    client: Client, host: Host, tmp_path: Path
+) -> None:
+    client.force_login(factories.make_user("ann", Role.OPERATOR))
+    text = ask(client, "path", tmp_path / "x")
+    assert "cannot be used</span>" in text
+    assert f"manage.py device add {tmp_path / 'x'}" in text
+    assert not Inspection.objects.exists()
+    client.force_login(factories.make_user("eve", Role.VIEWER))
+    answer = client.post(reverse("path-inspect"), {"field": "path", "path": "/x"})
+    assert answer.status_code == 403
+
+
+def test_the_answer_waits_where_the_host_is_measuring(
+    admin_client: Client, host: Host, tmp_path: Path
+) -> None:
+    measuring(host)
+    assert f"waits: host {host} is measuring" in ask(admin_client, "path", tmp_path / "x")
+    Run.objects.update(state=RunState.OK)
+    [row] = Inspection.objects.all()
+    text = text_of(admin_client, reverse("inspection-live", args=[row.pk]))
+    assert f"host {host} is looking" in text
+
+
+def test_each_host_of_the_form_is_asked(admin_client: Client, host: Host, tmp_path: Path) -> None:
+    other = a_host("other")
+    text = ask(admin_client, "path", tmp_path, host=[host.name, other.name])
+    assert f"found</span> {host}: " in text
+    assert "asked</span> other: " in text
+    assert Inspection.objects.get().host == other
+    # A study over several hosts names the program of its first.
+    ask(admin_client, "server", "/opt/mysqld", host=[host.name, other.name])
+    assert Inspection.objects.filter(subject="server").count() == 1
+
+
+def test_without_javascript_the_form_asks_and_keeps_what_was_typed(
+    admin_client: Client, host: Host, tmp_path: Path
+) -> None:
+    place = tmp_path / "new"
+    place.mkdir()
+    values = BLANK | {"action": "inspect", "path": str(place), "name": "My study"}
+    text = html.unescape(admin_client.post("/studies/new/", values).content.decode())
+    assert "asked</span>" in text
+    assert 'value="My study"' in text
+    assert execute(InspectionKind(), Inspection.objects.get().pk)
+    text = html.unescape(admin_client.post("/studies/new/", values).content.decode())
+    assert "found</span>" in text
+
+
+def test_a_host_looks_again_and_its_page_shows_what_it_found(
+    admin_client: Client, host: Host
+) -> None:
+    page = reverse("host-detail", args=[host.pk])
+    stamp = admin_client.get(page).context["stamp"]
+    live = f"{reverse('host-live', args=[host.pk])}?seen={stamp}"
+    assert "What this host has" not in text_of(admin_client, live)
+    address = reverse("host-inspect", args=[host.pk])
+    answer = admin_client.post(address, follow=True)
+    assert f"Asked: host {host} is looking." in answer.content.decode()
+    assert Inspection.objects.get().subject == "host"
+    Host.objects.update(inventory=host.inventory | {"logical_cpus": 3})
+    assert "3 of 2 at" in text_of(admin_client, live)
+    Host.objects.update(retired_at=timezone.now())
+    answer = admin_client.post(address, follow=True)
+    assert "The host was not asked: " in answer.content.decode()
