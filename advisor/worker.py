@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from celery import bootsteps
@@ -25,6 +26,9 @@ logger = logging.getLogger(__name__)
 
 STOP_REQUESTS = 10
 JOIN_SECONDS = 5.0
+#: Sweeps between two looks at the free space, a minute.
+SPACE_SWEEPS = 20
+_SWEEPS = count(1)
 
 
 class HostWatch(bootsteps.StartStopStep):
@@ -104,6 +108,17 @@ def _sweep(host_id: int) -> None:
         return
     sweep_host(host_id)
     _attendant().look()
+    _look_at_space(host_id)
+
+
+def _look_at_space(host_id: int) -> None:
+    """Now and then while nothing is measured, keep what the host has free up to date."""
+    from benchmarks.inventory.here import refresh_space
+    from benchmarks.models import Host
+    from tuning.studies.scheduler import is_measuring
+
+    if next(_SWEEPS) % SPACE_SWEEPS == 0 and not is_measuring(host_id):
+        refresh_space(Host.objects.get(pk=host_id))
 
 
 @cache

@@ -10,7 +10,9 @@ from django.core.management import CommandError, call_command
 
 from advisor.management.commands import advise
 from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.storage.kinds import DeviceKind
+from benchmarks.tests.made_up_host import MYSQL, this_host
 from tuning.catalogue.costs import CostKind
 from tuning.studies.request import BadRequest, StudyRequest
 
@@ -180,3 +182,27 @@ def test_every_field_of_a_request_has_its_option() -> None:
     inner = {"name", "seed", "limits", "memory_bytes", "scale"}
     for name in ours - switches - inner | {"memory_mb"}:
         assert f"--{advise._OPTIONS.get(name, name).replace('_', '-')}" in options, name
+
+
+@pytest.mark.django_db
+def test_a_run_is_not_disturbed_for_what_is_known(
+    asked: list[StudyRequest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    looked: list[object] = []
+    monkeypatch.setattr(advise, "inspect_here", lambda *_, **named: looked.append(named))
+    this_host(directories=[tmp_path])
+
+    def look(*options: str) -> bool:
+        looked.clear()
+        with pytest.raises(SystemExit):
+            call_command("advise", *options)
+        return bool(looked)
+
+    assert look()
+    with measuring_alone() as held:
+        assert held
+        assert not look("--device", str(tmp_path), "--server", str(MYSQL.path))
+        assert look("--device", str(tmp_path / "new"))
+        assert looked == [{"servers": [], "devices": [tmp_path / "new"]}]
+        assert not look("--host", "another")
+    assert asked[-1].host == "another"

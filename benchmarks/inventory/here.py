@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
 
-from benchmarks.inventory.host import HostInventory
-from benchmarks.inventory.inspection import inspect_host
-from benchmarks.inventory.stored import list_paths, listed_paths, store_inventory
+from benchmarks.errors import NotInspected
+from benchmarks.inventory.host import FoundDirectory, HostInventory
+from benchmarks.inventory.inspection import inspect_host, is_news, space_of
+from benchmarks.inventory.stored import (
+    change_inventory,
+    inventory_of,
+    list_paths,
+    listed_paths,
+    store_inventory,
+)
 from benchmarks.models import Host, ListedPath
 
 SERVER, DEVICE = ListedPath.Subject.SERVER, ListedPath.Subject.DEVICE
@@ -36,4 +43,27 @@ def inspect_here(
         list_paths(host, SERVER, {one.path for one in found.servers}.intersection(servers))
         list_paths(host, DEVICE, {one.path for one in found.directories}.intersection(devices))
         store_inventory(host, found)
+    return found
+
+
+def refresh_space(host: Host) -> None:
+    """Store what fills and empties by itself: free space and datasets of the known directories.
+
+    Reads two directory entries for each, and writes only what is worth it. A directory that is
+    away keeps its figures until it is inspected.
+    """
+    try:
+        known = inventory_of(host).directories
+    except NotInspected:
+        return
+    now = {there.path: space_of(there) for there in known}
+    changed = {path: found for path, found in now.items() if is_news(found, known)}
+    if changed:
+        change_inventory(host, lambda found: _with(found, changed.values()))
+
+
+def _with(found: HostInventory, directories: Iterable[FoundDirectory]) -> HostInventory:
+    known = {there.path for there in found.directories}
+    for there in directories:
+        found = found.with_directory(there) if there.path in known else found
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -91,6 +92,27 @@ def inspect_directory(named: Path) -> FoundDirectory:
         datasets=tuple(_datasets(path)),
         throttle_problem=why_unavailable(_THROTTLE, [identity.path]),
     )
+
+
+def space_of(there: FoundDirectory) -> FoundDirectory:
+    """The same directory with its free space and datasets of now; as it is if it is away."""
+    try:
+        space = os.statvfs(there.path)
+        is_here = there.path.stat().st_dev == there.file_system
+    except OSError:
+        return there
+    if not is_here:  # another file system, or none any more, is mounted there
+        return there
+    identity = replace(there.identity, free_bytes=space.f_bavail * space.f_frsize)
+    datasets = tuple(_datasets(there.path))
+    return there.model_copy(update={"identity": identity, "datasets": datasets})
+
+
+def is_news(there: FoundDirectory, known: Iterable[FoundDirectory]) -> bool:
+    """Whether its datasets or a percent of its free space differ from what is known of it."""
+    before = next(one for one in known if one.path == there.path)
+    moved = abs(there.identity.free_bytes - before.identity.free_bytes)
+    return there.datasets != before.datasets or moved * 100 > there.identity.total_bytes
 
 
 def inspect_default(path: Path) -> FoundDirectory:

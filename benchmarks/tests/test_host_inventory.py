@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -9,12 +10,13 @@ from django.apps import apps
 from pytest_django import Settings
 
 from benchmarks.errors import DeviceUnusable, NoDriver, NoServerFound, NotAServer, NotListed
-from benchmarks.inventory.here import inspect_here
+from benchmarks.inventory.here import inspect_here, refresh_space
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.inspection import inspect_directory, inspect_host
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host, ListedPath
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.tests.made_up_host import made_up_host
+from benchmarks.tests.made_up_host import made_up_host, this_host, with_inventory
 
 
 @pytest.fixture(autouse=True)
@@ -127,3 +129,27 @@ def test_what_was_measured_before_there_were_lists_may_still_be_used() -> None:
         ("device", "/srv/a"),
         ("device", "/srv/b"),
     }
+
+
+@pytest.mark.django_db
+def test_free_space_and_datasets_are_kept_up_to_date(tmp_path: Path) -> None:
+    place, gone = tmp_path / "srv", tmp_path / "gone"
+    host = this_host(directories=[place, gone])
+    before = inventory_of(host)
+    (place / "oltp-advisor" / "datasets" / "mysql-w1").mkdir(parents=True)
+    gone.rmdir()
+    refresh_space(host)
+    host.refresh_from_db()
+    now = inventory_of(host)
+    assert now.directory(place).datasets == ("mysql-w1",)
+    assert now.directory(gone) == before.directory(gone)
+    there = now.directory(place)
+    fuller = replace(there.identity, free_bytes=there.identity.free_bytes // 2)
+    with_inventory(host, now.with_directory(there.model_copy(update={"identity": fuller})))
+    refresh_space(host)
+    free = inventory_of(host).directory(place).identity.free_bytes
+    assert free == pytest.approx(there.identity.free_bytes, rel=0.05)
+    Host.objects.update(inventory={})
+    host.refresh_from_db()
+    refresh_space(host)
+    assert Host.objects.get().inventory == {}

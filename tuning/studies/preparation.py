@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 
 from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import LoadProgress
+from benchmarks.inventory.here import refresh_space
 from benchmarks.inventory.in_place import check_measurable, unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
 from benchmarks.models import RunState
@@ -55,6 +56,7 @@ class PreparationKind(JobKind[Study]):
         for device in study.devices.order_by("pk"):
             check_measurable(device)
         _load_all(job, binary)
+        refresh_space(study.host)
         try:
             try_candidates(study, binary, report=report, should_stop=job.should_stop)
         except NothingToCompare as nothing:

@@ -29,6 +29,8 @@ from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
 from benchmarks.inventory.here import inspect_here
+from benchmarks.inventory.stored import inventory_of
+from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.models import Host
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.costs import CostKind, read_kinds
@@ -433,13 +435,25 @@ def _run(request: StudyRequest, options: dict[str, Any], console: Console) -> St
 def _look(request: StudyRequest) -> None:
     """Inspect this host for a study on it, with all that the request names.
 
-    Who can run this command on the host may list anything there. Raises NoServerUser.
+    Who can run this command on the host may list anything there. A run that is being measured is
+    not disturbed where all that is named is known. Raises NoServerUser.
     """
     if request.host != settings.HOST_NAME:
         return
     host, _ = Host.objects.get_or_create(name=request.host)
     places = [place for one in request.devices for place in (one.path, one.log_dir) if place]
-    inspect_here(host, servers=[request.server] if request.server else [], devices=places)
+    with measuring_alone(patience_s=0) as alone:
+        if alone or not _knows(host, request.server, places):
+            inspect_here(host, servers=[request.server] if request.server else [], devices=places)
+
+
+def _knows(host: Host, server: Path | None, places: list[Path]) -> bool:
+    try:
+        found = inventory_of(host)
+        found.server(server)
+        return all(found.directory(place) for place in places)
+    except BenchmarkError:
+        return False
 
 
 def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
