@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -64,6 +65,17 @@ def read_paths(name: str) -> list[Path]:
     if relative := [str(path) for path in paths if not path.is_absolute()]:
         raise ImproperlyConfigured(f"{name} has a path that is not absolute: {relative[0]}")
     return paths
+
+
+def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """Addresses and networks, separated by commas; none where the variable is not set."""
+    texts = [text for one in env.str(name, default="").split(",") if (text := one.strip())]
+    try:
+        return [ip_network(text) for text in texts]
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            f"{name} lists addresses and networks such as 10.0.0.5,172.16.0.0/12: {error}"
+        ) from error
 
 
 def read_database(name: str, default: str) -> dict[str, Any]:

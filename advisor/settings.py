@@ -18,6 +18,7 @@ from advisor.env import (
     read_broker,
     read_database,
     read_limit,
+    read_networks,
     read_paths,
     read_port,
     read_reserve,
@@ -41,6 +42,8 @@ SECRET_KEY = env.str("ADVISOR_SECRET_KEY", default="") or kept_secret(PRIVATE_DI
 BIND_ADDRESS = read(env.str, "ADVISOR_BIND", "127.0.0.1")
 PORT = read_port("ADVISOR_PORT", 8000)
 ALLOWED_HOSTS = read(env.list, "ADVISOR_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
+# Whom to believe about the scheme, host and address of requests that they forward.
+PROXIES = read_networks("ADVISOR_PROXY")
 CSRF_TRUSTED_ORIGINS = read(env.list, "ADVISOR_TRUSTED_ORIGINS", [])
 
 # --- measuring -------------------------------------------------------------------------------
@@ -95,6 +98,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
 ]
 MIDDLEWARE = [
+    "advisor.access.proxies.ProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -166,6 +170,11 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ] + [{"NAME": "advisor.access.passwords.EndsTokens"}]
+PASSWORD_HASHERS = [
+    "advisor.access.hashers.Argon2PasswordHasher",
+    # Of older versions; replaced at the next log-in.
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
 KNOX_TOKEN_MODEL = "access.ApiToken"  # noqa: S105  # a model's name
 # Its own table is not made: the model above takes its place.
 MIGRATION_MODULES = {"knox": None}
@@ -189,7 +198,14 @@ STATICFILES_FINDERS = [
 # Files are found in the packages that ship them; no collectstatic step on one host.
 WHITENOISE_USE_FINDERS = True
 
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = read(env.bool, "ADVISOR_HTTPS", False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = read(
+    env.bool, "ADVISOR_HTTPS", False
+)
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SECURE_SSL_REDIRECT else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+# The list that browsers ship with is for names that the world knows; to be on it is the
+# decision of who owns the name.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
@@ -214,6 +230,8 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "advisor.api.errors.handle_exception",
+    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
+    "DEFAULT_THROTTLE_RATES": {"user": "1200/minute"},
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "MySQL OLTP tuning advisor",

@@ -4,9 +4,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from advisor.processes.bodies import timed_bodies
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
-application = get_wsgi_application()
-
-from advisor.processes.attending import attend  # noqa: E402 (after the settings)
-
-attend()
+application = timed_bodies(get_wsgi_application())

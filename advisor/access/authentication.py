@@ -14,9 +14,10 @@ from drf_spectacular.plumbing import build_bearer_security_scheme_object
 from knox.auth import TokenAuthentication as KnoxAuthentication
 from knox.crypto import hash_token
 from rest_framework import authentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.request import Request
 
+from advisor.access.limits import WRONG_TOKENS, place
 from advisor.access.models import ApiToken
 
 # The last use is stored to the minute: not every request writes.
@@ -25,6 +26,19 @@ USE_KNOWN_TO = timedelta(minutes=1)
 
 class TokenAuthentication(KnoxAuthentication):
     """`Authorization: Token ...`. An expired token stays, for its user to see."""
+
+    def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
+        """Raises AuthenticationFailed; Throttled where an address tries many wrong tokens."""
+        try:
+            found: tuple[Any, ApiToken] | None = super().authenticate(request)
+        except AuthenticationFailed as error:
+            # After the look-up, which costs little: no neighbour shuts a valid token out.
+            address = place(request.META.get("REMOTE_ADDR", ""))
+            if wait := WRONG_TOKENS.wait(address):
+                raise Throttled(wait) from error
+            WRONG_TOKENS.note(address)
+            raise
+        return found
 
     def authenticate_credentials(self, token: bytes) -> tuple[Any, ApiToken]:
         """Raises AuthenticationFailed."""

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    UnreadablePostError,
+)
 from django.shortcuts import redirect, render
 
 from advisor.access.callers import Refused, caller_of, check
 from advisor.access.passwords import MUST_CHANGE
 from advisor.access.rules import rule_for, rules_of
+from advisor.access.sizes import check_size
 
 # What an account can do before it has a password of its own.
 WITH_ANY_PASSWORD = ("account-password", "login", "logout")
@@ -27,7 +33,14 @@ class AccessMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self._get_response(request)
+        answer = self._get_response(request)
+        is_cut = getattr(request.META["wsgi.input"], "was_too_slow", False)
+        # Whatever the view made of half a body.
+        return _too_slow() if is_cut and answer.status_code != 408 else answer
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Also where the client went away: nothing is wrong with the program."""
+        return _too_slow() if isinstance(error, UnreadablePostError) else None
 
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, arguments: dict[str, Any]
@@ -45,4 +58,10 @@ class AccessMiddleware:
         except Refused as refused:
             # Not Django's own view for this: it looks for a CSRF token, which reads the form.
             return render(request, "403.html", {"exception": refused}, status=403)
+        check_size(request, rule)
         return None
+
+
+def _too_slow() -> HttpResponse:
+    text = "The request took too long to arrive."
+    return HttpResponse(text, status=408, content_type="text/plain; charset=utf-8")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
+from django.http import UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
@@ -63,6 +64,8 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
     """Django REST framework's EXCEPTION_HANDLER; None leaves a bug to Django (status 500)."""
     if isinstance(error, TuningError | BenchmarkError):
         error = refusal(error)
+    if isinstance(error, UnreadablePostError):
+        error = ApiError(408, "request_too_slow", "The request took too long to arrive.")
     if isinstance(error, RequestDataTooBig):
         # Otherwise Django would respond with a page.
         error = ApiError(400, "request_too_large", too_large())

@@ -5,6 +5,7 @@ from django.urls import path
 
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.pages.account import views as account
+from advisor.pages.account.login import LoginView
 from advisor.pages.check import views as check
 from advisor.pages.comparison import views as comparison
 from advisor.pages.device import views as devices
@@ -80,9 +81,7 @@ urlpatterns = [
     ),
     path(
         "login/",
-        auth.LoginView.as_view(
-            template_name="account/login.html", redirect_authenticated_user=True
-        ),
+        LoginView.as_view(),
         name="login",
     ),
     path("logout/", auth.LogoutView.as_view(), name="logout"),

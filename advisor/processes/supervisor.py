@@ -156,9 +156,8 @@ def worker_name() -> str:
 
 def web_command() -> list[str]:
     return [
-        *(sys.executable, "-m", "gunicorn", "advisor.wsgi"),
+        *(sys.executable, "-m", "gunicorn", "-c", "python:advisor.processes.web"),
         *("--bind", f"{settings.BIND_ADDRESS}:{settings.PORT}"),
-        *("--workers", "1", "--threads", "8", "--worker-class", "gthread"),
     ]
 
 

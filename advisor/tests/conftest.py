@@ -7,8 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from django.core.cache import cache
 from pytest_django import Settings
 
+from advisor.access import limits
 from advisor.tests.harness import Home
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import FOLDER
@@ -21,6 +23,9 @@ def quick_requests(settings: Settings) -> None:
     """
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.WHITENOISE_AUTOREFRESH = True
+    for limit in limits.ALL:
+        limit.clear()
+    cache.clear()  # where requests to the API are counted
 
 
 @pytest.fixture(scope="session")

@@ -224,14 +224,17 @@ def test_no_form_is_read_before_the_caller_is_known(client: Client) -> None:
     for visitor in (client, viewer):
         visitor.cookies["csrftoken"] = "t" * 32
     study = factories.make_study(blocks=1)
-    untouched: dict[str, Any] = {"CONTENT_LENGTH": "5000000", "wsgi.input": Untouchable()}
+    untouched: dict[str, Any] = {
+        "CONTENT_TYPE": "multipart/form-data; boundary=x",
+        "CONTENT_LENGTH": "5000000",
+        "wsgi.input": Untouchable(),
+    }
     paths = ["/studies/new/", f"/studies/{study.pk}/cancel/", "/api/v1/studies/"]
     for path in paths:
         for asking, status in ((client, (302, 401)), (viewer, (403,))):
             answer = asking.generic(
                 "POST",
                 path,
-                content_type="multipart/form-data; boundary=x",
                 **untouched,
             )
             assert answer.status_code in status, (path, answer.status_code)

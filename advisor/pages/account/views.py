@@ -14,10 +14,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from advisor.access.forms import TokenForm
+from advisor.access.limits import PASSWORD_CHANGES
 from advisor.access.models import ApiToken
 from advisor.access.passwords import MUST_CHANGE
 from advisor.access.roles import role_of
 from advisor.access.tokens import TokenRefused, create_token
+from advisor.pages.account.login import too_many
 
 
 @never_cache
@@ -55,6 +57,12 @@ def _created(form: TokenForm, user: User) -> str | None:
 class PasswordChangeView(auth.PasswordChangeView):
     template_name = "account/password.html"
     success_url = reverse_lazy("account-token")
+
+    def post(self, request: HttpRequest, *args: Any, **values: Any) -> HttpResponse:
+        if wait := PASSWORD_CHANGES.wait(f"{request.user.pk}"):
+            return too_many(wait)
+        PASSWORD_CHANGES.note(f"{request.user.pk}")
+        return super().post(request, *args, **values)
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.request.session.pop(MUST_CHANGE, None)

@@ -230,8 +230,8 @@ def _start_web(place: Fleet) -> None:
     token = ("token", "create", "--role", "administrator", "--user", "admin", "fleet")
     place.token = place.manage("centre", *token).strip()
     centre.start(
-        *(sys.executable, "-m", "gunicorn", "advisor.wsgi", "--worker-class", "gthread"),
-        *("--workers", "1", "--threads", "8", "--bind", f"{centre.address}:{WEB_PORT}"),
+        *(sys.executable, "-m", "gunicorn", "-c", "python:advisor.processes.web"),
+        *("--bind", f"{centre.address}:{WEB_PORT}"),
         log="web",
         env=place.environment("centre"),
         cwd=ROOT,

@@ -1,0 +1,82 @@
+"""What a proxy says of a request counts where ADVISOR_PROXY lists the proxy, else nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST")
+# Of other servers and programs: read by nothing here, and not left for a library to find.
+OTHERS = (
+    "HTTP_FORWARDED",
+    "HTTP_X_FORWARDED_PORT",
+    "HTTP_X_FORWARDED_SSL",
+    "HTTP_X_FORWARDED_PROTOCOL",
+    "HTTP_X_REAL_IP",
+)
+
+
+class ProxyMiddleware:
+    """The first of all: afterwards REMOTE_ADDR, scheme and Host are the user's own.
+
+    Of a header with several values the last counts, which the proxy itself has written; of
+    the addresses the last that is not a listed proxy's.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        meta = request.META
+        addresses, scheme, host = (_values(meta.pop(name, "")) for name in FORWARDED)
+        for name in OTHERS:
+            meta.pop(name, None)
+        peer = meta.get("REMOTE_ADDR", "")
+        if not is_listed(peer):
+            if scheme:
+                # A web server that believes this header itself is told otherwise.
+                meta["wsgi.url_scheme"] = "http"
+                if settings.SECURE_SSL_REDIRECT:
+                    return _unlisted(peer)
+            return self._get_response(request)
+        if scheme:
+            meta["wsgi.url_scheme"] = "https" if scheme[-1].lower() == "https" else "http"
+        if host:
+            meta["HTTP_HOST"] = host[-1]
+        strangers = [one for one in addresses if not is_listed(one)]
+        if strangers and _is_address(strangers[-1]):
+            meta["REMOTE_ADDR"] = strangers[-1]
+        return self._get_response(request)
+
+
+def is_listed(address: str) -> bool:
+    """Whether the address is of a proxy in ADVISOR_PROXY."""
+    if not _is_address(address):
+        return False
+    found = ip_address(address)
+    return any(found in network for network in settings.PROXIES)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _values(header: Any) -> list[str]:
+    return [text for one in str(header).split(",") if (text := one.strip())]
+
+
+def _unlisted(peer: str) -> HttpResponse:
+    """Instead of a redirection to HTTPS, which the same proxy would bring back for ever."""
+    text = (
+        "This server is behind a proxy that it has not been told to believe.\n"
+        f"Set ADVISOR_PROXY to the address of the proxy ({peer}) and start it again.\n"
+    )
+    return HttpResponse(text, status=400, content_type="text/plain; charset=utf-8")

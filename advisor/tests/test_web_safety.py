@@ -1,0 +1,367 @@
+"""Log-ins are limited, bodies have a size and a time, and proxies are believed if listed."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import gevent
+import pytest
+from django.conf import settings as django_settings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from advisor.access.limits import MAX_KEYS, Limit, place
+from advisor.access.models import Scope
+from advisor.access.roles import Role
+from advisor.access.tokens import create_token
+from advisor.processes.bodies import BodyTooSlow, TimedBody
+from advisor.tests import factories
+from advisor.tests.harness import wait_for
+
+pytestmark = pytest.mark.django_db
+
+LOGIN = "/login/"
+RIGHT = "a-long-password"
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The passwords that were hashed, in their order."""
+    seen: list[str] = []
+    hasher = "django.contrib.auth.hashers.MD5PasswordHasher.encode"
+    encode = __import__(
+        "django.contrib.auth.hashers", fromlist=["MD5PasswordHasher"]
+    ).MD5PasswordHasher.encode
+
+    def note(self: Any, password: str, salt: str) -> str:
+        seen.append(password)
+        return str(encode(self, password, salt))
+
+    monkeypatch.setattr(hasher, note)
+    return seen
+
+
+def tried(client: Client, name: str, password: str, **more: Any) -> int:
+    answer = client.post(LOGIN, {"username": name, "password": password}, **more)
+    if answer.status_code == 429:
+        assert int(answer["Retry-After"]) > 0
+        assert "Too many tries" in answer.content.decode()
+    return int(answer.status_code)
+
+
+# --- log-in --------------------------------------------------------------------------------------
+
+
+def test_a_burst_of_wrong_log_ins_hashes_hardly_anything(hashed: list[str]) -> None:
+    User.objects.create_user("dba", password=RIGHT)
+    hashed.clear()
+    client = Client()
+    assert [tried(client, "dba", f"{n}") for n in range(200)] == [200] * 5 + [429] * 195
+    assert hashed == list("01234")
+    # Other accounts, other addresses: all strangers together have a limit, too.
+    for n in range(50):
+        tried(client, f"user{n}", "wrong", REMOTE_ADDR=f"10.1.0.{n}")
+    assert len(hashed) == 15
+
+
+def test_strangers_cannot_lock_out_a_browser_that_has_logged_in_before() -> None:
+    User.objects.create_user("dba", password=RIGHT)
+    known, stranger = Client(), Client()
+    assert tried(known, "dba", RIGHT, REMOTE_ADDR="10.0.0.1") == 302
+    known.post(reverse("logout"))
+    for n in range(30):
+        tried(stranger, "dba", "wrong", REMOTE_ADDR=f"10.1.0.{n}")
+    assert tried(Client(), "dba", RIGHT, REMOTE_ADDR="10.0.0.2") == 429
+    assert tried(known, "dba", RIGHT, REMOTE_ADDR="10.0.0.1") == 302
+    # A limit holds for it as well.
+    known.post(reverse("logout"))
+    statuses = [tried(known, "dba", "wrong") for _ in range(6)]
+    assert statuses == [200] * 5 + [429]
+
+
+def test_a_right_password_ends_the_count_of_wrong_ones() -> None:
+    User.objects.create_user("dba", password=RIGHT)
+    client = Client()
+    for _ in range(2):
+        assert [tried(client, "dba", "wrong") for _ in range(4)] == [200] * 4
+        assert tried(client, "dba", RIGHT) == 302
+        client = Client()
+
+
+def test_changing_a_password_is_limited_as_well(client: Client, hashed: list[str]) -> None:
+    client.force_login(factories.make_user("dba", Role.VIEWER))
+    fields = {"old_password": "x", "new_password1": RIGHT, "new_password2": RIGHT}
+    found = [client.post(reverse("account-password"), fields).status_code for _ in range(7)]
+    assert found == [200] * 5 + [429] * 2
+
+
+def test_a_limit_counts_by_key_within_its_time_and_forgets_old_keys() -> None:
+    now = [0.0]
+    limit = Limit(2, 60, clock=lambda: now[0])
+    for now[0] in (0.0, 10.0):
+        assert limit.wait("a") == 0
+        limit.note("a")
+    assert (limit.wait("a"), limit.wait("b")) == (50, 0)
+    now[0] = 60.0
+    assert limit.wait("a") == 0
+    for n in range(MAX_KEYS):
+        limit.note(f"{n}")
+    assert len(limit._tries) == MAX_KEYS
+    assert place("2001:db8::1") == place("2001:db8::ffff") != place("2001:db8:0:1::1")
+    assert place("10.0.0.1") != place("10.0.0.2")
+
+
+# --- the API -------------------------------------------------------------------------------------
+
+
+def test_wrong_tokens_are_limited_and_shut_nobody_out() -> None:
+    token = create_token(factories.make_user("ci", Role.VIEWER), "ci", Scope.READ)
+    wrong, right = (Client(headers={"Authorization": f"Token {one}"}) for one in ("x", token))
+    address = "/api/v1/studies/"
+    assert [wrong.get(address).status_code for _ in range(32)] == [401] * 30 + [429] * 2
+    assert wrong.get(address).json()["error"]["code"] == "throttled"
+    assert right.get(address).status_code == 200
+
+
+def test_requests_of_an_account_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates = {"user": "3/minute"}
+    monkeypatch.setattr("rest_framework.throttling.SimpleRateThrottle.THROTTLE_RATES", rates)
+    client = Client()
+    client.force_login(factories.make_user("ci", Role.VIEWER))
+    statuses = [client.get("/api/v1/templates/").status_code for _ in range(4)]
+    assert statuses == [200, 200, 200, 429]
+
+
+# --- bodies --------------------------------------------------------------------------------------
+
+
+def test_a_body_that_is_too_large_is_refused_by_its_head(client: Client) -> None:
+    class Untouchable:
+        def read(self, *_: Any) -> bytes:
+            raise AssertionError("the body was read")
+
+        readline = read
+
+    client.force_login(factories.make_user("dba", Role.OPERATOR))
+    for path, size in (("/studies/new/", 9_000_000), (LOGIN, 20_000), ("/api/v1/studies/", 1e7)):
+        head: dict[str, Any] = {"CONTENT_LENGTH": f"{size:.0f}", "wsgi.input": Untouchable()}
+        kind = "application/json" if "api" in path else "multipart/form-data; boundary=x"
+        answer = client.generic("POST", path, CONTENT_TYPE=kind, **head)
+        assert answer.status_code == 400, path
+        assert "is larger than" in answer.content.decode()
+
+
+def test_a_body_must_be_complete_in_time() -> None:
+    class Dripping:
+        def read(self, size: int = 0) -> bytes:
+            gevent.sleep(0.03)
+            return b"x"
+
+        readline = read
+
+    body = TimedBody(Dripping(), seconds=0.2)
+    with pytest.raises(BodyTooSlow):
+        list(iter(lambda: body.read(1), b""))
+    assert body.was_too_slow
+
+
+@pytest.mark.parametrize("path", ["/configs/check/", "/api/v1/configs/check/"])
+def test_a_body_that_was_too_slow_is_408(client: Client, path: str) -> None:
+    class Late:
+        was_too_slow = False
+
+        def read(self, *_: Any) -> bytes:
+            self.was_too_slow = True
+            raise BodyTooSlow("too late")
+
+        readline = read
+
+    client.force_login(factories.make_user("dba", Role.OPERATOR))
+    late: dict[str, Any] = {"CONTENT_LENGTH": "100", "wsgi.input": Late()}
+    kind = "application/json" if "api" in path else "application/x-www-form-urlencoded"
+    answer = client.generic("POST", path, CONTENT_TYPE=kind, **late)
+    assert answer.status_code == 408
+    assert "too long to arrive" in answer.content.decode()
+
+
+# --- proxies -------------------------------------------------------------------------------------
+
+FORWARDED = {
+    "X-Forwarded-Proto": "https",
+    "X-Forwarded-Host": "advisor.example.org",
+    "X-Forwarded-For": "203.0.113.9, 198.51.100.7",
+}
+
+
+@pytest.fixture
+def proxy(settings: Settings) -> str:
+    settings.PROXIES = [ip_network("10.9.0.0/16")]
+    settings.ALLOWED_HOSTS = ["testserver", "advisor.example.org"]
+    return "10.9.0.1"
+
+
+def location(client: Client, **more: Any) -> str:
+    """Where the API says that a new device is; its path shows whom it believes."""
+    answer = client.get("/api/v1/studies/?page_size=1", headers=FORWARDED, **more)
+    return str(answer.json()["next"])
+
+
+def test_links_are_https_where_the_listed_proxy_says_so(admin_client: Client, proxy: str) -> None:
+    for _ in range(2):
+        factories.make_study(blocks=1, names=["a"])
+    assert location(admin_client, REMOTE_ADDR=proxy).startswith("https://advisor.example.org/")
+    assert location(admin_client, REMOTE_ADDR="10.8.0.1").startswith("http://testserver/")
+    # Loopback is no exception.
+    assert location(admin_client).startswith("http://testserver/")
+
+
+def test_the_users_own_address_counts_and_cannot_be_made_up(proxy: str) -> None:
+    """The last address that no listed proxy has: what is before it, the user may have sent."""
+
+    def statuses(last: str, peer: str) -> list[int]:
+        headers = {"X-Forwarded-For": f"1.2.3.4, {last}, 10.9.0.2"}
+        return [
+            tried(Client(), f"{last}{peer}", "wrong", headers=headers, REMOTE_ADDR=peer)
+            for _ in range(6)
+        ]
+
+    assert statuses("198.51.100.7", proxy)[-1] == 429
+    assert statuses("198.51.100.8", proxy)[0] == 200
+    # Without a listing the peer is who it is, whatever it says.
+    assert tried(Client(), "a", "b", headers={"X-Forwarded-For": "9.9.9.9"}) == 200
+
+
+def test_https_only_redirects_and_says_so_to_browsers(
+    admin_client: Client, proxy: str, settings: Settings
+) -> None:
+    settings.SECURE_SSL_REDIRECT, settings.SECURE_HSTS_SECONDS = True, 1000
+    plain = admin_client.get("/", REMOTE_ADDR=proxy)
+    assert (plain.status_code, plain["Location"]) == (301, "https://testserver/")
+    secure = admin_client.get("/", headers={"X-Forwarded-Proto": "https"}, REMOTE_ADDR=proxy)
+    assert secure.status_code == 200
+    assert secure["Strict-Transport-Security"].startswith("max-age=1000")
+    unlisted = admin_client.get("/", headers={"X-Forwarded-Proto": "https"})
+    assert unlisted.status_code == 400
+    assert "Set ADVISOR_PROXY to the address of the proxy (127.0.0.1)" in unlisted.content.decode()
+
+
+@pytest.mark.long
+def test_the_deployment_check_finds_nothing_with_https(tmp_path: Path) -> None:
+    ours = {"ADVISOR_HOME": str(tmp_path), "ADVISOR_HTTPS": "true", "ADVISOR_PROXY": "127.0.0.1"}
+    found = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=django_settings.BASE_DIR,
+        env=os.environ | ours,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 0, found.stderr
+    assert "no issues" in found.stdout
+
+
+# --- the real web server -------------------------------------------------------------------------
+
+
+@contextmanager
+def web(home: Path) -> Iterator[int]:
+    """gunicorn as `serve` starts it; yields its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = [sys.executable, "-m", "gunicorn", "-c", "python:advisor.processes.web"]
+    with (home / "web.log").open("w") as log:
+        process = subprocess.Popen(
+            [*words, "--bind", f"127.0.0.1:{port}"],
+            cwd=django_settings.BASE_DIR,
+            env={k: v for k, v in os.environ.items() if k != "DATABASE_URL"}
+            | {"ADVISOR_HOME": str(home)},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+
+    def listens() -> bool:
+        assert process.poll() is None, (home / "web.log").read_text()
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        wait_for(listens, 60)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def ask(port: int, *, headers: dict[str, str] | None = None) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", LOGIN, headers=headers or {})
+    return connection.getresponse()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_clients_that_send_slowly_hold_up_nobody(
+    migrated_database: Path, tmp_path: Path, memory_tmp: Path
+) -> None:
+    """Fifty connections of each kind send a byte now and then; the log-in page is answered."""
+    (tmp_path / "private").mkdir(mode=0o700)
+    (tmp_path / "private" / "db.sqlite3").write_bytes(migrated_database.read_bytes())
+    with web(tmp_path) as port, ExitStack() as stack:
+        answer = ask(port, headers={"X-Forwarded-Proto": "https"})
+        csrf = re.findall(r"csrftoken=(\w+)", answer.getheader("Set-Cookie") or "")[0]
+        # The web server itself believes no header, not even from loopback.
+        assert "Secure" not in (answer.getheader("Set-Cookie") or "")
+        head = f"Host: 127.0.0.1\r\nCookie: csrftoken={csrf}\r\nContent-Length: 9000\r\n"
+        form = "Content-Type: application/x-www-form-urlencoded\r\n\r\nusername="
+        kinds = [
+            "",
+            "GET /login/ HTTP/1.1\r\nX: ",
+            f"POST /login/ HTTP/1.1\r\n{head}{form}",
+        ]
+        slow = [slow_client(stack, port, kind) for kind in kinds for _ in range(50)]
+        drip = threading.Thread(target=send_one_byte, args=(slow,))
+        drip.start()
+        upload = slow_client(stack, port, f"POST /studies/new/ HTTP/1.1\r\n{head}\r\n")
+        begun = time.monotonic()
+        assert ask(port).status == 200
+        # Nobody may upload: refused by the head, while the body is on its way.
+        assert upload.recv(12) == b"HTTP/1.1 302"
+        took = time.monotonic() - begun
+        drip.join()
+        assert all(is_open(one) for one in slow[100:]), "the slow forms had ended before"
+    # Threads would be held until the clients give up; a busy machine may take a while.
+    assert took < 20
+
+
+def slow_client(stack: ExitStack, port: int, text: str) -> socket.socket:
+    client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+    client.sendall(text.encode())
+    return client
+
+
+def send_one_byte(clients: list[socket.socket]) -> None:
+    for client in clients:
+        client.sendall(b"x")
+
+
+def is_open(client: socket.socket) -> bool:
+    client.setblocking(False)
+    try:
+        return client.recv(1) != b""
+    except BlockingIOError:
+        return True
