@@ -5,6 +5,7 @@
 # make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
 # make bench-search   searches replayed on recorded surfaces: how good is ours? (half an hour)
 # make bench-scale    configs measured in models of three sizes: does the ranking agree? (two hours)
+# make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
 
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/run
@@ -20,10 +21,10 @@ AGAIN = $(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast check lint type migrations collect pytest \
-    bench-statistics bench-search bench-scale format lock clean
+    bench-footprint bench-statistics bench-search bench-scale format lock clean
 
 help:
-	@sed -n '1,7s/^# //p' Makefile
+	@sed -n '1,8s/^# //p' Makefile
 
 run: setup
 	@$(PYTHON_BIN)/python manage.py serve
@@ -77,6 +78,10 @@ bench-search:
 # The table of docs/scale.md: five blocks of six configs at three sizes take about two hours.
 bench-scale:
 	@$(PYTHON_BIN)/python -m tuning.tests.scale_bench
+
+# The budget of docs/disturbances.md; to be run on a host that is otherwise quiet.
+bench-footprint:
+	@$(PYTHON_BIN)/python -m advisor.tests.footprint_bench
 
 format:
 	$(PYTHON_BIN)/ruff check --fix .

@@ -11,10 +11,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from tuning.models import Study
 from tuning.statistics.aim import FULL_NAMES
+from tuning.studies.glance import glance
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 
-POLL_SECONDS = 0.5
+POLL_SECONDS = 2.0
 # If stderr is not a terminal, a line is written this often, so that a CI log shows progress.
 LOG_SECONDS = 15.0
 
@@ -33,17 +34,26 @@ def follow(
         TextColumn("{task.fields[eta]}"),
         console=console,
         disable=not console.is_terminal,
+        # Nothing moves between two looks, and drawing ten times a second takes a measurable part
+        # of a processor that is being measured.
+        auto_refresh=False,
     ) as bar:
         task = bar.add_task("starting", total=1.0, eta="")
         logged = 0.0
         was_paused = False
+        seen = ""
         while True:
             check()
+            if (now := glance(study.pk)) == seen:
+                time.sleep(POLL_SECONDS)
+                continue
+            seen = now
             study.refresh_from_db()
             state = study_progress(study)
             bar.update(
                 task, completed=state.fraction, description=_lines(state), eta=_eta(study, state)
             )
+            bar.refresh()
             if study.is_paused != was_paused:
                 was_paused = study.is_paused
                 console.print(_pause_text(study), markup=False, soft_wrap=True)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, When
 from django.db.models.functions import Now
 
 from benchmarks.jobs.claimant import home_lock, is_dead, is_seen_from_here, measuring_alone
@@ -47,8 +47,7 @@ class Sweeper:
         """
         with home_lock(patience_s=0) as alone:
             stored = alone and self._store_noted()
-        lost = self._lose_abandoned(host_id)
-        busy = any(kind.running_on(host_id).exists() for kind in self._kinds.values())
+        lost, busy = self._lose_abandoned(host_id)
         if stored or lost or busy:
             self._clearings = CLEARINGS
         if not busy and self._clearings:
@@ -76,25 +75,32 @@ class Sweeper:
                 break
         return bool(found)
 
-    def _lose_abandoned(self, host_id: int) -> bool:
-        """Mark every abandoned job as lost; whether there were any."""
+    def _lose_abandoned(self, host_id: int) -> tuple[bool, bool]:
+        """Mark every abandoned job as lost; whether there were any, and whether others run."""
         silent: dict[_Heard, int] = {}
-        lost = False
+        lost = busy = False
         for kind in self._kinds.values():
-            running = kind.running_on(host_id)
-            unheard = set(running.filter(_quiet()).values_list("pk", flat=True))
-            for row in running:
+            for row in kind.running_on(host_id).annotate(is_quiet=_is_quiet()):
                 heard = (kind.name, row.pk, row.heartbeat_at)
-                if row.pk in unheard:
+                if row.is_quiet:
                     silent[heard] = self._silent.get(heard, 0) + 1
-                if is_spooled(kind.name, row.pk):
-                    continue
-                if is_dead(row.claimed_by):
-                    lost |= _lose(kind, row, "the worker died")
-                elif silent.get(heard, 0) >= _bound(row.claimed_by):
-                    lost |= _lose(kind, row, "the worker stopped sending heartbeats")
+                reason = _why_lost(kind, row, silent.get(heard, 0))
+                is_lost = bool(reason) and _lose(kind, row, reason)
+                lost |= is_lost
+                busy |= not is_lost
         self._silent = silent
-        return lost
+        return lost, busy
+
+
+def _why_lost(kind: JobKind[Any], row: JobRow, silent_sweeps: int) -> str:
+    """Why a running job is lost; "" if it is not."""
+    if is_spooled(kind.name, row.pk):
+        return ""
+    if is_dead(row.claimed_by):
+        return "the worker died"
+    if silent_sweeps >= _bound(row.claimed_by):
+        return "the worker stopped sending heartbeats"
+    return ""
 
 
 def close_cancelled(kinds: Sequence[JobKind[Any]], hosts: QuerySet[Host]) -> None:
@@ -106,6 +112,10 @@ def close_cancelled(kinds: Sequence[JobKind[Any]], hosts: QuerySet[Host]) -> Non
         there = kind.rows.filter(kind.running, _quiet(), **{f"{kind.host}__in": hosts})
         for row in there.filter(stop_request=CANCELLED):
             _lose(kind, row, "the worker is gone")
+
+
+def _is_quiet() -> Case:
+    return Case(When(_quiet(), then=True), default=False)
 
 
 def _quiet() -> Q:

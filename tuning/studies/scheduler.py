@@ -163,6 +163,8 @@ def _take_turn(study: Study) -> _Turn:
     (`transaction_mode` in the settings). What takes long is thought over before, by one process:
     a second one would still be at it when the next run is measured.
     """
+    if is_under_way(study):  # as at nearly every call: no reason to take the study's row
+        return _Turn()
     try:
         with _thinking_alone(study) as is_ours:
             if not is_ours:

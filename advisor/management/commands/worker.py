@@ -38,6 +38,8 @@ class Command(BaseCommand):
                     *("--pool", "prefork", "--concurrency", "1"),
                     *("--loglevel", "INFO"),
                     "--without-gossip",
+                    # Nobody listens to what it would say every two seconds.
+                    "--without-heartbeat",
                     "--without-mingle",
                 ]
             )

@@ -27,6 +27,7 @@ from tuning.statistics.aim import FULL_NAMES
 from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.search.search import CONCLUDING_BLOCKS
 from tuning.studies.draining import drain_text
+from tuning.studies.glance import glance
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
 from tuning.studies.scheduler import is_under_way
@@ -50,9 +51,11 @@ def study_for_page(pk: int) -> Study:
 
 def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
     """The part that changes every second: state, progress, and the stamp of the results."""
+    seen = glance(study.pk)  # before the rows are read: what changes meanwhile is asked for again
     slots = slot_states(study)
     progress = study_progress(study, slots)
     return {
+        "glance": seen,
         "study": study,
         "progress": progress,
         "percent": round(progress.fraction * 100),
@@ -73,12 +76,14 @@ def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
 def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
     choice = board_choice(request.GET)
-    return live_context(study, choice) | results_context(study, choice, request)
+    return live_context(study, choice) | results_context(StudyResult(study), choice, request)
 
 
-def results_context(study: Study, choice: BoardChoice, request: HttpRequest) -> dict[str, Any]:
+def results_context(
+    result: StudyResult, choice: BoardChoice, request: HttpRequest
+) -> dict[str, Any]:
     """The part that changes only when a run or the study has ended."""
-    result = StudyResult(study)
+    study = result.study
     ended = [slot for slot in result.slots if slot.run.is_finished]
     started = [slot for slot in ended if not _never_started(slot)]
     failed = [slot for slot in started if slot.run.state not in _HAVE_A_FIGURE]

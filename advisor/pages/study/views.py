@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRefresh, trigger_client_event
@@ -19,7 +20,7 @@ from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.lines import lines_figure
 from advisor.charts.payload import charts_payload
 from advisor.charts.search import search_figures
-from advisor.pages.study.board_choice import board_choice
+from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_key
 from advisor.pages.study.context import (
     live_context,
@@ -28,6 +29,7 @@ from advisor.pages.study.context import (
     study_for_page,
 )
 from advisor.pages.study.extend import ExtendForm
+from advisor.pages.study.shared import shared_result
 from advisor.wording.words import names_beside_figures
 from benchmarks.models import ACTIVE_RUN_STATES, Host
 from tuning.errors import TuningError
@@ -37,6 +39,7 @@ from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.strategy.search.space import Space
 from tuning.studies.concluding import conclude_study
+from tuning.studies.glance import glance
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.taking_apart import take_apart_study
@@ -85,8 +88,11 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     """The response to htmx every two seconds while the study is active.
 
     It includes the results, to be swapped out of band, only if `seen` is not their stamp. A page
-    without a section for a board that has started since is told to reload.
+    without a section for a board that has started since is told to reload, one that shows all of
+    it already gets nothing.
     """
+    if request.GET.get("glance") == glance(pk):
+        return HttpResponse(status=204)
     study = study_for_page(pk)
     choice = board_choice(request.GET)
     context: dict[str, Any] = live_context(study, choice)
@@ -94,7 +100,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
         return HttpResponseClientRefresh()
     changed = request.GET.get("seen") != context["stamp"]
     if changed:
-        context |= results_context(study, choice, request)
+        context |= results_context(shared_result(study).result, choice, request)
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
     if changed:
@@ -103,10 +109,14 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_GET
-def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
+def study_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of each board and of the findings; none before the first finished run."""
-    result = StudyResult(get_object_or_404(Study, pk=pk))
-    choice = board_choice(request.GET)
+    shared, choice = shared_result(study_for_page(pk)), board_choice(request.GET)
+    charts = shared.charts(choice.query, lambda result: _charts(result, choice))
+    return HttpResponse(charts, content_type="application/json")
+
+
+def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
     figures = {}
     for board in result.boards:
         key = board_key(board)
@@ -123,7 +133,7 @@ def study_charts(request: HttpRequest, pk: int) -> JsonResponse:
         figures |= search_figures(search, space, order or space.names)
     if findings := findings_series(result):
         figures["findings"] = findings_figure(findings)
-    return JsonResponse(charts_payload(figures))
+    return json.dumps(charts_payload(figures)).encode()
 
 
 @require_POST

@@ -1,0 +1,104 @@
+"""Looks at a study that cost next to nothing: has anything changed that is shown of it?
+
+Pages and terminals ask every second or two, for hours, on the host that is being measured. What
+they show is worked out again only when a look differs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count, Max, QuerySet
+
+from benchmarks.models import CrashTest, CrashTestState
+from tuning.models import Slot, Study
+
+#: The time left, and whatever else follows from the clock, is worked out this often, in seconds.
+REFRESH_S = 10.0
+
+_STUDY = (
+    "created_at",
+    "state",
+    "stop_request",
+    "claimed_by",
+    "paused_at",
+    "pause_reason",
+    "resumed_at",
+    "concluded_at",
+    "extended_by",
+    "preparing_fraction",
+    "preparing_text",
+    "reason",
+    "host__drained_at",
+    "host__drain_reason",
+)
+_RESULTS = "created_at", "state", "concluded_at", "extended_by", "conclusions"
+# Stands for the study in queries that are made once.
+_ANY_STUDY = -4711
+
+Sql = tuple[str, tuple[Any, ...]]
+
+
+def glance(study_id: int) -> str:
+    """A word that differs whenever the study's progress does, and every REFRESH_S seconds."""
+    return f"{_word(_progress_queries(), study_id)}.{int(time.time() // REFRESH_S)}"
+
+
+def results_glance(study_id: int) -> str:
+    """A word that differs whenever the results of a study that goes on do."""
+    return _word(_results_queries(), study_id)
+
+
+# To have Django make a query takes several times as long as the database needs to answer it.
+@cache
+def _progress_queries() -> tuple[Sql, ...]:
+    tests = CrashTest.objects.filter(slot__study_id=_ANY_STUDY, state=CrashTestState.RUNNING)
+    return (
+        _sql(_study().values_list(*_STUDY)),
+        _sql(_states(Max("run__step"))),
+        _sql(tests.values_list("pk", "step")),
+        _sql(_study().values_list(Max("recommendations"))),
+    )
+
+
+@cache
+def _results_queries() -> tuple[Sql, ...]:
+    return (
+        _sql(_study().values_list(*_RESULTS)),
+        # Counted apart: joined with each other, each would multiply the others.
+        _sql(_study().values_list(Count("candidates"), Max("candidates"))),
+        _sql(_study().values_list(Count("eliminations"))),
+        _sql(_study().values_list(Count("crash_slots"), Max("crash_slots__test__finished_at"))),
+        _sql(_study().values_list(Max("recommendations"))),
+        _sql(_states()),
+    )
+
+
+def _study() -> QuerySet[Study]:
+    return Study.objects.filter(pk=_ANY_STUDY)
+
+
+def _states(*more: Max) -> QuerySet[Any, Any]:
+    """Of the newest runs in each state: how many, the last of them and when that ended."""
+    slots = Slot.objects.filter(study_id=_ANY_STUDY).values_list("run__state")
+    facts = Count("pk"), Max("run_id"), Max("run__finished_at"), *more
+    return slots.order_by("run__state").annotate(*facts)
+
+
+def _sql(query: QuerySet[Any, Any]) -> Sql:
+    text, parameters = query.query.sql_with_params()
+    return text, tuple(parameters)
+
+
+def _word(queries: Iterable[Sql], study_id: int) -> str:
+    seen = []
+    with connection.cursor() as cursor:
+        for text, parameters in queries:
+            cursor.execute(text, [study_id if one == _ANY_STUDY else one for one in parameters])
+            seen.append(cursor.fetchall())
+    return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
