@@ -19,6 +19,7 @@ DOCUMENTS = [
 CODE = [*(ROOT / name for name in ("advisor/settings.py", "benchmarks/drivers/tpcc_mysql.py"))]
 CODE.append(ROOT / "benchmarks/servers/privileges.py")
 CODE.append(ROOT / "benchmarks/emulation/hierarchies.py")
+CODE.append(ROOT / "benchmarks/storage/reserve.py")
 
 
 def commands() -> Iterator[tuple[str, list[str]]]:

@@ -106,8 +106,8 @@ def under_way(study: Study) -> Study:
 MAX_QUERIES = {
     "page": 22,
     "page by p95": 22,
-    "live": 26,
-    "unchanged": 18,
+    "live": 32,
+    "unchanged": 20,
     "same": 10,
     "charts": 20,
     "study": 8,
