@@ -15,6 +15,16 @@ from benchmarks.outcomes import Outcome
 NO_SPACE_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
 
 
+#: Messages quote programs, which may say anything at any length.
+_MAX_MESSAGE = 16_000
+_MAX_LOG_TAIL = 256 * 1024
+
+
+def _bounded(text: str, limit: int = _MAX_MESSAGE) -> str:
+    half = limit // 2
+    return text if len(text) <= limit else f"{text[:half]} [...] {text[-half:]}"
+
+
 class BenchmarkError(Exception):
     """An expected failure.
 
@@ -29,8 +39,8 @@ class BenchmarkError(Exception):
         cls.code = code or cls.code
 
     def __init__(self, message: str, *, log_tail: str = "", field: str = "") -> None:
-        super().__init__(message)
-        self.log_tail = log_tail
+        super().__init__(_bounded(message))
+        self.log_tail = _bounded(log_tail, _MAX_LOG_TAIL)
         self.field = field
 
 

@@ -14,10 +14,10 @@ AUTO = "auto"
 DRIVERS = (TpccMysql.name, Sysbench.name)
 
 _GET_TPCC_MYSQL = (
-    "tpcc-mysql: build it from https://github.com/Percona-Lab/tpcc-mysql and put tpcc_start on"
+    "Get tpcc-mysql: build it from https://github.com/Percona-Lab/tpcc-mysql and put tpcc_start on"
     " PATH, or name its directory in TPCC_MYSQL_HOME"
 )
-_GET_SYSBENCH = "sysbench: install the package sysbench (1.0 or later)"
+_GET_SYSBENCH = "Get sysbench: install the package sysbench (1.0 or later)"
 
 
 def find_driver(name: str = AUTO) -> Driver:
@@ -28,21 +28,26 @@ def find_driver(name: str = AUTO) -> Driver:
     if name not in (AUTO, *DRIVERS):
         choices = ", ".join((AUTO, *DRIVERS))
         raise NoDriver(f"There is no workload driver {name!r}; there are: {choices}.")
-    if name in (AUTO, TpccMysql.name) and (tpcc_start := find_tpcc_start()):
-        _check_may_run(tpcc_start)
-        return TpccMysql(tpcc_start)
-    if name in (AUTO, Sysbench.name) and (sysbench := find_sysbench()):
-        _check_may_run(sysbench)
-        return Sysbench(sysbench)
-    missing = {TpccMysql.name: _GET_TPCC_MYSQL, Sysbench.name: _GET_SYSBENCH}
-    ways = [way for driver, way in missing.items() if name in (AUTO, driver)]
-    raise NoDriver("No workload driver is installed. Get " + "; or ".join(ways) + ".")
+    reasons = []
+    if name in (AUTO, TpccMysql.name):
+        tpcc_start = find_tpcc_start()
+        if tpcc_start is not None and not (refusal := _refusal(tpcc_start)):
+            return TpccMysql(tpcc_start)
+        reasons.append(refusal if tpcc_start else _GET_TPCC_MYSQL)
+    if name in (AUTO, Sysbench.name):
+        sysbench = find_sysbench()
+        if sysbench is not None and not (refusal := _refusal(sysbench)):
+            return Sysbench(sysbench)
+        reasons.append(refusal if sysbench else _GET_SYSBENCH)
+    raise NoDriver("No workload driver can be used. " + "; or ".join(reasons) + ".")
 
 
-def _check_may_run(program: Path) -> None:
+def _refusal(program: Path) -> str:
+    """Why the user that drivers run as cannot run a program; "" if that user can."""
     user = server_user()
-    if user is not None and not may(user, "-x", program.resolve()):
-        raise NoDriver(
-            f"The user {user.name}, which drivers run as, cannot run {program}: every directory "
-            "on the way to it must let that user pass (chmod o+x)."
-        )
+    if user is None or may(user, "-x", program.resolve()):
+        return ""
+    return (
+        f"{program}: the user {user.name}, which drivers run as, cannot run it; every directory "
+        "on the way to it must let that user pass (chmod o+x)"
+    )

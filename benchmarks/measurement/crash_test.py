@@ -19,7 +19,7 @@ from benchmarks.measurement.drive import target_of
 from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.steps import Steps
-from benchmarks.servers.failures import find_trouble
+from benchmarks.servers.failures import find_trouble, variables_of
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.running import running_server
@@ -92,7 +92,7 @@ def crash_test(
             )
             deadline_s = give_up_s if is_restart else _FIRST_START_S
             with _started(plan, run_dir, log_dir, deadline_s, should_stop) as (server, seconds):
-                capacity = redo_capacity(server.variables())
+                capacity = redo_capacity(variables_of(server))
                 if owed is not None:
                     found.append(_recovered(seconds, owed, capacity))
                 if number < kills:

@@ -19,6 +19,7 @@ from benchmarks.measurement.folders import find_dataset, run_folders
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended, Evidence, Measurement
 from benchmarks.measurement.steps import Steps
+from benchmarks.servers.failures import variables_of
 from benchmarks.servers.running import running_server
 from benchmarks.storage.identify import check_in_place
 from benchmarks.storage.reserve_watch import ReserveWatch
@@ -71,7 +72,7 @@ def measure(
             )
         )
         stack.callback(steps.enter, "stopping the server")
-        variables = server.variables()
+        variables = variables_of(server)
         before = plan.fingerprint(data, log)
         sampler = Sampler.of(server.pid, data, log)
         driven = drive(plan, server, variables, sampler, run_dir / "driver", steps, should_stop)

@@ -39,7 +39,7 @@ def check_ours(folder: Path) -> None:
     or put another in its place. OSError when it is not there.
     """
     here, links = "/", 0
-    _check_directory(here, os.lstat(here))
+    _check_directory(here, os.lstat(here), is_last=False)
     left = list(reversed(folder.absolute().parts[1:]))
     while left:
         name = left.pop()
@@ -58,33 +58,36 @@ def check_ours(folder: Path) -> None:
             left += [part for part in reversed(target.parts) if part != "/"]
             here = "/" if target.is_absolute() else here
             continue
-        _check_directory(place, found)
+        _check_directory(place, found, is_last=not left)
         here = place
 
 
-def _check_directory(place: str, found: os.stat_result) -> None:
+def _check_directory(place: str, found: os.stat_result, *, is_last: bool) -> None:
     if not stat.S_ISDIR(found.st_mode):
         raise DeviceUnusable(f"{place}: not a directory")
     quoted = shlex.quote(place)
-    _check_owner(place, found, f"chown -R {_name(os.geteuid())}: {quoted}")
+    _check_owner(place, found, f"chown {_name(os.geteuid())}: {quoted}" if is_last else "")
     if found.st_mode & stat.S_ISVTX:
         return  # like /tmp: others may add to it, but not rename or delete what is ours
     # With ACLs the bits of the group are the most that any of them allows.
     is_own_group = os.geteuid() != 0 and found.st_gid == os.getegid()
     others = stat.S_IWOTH if is_own_group else stat.S_IWOTH | stat.S_IWGRP
     if found.st_mode & others:
-        raise DeviceUnusable(
-            f"{place} can be written to by other users, who could replace what we keep there; "
-            f"mend it with `chmod go-w {quoted}`, or choose another directory"
-        )
+        who = f"{place} can be written to by other users"
+        raise DeviceUnusable(_unsafe(who, f"chmod go-w {quoted}"))
 
 
 def _check_owner(place: str, found: os.stat_result, mend: str) -> None:
     if found.st_uid not in (0, os.geteuid()):
-        raise DeviceUnusable(
-            f"{place} belongs to {_name(found.st_uid)}, who could replace what we keep there; "
-            f"mend it with `{mend}`, or choose another directory"
-        )
+        raise DeviceUnusable(_unsafe(f"{place} belongs to {_name(found.st_uid)}", mend))
+
+
+def _unsafe(who: str, mend: str) -> str:
+    # No command gives away the directories above, which others live in.
+    made = f"install -d -o {_name(os.geteuid())} -m 755 /srv/oltp"
+    choose = f"choose a directory that nobody else can change, such as one made by `{made}`"
+    ways = f"mend it with `{mend}`, or {choose}" if mend else choose
+    return f"{who}, who could replace what we keep there; {ways}"
 
 
 def _name(uid: int) -> str:

@@ -21,6 +21,14 @@ _SECOND_LOOK_S = 0.2
 _DEATH_THROES_S = 5.0  # a crashing mysqld writes its stack trace before it goes
 
 
+def variables_of(instance: ServerInstance) -> dict[str, str]:
+    """SHOW GLOBAL VARIABLES; raises what `explain_death` says of a server that does not answer."""
+    try:
+        return instance.variables()
+    except pymysql.err.Error as error:
+        raise explain_death(instance) from error
+
+
 def explain_death(instance: ServerInstance) -> RunFailed:
     """Why a server no longer answers; to be raised by the caller.
 
@@ -41,6 +49,23 @@ def explain_death(instance: ServerInstance) -> RunFailed:
         return RunFailed(Outcome.TIMED_OUT, "the server runs but no longer answers", log_tail=tail)
     how = describe_exit(instance.exit_status)
     return RunFailed(Outcome.CRASHED, f"the server ended while in use: {how}", log_tail=tail)
+
+
+def explain_unclean_end(instance: ServerInstance) -> RunFailed:
+    """Why a server that was to shut down completely did not: CRASHED, or by whom it was killed."""
+    tail = _last_words(instance.log_lines())
+    how = describe_exit(instance.exit_status)
+    if instance.exit_status == -signal.SIGKILL and not instance.killed_by_us:
+        blame = blame_for_kill(
+            "the server that was shutting down", instance.exit_status, instance.oom_kills_before
+        )
+        if blame is not None:
+            return RunFailed(*blame, log_tail=tail)
+    return RunFailed(
+        Outcome.CRASHED,
+        f"the server did not shut down cleanly, so its data directory cannot be kept ({how})",
+        log_tail=tail,
+    )
 
 
 def find_trouble(instance: ServerInstance) -> RunFailed | None:

@@ -29,6 +29,7 @@ from benchmarks.servers.resource_limits import ResourceLimits
 
 log = logging.getLogger(__name__)
 
+_SHOW_S = 60  # a list of a few hundred lines, on a busy server
 _ACCEPTS_CONNECTIONS = "00010000"  # __SO_ACCEPTCON among the flags in /proc/net/unix
 
 
@@ -53,6 +54,7 @@ class ServerInstance:
         self.admin = admin
         self.driver_account = driver_account
         self.stopped_by_us = False  # set before any signal of ours
+        self.killed_by_us = False  # before SIGKILL
         self.resource_limits = resource_limits
         self.reach = reach  # None: loopback only
         self.certificate = certificate  # PEM, for clients that are to trust it; "" without TLS
@@ -92,6 +94,7 @@ class ServerInstance:
             if process.poll() is not None or (words and argument not in words):
                 break
             self.stopped_by_us = True
+            self.killed_by_us = number is signal.SIGKILL
             process.send_signal(number)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(patience)
@@ -104,7 +107,7 @@ class ServerInstance:
 
     def kill(self) -> None:
         """End it at once; its data directory is no longer needed."""
-        self.stopped_by_us = True
+        self.stopped_by_us = self.killed_by_us = True
         self._process.kill()
 
     def connect(self, account: Account | None = None, **kw: Any) -> Connection[Cursor]:
@@ -148,7 +151,10 @@ class ServerInstance:
         return [errorlog.redact(line, *secrets) for line in errorlog.said(self.paths, lines)]
 
     def _show(self, what: str) -> list[tuple[str, str]]:
-        with contextlib.closing(self.connect()) as connection, connection.cursor() as cursor:
+        with (
+            contextlib.closing(self.connect(read_timeout=_SHOW_S)) as connection,
+            connection.cursor() as cursor,
+        ):
             cursor.execute(f"SHOW GLOBAL {what}")
             return [(str(name), str(value)) for name, value in cursor.fetchall()]
 

@@ -8,13 +8,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.errors import RunFailed
-from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
-from benchmarks.servers import errorlog
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.failures import explain_unclean_end
 from benchmarks.servers.instance import ServerInstance
-from benchmarks.servers.kills import describe_exit
 from benchmarks.servers.options import OWN, InstancePaths
 from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.process import find_by_argument, kill_checked
@@ -101,12 +98,7 @@ def running_server(
         finally:
             instance.stop(patience_s)
         if not fast_shutdown and instance.exit_status != 0:
-            raise RunFailed(
-                Outcome.CRASHED,
-                "the server did not shut down cleanly, so its data directory cannot be kept "
-                f"({describe_exit(instance.exit_status)})",
-                log_tail="\n".join(errorlog.meaningful(instance.log_lines())),
-            )
+            raise explain_unclean_end(instance)
 
 
 def _sweep(paths: InstancePaths) -> None:

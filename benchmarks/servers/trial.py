@@ -26,6 +26,7 @@ from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.ours import make_ours
 from benchmarks.servers import errorlog
 from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.servers.failures import variables_of
 from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
 from benchmarks.servers.options import OWN, InstancePaths, render_config, write_private
 from benchmarks.servers.privileges import clean_environment, give, launcher, server_user
@@ -122,7 +123,7 @@ def try_config(
                     if _WARNING.search(line) and not _OURS.search(line)
                 ]
                 return Trial(
-                    variables=server.variables(),
+                    variables=variables_of(server),
                     validated=validated,
                     log_tail="\n".join(warnings[-_MAX_WARNINGS:]),
                     seconds=time.monotonic() - start,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,18 @@ def test_sysbench_takes_over_where_tpcc_mysql_is_absent(programs: Path) -> None:
     driver = find_driver("auto")
     assert driver.name == "sysbench"
     assert driver.version.startswith("1.0.20 tpcc.lua:")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="drivers run as another user only under root")
+def test_a_program_that_the_drivers_user_cannot_run_counts_as_missing(programs: Path) -> None:
+    install(programs, "tpcc_start")
+    (programs / "tpcc_start").chmod(0o700)
+    with pytest.raises(NoDriver, match=r"tpcc_start: the user .* cannot run it.*Get sysbench"):
+        find_driver()
+    install(programs, "sysbench", "sysbench 1.0.20")
+    assert find_driver().name == "sysbench"
+    with pytest.raises(NoDriver, match="cannot run it"):
+        find_driver("tpcc-mysql")
 
 
 @pytest.mark.parametrize(

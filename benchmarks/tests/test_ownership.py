@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.errors import DeviceUnusable, LoadFailed
+from benchmarks.inventory.inspection import inspect_directory
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import give, take_back
 from benchmarks.ownership.ours import check_ours, make_ours
@@ -84,7 +85,7 @@ class TestDelete:
         tree = tmp_path / "tree"
         tree.mkdir()
         here = os.open(tree, os.O_RDONLY)
-        for _ in range(1500):
+        for _ in range(1100):
             os.mkdir("d" * 100, dir_fd=here)
             below = os.open("d" * 100, os.O_RDONLY, dir_fd=here)
             os.close(os.open("file", os.O_CREAT, dir_fd=below))
@@ -134,13 +135,17 @@ class TestOurs:
             check_device(place)
 
     @as_root
-    @pytest.mark.parametrize("whose", ["", FOLDER])
+    @pytest.mark.parametrize("whose", ["home", "home/device", f"home/device/{FOLDER}"])
     def test_it_belongs_to_another(self, tmp_path: Path, whose: str) -> None:
-        (tmp_path / "device" / FOLDER).mkdir(parents=True)
-        os.chown(tmp_path / "device" / whose, OTHER, OTHER)
-        with pytest.raises(DeviceUnusable, match=f"belongs to {OTHER}") as refused:
-            check_device(tmp_path / "device")
-        assert f"`chown -R root: {tmp_path / 'device' / whose}`" in str(refused.value)
+        device = tmp_path / "home/device"
+        (device / FOLDER).mkdir(parents=True)
+        os.chown(tmp_path / whose, OTHER, OTHER)
+        with pytest.raises(DeviceUnusable, match=f"{whose} belongs to {OTHER}") as refused:
+            inspect_directory(device)
+        # What is above may be somebody's home: no command of ours takes it away.
+        mends = f"`chown root: {tmp_path / whose}`" in str(refused.value)
+        assert mends == (whose != "home")
+        assert "`install -d -o root -m 755 " in str(refused.value)
 
     @as_root
     def test_anothers_link_to_a_folder_of_ours(self, tmp_path: Path) -> None:

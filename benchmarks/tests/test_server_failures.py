@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.servers import errorlog, failures, kills
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.failures import explain_death, find_trouble, start_failure
+from benchmarks.servers.failures import explain_death, find_trouble, start_failure, variables_of
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.running import running_server
 
@@ -46,6 +47,24 @@ STARTED = [
     "2026-11-21T01:11:19.705138Z 0 [System] [MY-015015] [Server] MySQL Server - start.",
     "2026-11-21T01:11:20.445438Z 0 [Warning] [MY-010069] [Server] Failed to set up SSL",
 ]
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """A control group in which the kernel killed so many processes."""
+
+    kills: int
+    label: str = "a memory limit"
+    entry_words: list[str] = field(default_factory=list)
+
+    def holds(self, _: int) -> bool:
+        return True
+
+    def lift(self) -> None:
+        """Nothing is held back."""
+
+    def oom_kills(self) -> int:
+        return self.kills
 
 
 @pytest.fixture
@@ -95,6 +114,12 @@ def test_an_end_of_its_own_is_not_from_outside(own: int | None) -> None:
     assert kills.blame_for_kill("the server", own, 0) is None
 
 
+def test_what_a_program_says_is_kept_in_bounds() -> None:
+    found = start_failure("it did not start", ["[ERROR] " + "x" * 10**6], PROGRAM)
+    assert len(str(found)) < 20_000
+    assert len(found.log_tail) < 300_000
+
+
 def test_without_error_lines_the_tail_is_what_there_is() -> None:
     found = start_failure("it did not start", STARTED, PROGRAM)
     assert str(found) == "it did not start"
@@ -127,6 +152,28 @@ def verdict(server: ServerInstance) -> tuple[Outcome, str]:
 
 
 @pytest.mark.server
+def test_one_that_is_killed_instead_of_shutting_down_is_lost(
+    mariadb_binary: ServerBinary,
+    fresh_data_dir: Callable[[ServerBinary], Path],
+    server_tmp: Path,
+    registry: Path,
+) -> None:
+    with (
+        pytest.raises(RunFailed, match="shutting down was ended by SIGKILL") as ended,
+        running_server(
+            mariadb_binary,
+            data_dir=fresh_data_dir(mariadb_binary),
+            run_dir=server_tmp / "run",
+            registry=registry,
+            options={},
+            fast_shutdown=False,
+        ) as server,
+    ):
+        os.kill(server.pid, signal.SIGKILL)
+    assert ended.value.outcome is Outcome.LOST
+
+
+@pytest.mark.server
 class TestOnARealServer:
     def test_one_that_is_well_is_not_in_trouble(self, server: ServerInstance) -> None:
         assert find_trouble(server) is None
@@ -147,6 +194,20 @@ class TestOnARealServer:
         assert outcome is Outcome.LOST
         assert "SIGKILL, which we did not send" in message
         assert "did not rise" in message
+        # Under the limits of an emulated device the group's own count decides.
+        for kills_inside, expected in ((0, Outcome.LOST), (1, Outcome.OUT_OF_MEMORY)):
+            server.resource_limits = MemoryLimit(kills_inside)
+            assert verdict(server)[0] is expected
+        server.resource_limits = None
+
+    def test_one_that_is_killed_before_it_was_asked_anything_is_lost_too(
+        self, server: ServerInstance
+    ) -> None:
+        assert variables_of(server)["port"] == str(server.port)
+        os.kill(server.pid, signal.SIGKILL)
+        with pytest.raises(RunFailed) as ended:
+            variables_of(server)
+        assert ended.value.outcome is Outcome.LOST
 
     def test_a_kill_by_the_kernel_for_want_of_memory_is_recognised_by_its_counter(
         self, server: ServerInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
