@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.random  # now: a loading process may not be able to read it later
 
 from benchmarks.datasets.text import Column, constant
 

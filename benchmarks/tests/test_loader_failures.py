@@ -271,6 +271,22 @@ def test_a_loading_process_answers_errors_and_ends_with_its_input() -> None:
     assert empty.returncode != 0  # it was not even given an address
 
 
+def test_a_loading_process_imports_all_it_needs_before_it_changes_its_user() -> None:
+    """That user may not be able to enter the directory that we are installed in."""
+    script = """
+import sys
+from benchmarks.datasets import loading_process
+before = set(sys.modules)
+for table in ("item", "warehouse", "district", "customer", "history", "new_orders", "orders"):
+    loading_process.make(table, 1, 1)
+print(sorted(set(sys.modules) - before))
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=REPOSITORY, check=True
+    )
+    assert said.stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize("dropped", [True, False])
 def test_a_loading_process_speaks_to_the_server_as_its_user(
     server_tmp: Path, monkeypatch: pytest.MonkeyPatch, dropped: bool
