@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -101,6 +102,9 @@ def hostile(mariadb_binary: ServerBinary, server_tmp: Path) -> Iterator[Hostile]
         yield Hostile(identify(program), home, device)
     finally:
         (home / "stop").touch()
+        time.sleep(0.5)
+        # What a failure leaves is too deep for shutil.
+        subprocess.run(["rm", "-rf", device, device.parent / "logs"], check=False)
 
 
 def shown(error: BenchmarkError) -> str:

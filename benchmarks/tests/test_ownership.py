@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,9 +81,11 @@ class TestDelete:
         assert not (tmp_path / "tree").is_symlink()
         assert (tmp_path / "precious/inner").is_dir()
 
-    def test_any_depth(self, tmp_path: Path) -> None:
+    def test_any_depth(self, tmp_path: Path, request: pytest.FixtureRequest) -> None:
         """Deeper than Python recurses, than files may be open and than a path may be long."""
         tree = tmp_path / "tree"
+        # pytest could not delete what a failure leaves
+        request.addfinalizer(lambda: subprocess.run(["rm", "-rf", tree], check=True))
         tree.mkdir()
         here = os.open(tree, os.O_RDONLY)
         for _ in range(1100):
