@@ -129,20 +129,22 @@ def _attendant() -> Attendant:
 
 
 def inspect() -> None:
-    """Look at this host and store what it has."""
+    """Look at this host and store what it has; later if something is measured on it."""
     _with_database(_inspect)
 
 
 def _inspect(host_id: int) -> None:
-    from benchmarks.errors import NoServerUser
     from benchmarks.inventory.here import inspect_here
+    from benchmarks.jobs.claimant import measuring_alone
     from benchmarks.models import Host
+    from tuning.studies.inspecting import inspect_again
 
-    try:
-        found = inspect_here(Host.objects.get(pk=host_id))
-    except NoServerUser as error:
-        logger.error("this host cannot measure: %s", error)
-        return
+    host = Host.objects.get(pk=host_id)
+    with measuring_alone(patience_s=0) as alone:
+        if not alone and host.inventory:  # another home on this machine, or a run that is ending
+            inspect_again(host)
+            return
+        found = inspect_here(host)
     logger.info("found on this host: %s", _in_words(found))
     for refused in (*found.refused_servers, *found.refused_directories):
         logger.warning("not to be used: %s", refused.reason)

@@ -9,16 +9,18 @@ import pytest
 from celery import current_app
 from django.db.models.functions import Now
 
+from advisor import worker
 from advisor.tests import factories
 from benchmarks.errors import NotListed
 from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.models import Host, Inspection, ListedPath, Run, RunState
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.tests.made_up_host import MYSQL, this_host
+from benchmarks.tests.made_up_host import MYSQL, made_up_host, this_host
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.studies.draining import drain_host
@@ -181,3 +183,24 @@ def test_a_drained_host_looks_and_a_retired_or_flooded_one_does_not(host: Host) 
     with pytest.raises(TuningError) as retired:
         inspect_again(host)
     assert retired.value.code == "host_retired"
+
+
+def test_a_worker_that_starts_beside_a_measurement_looks_later(
+    host: Host, sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Host] = []
+
+    def look(found: Host) -> HostInventory:
+        looked.append(found)
+        return made_up_host()
+
+    monkeypatch.setattr("benchmarks.inventory.here.inspect_here", look)
+    with measuring_alone() as held:
+        assert held
+        worker.inspect()
+        assert (looked, [task for task, _ in sent]) == ([], [INSPECT])
+        Host.objects.update(inventory={})
+        worker.inspect()
+    assert looked == [host]
+    worker.inspect()
+    assert looked == [host, host]

@@ -29,7 +29,7 @@ def inspect_here(
     """Look at this machine, which is `host`, and store its inventory.
 
     `servers` and `devices` are named by somebody with a shell here: those that can be used are
-    listed from then on. Raises NoServerUser where no server can be started at all.
+    listed from then on.
     """
     found = inspect_host(
         host.name,

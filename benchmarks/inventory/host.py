@@ -12,7 +12,14 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from benchmarks.errors import DeviceUnusable, NoDriver, NoServerFound, NotAServer, NotListed
+from benchmarks.errors import (
+    DeviceUnusable,
+    NoDriver,
+    NoServerFound,
+    NoServerUser,
+    NotAServer,
+    NotListed,
+)
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.identity import DeviceIdentity
 
@@ -111,18 +118,22 @@ class HostInventory(Part):
         """The program at that path, by default the host's first.
 
         Raises NoServerFound where there is none at all, NotListed for a path that the host does
-        not have, NotAServer with the reason for one that it refused.
+        not have, NotAServer or NoServerUser with the reason for one that it refused.
         """
         if named is None:
-            if not self.servers:
-                raise NoServerFound(self._no_server())
-            return self.servers[0]
+            if self.servers:
+                return self.servers[0]
+            for refused in self.refused_servers:
+                if refused.code == NoServerUser.code:  # which is the matter with all of them
+                    raise NoServerUser(refused.reason)
+            raise NoServerFound(self._no_server())
         for found in self.servers:
             if found.path == named:
                 return found
         for refused in self.refused_servers:
             if refused.path == named:
-                raise NotAServer(refused.reason)
+                nobody = refused.code == NoServerUser.code
+                raise (NoServerUser if nobody else NotAServer)(refused.reason)
         raise NotListed(
             f"{named} is not a server that may be started on host {self.name}: "
             f"run `python manage.py server add {named}` there"

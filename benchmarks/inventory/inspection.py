@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.drivers.select import DRIVERS, find_driver
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import MIN_MEMORY_BYTES, EmulationProfile
-from benchmarks.errors import DeviceUnusable, NoDriver, NotAServer
+from benchmarks.errors import DeviceUnusable, NoDriver, NoServerUser, NotAServer
 from benchmarks.inventory.host import (
     AUTO,
     FoundDirectory,
@@ -51,8 +51,7 @@ def inspect_host(
     """The inventory of this machine, called `name`.
 
     `default_device` is made if it is missing. `servers` and `devices` are what may be used beside
-    what is found: their faults are part of the inventory. Raises NoServerUser where nothing can be
-    started at all.
+    what is found. What cannot be used, and why, is part of the inventory; nothing is raised.
     """
     programs, refused_servers = _servers(server_candidates(installed_servers), servers)
     there, refused_directories = _directories(default_device, devices)
@@ -143,7 +142,7 @@ def _servers(
     for path in dict.fromkeys([*likely, *named]):
         try:
             binary = identify(path)
-        except NotAServer as error:
+        except (NoServerUser, NotAServer) as error:
             logger.warning("ignoring a server: %s", error)
             refused.append(Refused(path=path, code=error.code, reason=str(error)))
             continue
@@ -172,14 +171,14 @@ def _drivers() -> tuple[list[FoundDriver], list[MissingDriver]]:
     for name in DRIVERS:
         try:
             driver = find_driver(name)
-        except NoDriver as error:
+        except (NoDriver, NoServerUser) as error:
             missing.append(MissingDriver(name=name, reason=str(error)))
         else:
             found.append(FoundDriver(name=driver.name, version=driver.version))
     if not found:
         try:
             find_driver()
-        except NoDriver as error:
+        except (NoDriver, NoServerUser) as error:
             missing.insert(0, MissingDriver(name=AUTO, reason=str(error)))
     return found, missing
 

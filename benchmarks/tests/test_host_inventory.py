@@ -9,7 +9,14 @@ import pytest
 from django.apps import apps
 from pytest_django import Settings
 
-from benchmarks.errors import DeviceUnusable, NoDriver, NoServerFound, NotAServer, NotListed
+from benchmarks.errors import (
+    DeviceUnusable,
+    NoDriver,
+    NoServerFound,
+    NoServerUser,
+    NotAServer,
+    NotListed,
+)
 from benchmarks.inventory.here import inspect_here, refresh_space
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.inspection import inspect_directory, inspect_host
@@ -153,3 +160,20 @@ def test_free_space_and_datasets_are_kept_up_to_date(tmp_path: Path) -> None:
     host.refresh_from_db()
     refresh_space(host)
     assert Host.objects.get().inventory == {}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root needs another user for the server")
+def test_a_host_without_the_user_that_servers_run_as_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mariadb_binary: ServerBinary
+) -> None:
+    monkeypatch.setenv("ADVISOR_SERVER_USER", "nobody-of-that-name")
+    found = inspect_host(
+        "db-1",
+        installed_servers=tmp_path,
+        default_device=tmp_path,
+        servers=[mariadb_binary.path],
+    )
+    for named in (None, mariadb_binary.path):
+        with pytest.raises(NoServerUser, match="no system user 'nobody-of-that-name'"):
+            found.server(named)
+    assert found.directory().path == tmp_path

@@ -436,7 +436,7 @@ def _look(request: StudyRequest) -> None:
     """Inspect this host for a study on it, with all that the request names.
 
     Who can run this command on the host may list anything there. A run that is being measured is
-    not disturbed where all that is named is known. Raises NoServerUser.
+    not disturbed where all that is named is known.
     """
     if request.host != settings.HOST_NAME:
         return
