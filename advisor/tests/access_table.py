@@ -6,6 +6,7 @@ Rewrite it: .venv/bin/python -m advisor.tests.access_table
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -86,11 +87,23 @@ def table() -> str:
         f"| --- | --- |{' --- |' * len(CALLERS)}\n",
     ]
     for address in addresses():
+        alike: dict[str, list[str]] = {}
         for method in rules_of(address.name):
-            cells = expected(address, method).values()
-            route = address.route.replace("|", "\\|")
-            lines.append(f"| `/{route}` | {method} | {' | '.join(cells)} |\n")
+            cells = " | ".join(expected(address, method).values())
+            alike.setdefault(cells, []).append(method)
+        for cells, methods in alike.items():
+            lines.append(f"| `/{_readable(address)}` | {', '.join(methods)} | {cells} |\n")
     return "".join(lines)
+
+
+def _readable(address: Address) -> str:
+    if address.name == "api-unknown":
+        return "api/v1/..."
+    return re.sub(r"<id:(\w+)>", lambda found: _shown(found[1]), address.route)
+
+
+def _shown(argument: str) -> str:
+    return "ID" if argument == "pk" else argument.upper()
 
 
 def written_table(text: str) -> tuple[str, str, str]:

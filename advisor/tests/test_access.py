@@ -7,17 +7,34 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
-from django.urls import reverse
+from django.urls import URLPattern, reverse
+from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.views import APIView
 
 from advisor.access import rules
+from advisor.access.limits import WRONG_TOKENS
+from advisor.access.models import ApiToken, Scope
 from advisor.access.roles import Role, role_of, set_role
+from advisor.access.tokens import create_token
 from advisor.tests import factories
-from advisor.tests.access_table import METHODS, NO, OWN, YES, Address, addresses, expected
+from advisor.tests.access_table import (
+    CALLERS,
+    METHODS,
+    NO,
+    OWN,
+    PAGE,
+    YES,
+    Address,
+    addresses,
+    expected,
+    table,
+    written_table,
+)
 from benchmarks.models import Probe, ProbeState
 from tuning.models import Study, StudyGroup
 
@@ -115,10 +132,15 @@ def test_every_address_and_method_is_for_whom_the_rules_say(only_the_gate: None)
     for name, user in world.users.items():
         clients[name] = Client()
         clients[name].force_login(user)
+    token = create_token(world.users["administrator"], "old", Scope.ADMIN)
+    ApiToken.objects.update(expiry=timezone.now())
+    clients["expired token"] = Client(headers={"Authorization": f"Token {token}"})
+    assert set(clients) == set(CALLERS)
     for address in addresses():
         known = rules.rules_of(address.name)
         assert known, f"{address} has no entry in advisor/access/rules.py"
         path = world.path(address, "other")
+        WRONG_TOKENS.clear()
         for method in set(METHODS) - set(known):
             assert met(clients["administrator"], address, path, method) == "405", path
         for method in known:
@@ -130,6 +152,30 @@ def test_every_address_and_method_is_for_whom_the_rules_say(only_the_gate: None)
                 if word == OWN:
                     own = met(client, address, world.path(address, "own"), method)
                     assert own == YES, where
+
+
+def test_all_of_djangos_own_pages_are_for_administrators(client: Client) -> None:
+    routes = [
+        f"/admin/{prefix}{pattern.pattern}"
+        for prefix, patterns in (
+            ("", admin.site.get_urls()),
+            ("auth/user/", admin.site.get_model_admin(User).get_urls()),
+            ("auth/group/", admin.site.get_model_admin(Group).get_urls()),
+        )
+        for pattern in patterns
+        if isinstance(pattern, URLPattern) and "login" not in str(pattern.pattern)
+    ]
+    paths = [re.sub(r"<.*?>", "1", route) for route in routes if "(" not in route]
+    assert len(paths) > 12
+    client.force_login(factories.make_user("eve", Role.OPERATOR))
+    for path in paths:
+        assert client.get(path).status_code == 403, path
+        assert Client().get(path).status_code == 302, path
+
+
+def test_the_documents_table_is_what_the_rules_say() -> None:
+    _, written, _ = written_table(PAGE.read_text())
+    assert written == table(), "run: .venv/bin/python -m advisor.tests.access_table"
 
 
 def test_no_rule_is_left_of_an_address_that_is_gone() -> None:
