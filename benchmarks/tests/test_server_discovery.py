@@ -4,63 +4,42 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.errors import NoServerFound, NotAServer
-from benchmarks.servers.binary import ServerBinary
-from benchmarks.servers.discovery import find_server
+from benchmarks.servers.discovery import server_candidates
 
 
 @pytest.fixture
-def installed(server_tmp: Path, mysql_binary: ServerBinary, mariadb_binary: ServerBinary) -> Path:
+def installed(tmp_path: Path) -> Path:
     """A folder of set-up with both servers in it."""
-    folder = server_tmp / "installed"
-    for name, binary in (("mysql/mysqld", mysql_binary), ("mariadb/mariadbd", mariadb_binary)):
-        (folder / name).parent.mkdir(parents=True)
-        (folder / name).symlink_to(binary.path)
+    folder = tmp_path / "installed"
+    for name in ("mysql/mysqld", "mariadb/mariadbd"):
+        program(folder / name)
     return folder
 
 
-@pytest.fixture
-def on_path(server_tmp: Path, mariadb_binary: ServerBinary) -> Path:
-    """A PATH folder whose mysqld is MariaDB, as on Debian."""
-    folder = server_tmp / "bin"
-    folder.mkdir()
-    (folder / "mysqld").symlink_to(mariadb_binary.path)
-    return folder
+def program(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o755)
+    return path
 
 
-def test_the_named_server_wins(installed: Path, on_path: Path, mysql_binary: ServerBinary) -> None:
-    assert find_server(mysql_binary.path, installed, str(on_path)) == mysql_binary
-
-
-def test_a_wrong_name_is_an_error_and_no_other_server_is_taken(
-    installed: Path, on_path: Path
+def test_path_comes_before_installed_servers_and_mysql_before_mariadb(
+    installed: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(NotAServer, match="/bin/true"):
-        find_server(Path("/bin/true"), installed, str(on_path))
+    first, second = tmp_path / "first", tmp_path / "second"
+    mariadbd = program(first / "mariadbd")
+    mysqld = program(second / "mysqld")
+    program(second / "mariadbd")
+    there = [installed / "mysql" / "mysqld", installed / "mariadb" / "mariadbd"]
+    assert server_candidates(installed, f"{first}:{second}") == [mysqld, mariadbd, *there]
+    (installed / "mysql" / "mysqld").unlink()
+    assert server_candidates(installed, str(tmp_path)) == there[1:]
 
 
-def test_path_comes_before_installed_servers(
-    installed: Path, on_path: Path, mariadb_binary: ServerBinary
+def test_folders_that_an_ordinary_path_lacks_are_searched_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert find_server(None, installed, str(on_path)).digest == mariadb_binary.digest
-
-
-def test_of_the_installed_servers_mysql_comes_first(
-    installed: Path, server_tmp: Path, mysql_binary: ServerBinary
-) -> None:
-    assert find_server(None, installed, str(server_tmp)).digest == mysql_binary.digest
-
-
-def test_a_broken_one_on_path_is_ignored(
-    installed: Path, server_tmp: Path, mysql_binary: ServerBinary
-) -> None:
-    folder = server_tmp / "broken"
-    folder.mkdir()
-    (folder / "mysqld").symlink_to("/bin/true")
-    assert find_server(None, installed, str(folder)).digest == mysql_binary.digest
-
-
-def test_when_there_is_none_the_error_says_what_was_tried(server_tmp: Path) -> None:
-    (server_tmp / "mysqld").symlink_to("/bin/true")
-    with pytest.raises(NoServerFound, match=r"mysqld is not a mysqld.*make setup"):
-        find_server(None, server_tmp / "nothing", str(server_tmp))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("benchmarks.servers.discovery._SERVER_FOLDERS", (str(tmp_path),))
+    assert server_candidates(tmp_path) == []
+    mysqld = program(tmp_path / "mysqld")
+    assert server_candidates(tmp_path / "none") == [mysqld]
