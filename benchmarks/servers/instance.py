@@ -178,7 +178,8 @@ def _pinned_socket(path: Path) -> Iterator[str]:
 def _listens(path: Path) -> bool:
     """Whether a Unix socket of that name takes connections, without making one."""
     for line in Path("/proc/net/unix").read_text(errors="replace").splitlines():
+        # A socket's name may have line ends in it, so what looks like a line can be short.
         fields = line.split(maxsplit=7)
-        if fields[3] == _ACCEPTS_CONNECTIONS and fields[7:] == [str(path)]:
+        if fields[3:4] == [_ACCEPTS_CONNECTIONS] and fields[7:] == [str(path)]:
             return True
     return False

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import stat
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pymysql
 import pytest
 
 from benchmarks.errors import DeviceUnusable, LoadFailed
@@ -16,7 +19,7 @@ from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import give, take_back
 from benchmarks.ownership.ours import check_ours, make_ours
 from benchmarks.ownership.reading import open_plain
-from benchmarks.servers import errorlog
+from benchmarks.servers import errorlog, instance
 from benchmarks.servers.options import InstancePaths
 from benchmarks.servers.pagecache import forget_cached
 from benchmarks.servers.startup import make_run_dir, open_console
@@ -245,6 +248,30 @@ class TestReading:
         found = errorlog.read_tail(path, 9, owner=ME)
         assert found[-2] == "last words"
         assert len(found[-1]) < 10_000
+
+    def test_a_socket_that_is_none_of_the_servers(
+        self, server_tmp: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """connect() would follow a link; and any user can give a socket a name of two lines."""
+        own, foreign, odd = server_tmp / "s", server_tmp / "foreign", server_tmp / "a\nb"
+        with contextlib.ExitStack() as stack:
+            for path in (own, foreign, odd):
+                bound = stack.enter_context(socket.socket(socket.AF_UNIX))
+                bound.bind(str(path))
+                bound.listen()
+            monkeypatch.setattr(instance, "server_user", lambda: None)
+            assert instance._listens(own)
+            assert not instance._listens(server_tmp / "absent")
+            with instance._pinned_socket(own) as name, socket.socket(socket.AF_UNIX) as client:
+                client.connect(name)
+            own.rename(server_tmp / "moved")
+            own.symlink_to(foreign)  # the kernel goes on listing the name that was bound
+            assert instance._listens(own)
+            with (
+                pytest.raises(pymysql.err.OperationalError, match="not a socket of the server"),
+                instance._pinned_socket(own),
+            ):
+                pass
 
     def test_making_files_cold_passes_over_what_is_no_file(
         self, tmp_path: Path, secret: Path
