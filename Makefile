@@ -4,6 +4,7 @@
 # make setup   what both call first; see scripts/setup
 # make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
 # make bench-search   searches replayed on recorded surfaces: how good is ours? (half an hour)
+# make bench-fleet    200 simulated hosts on real PostgreSQL, Redis and web server (ten minutes)
 # make bench-scale    configs measured in models of three sizes: does the ranking agree? (two hours)
 # make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
 
@@ -21,10 +22,10 @@ AGAIN = $(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast check lint type migrations collect pytest \
-    bench-footprint bench-statistics bench-search bench-scale format lock clean
+    bench-footprint bench-statistics bench-search bench-scale bench-fleet format lock clean
 
 help:
-	@sed -n '1,8s/^# //p' Makefile
+	@sed -n '1,9s/^# //p' Makefile
 
 run: setup
 	@$(PYTHON_BIN)/python manage.py serve
@@ -82,6 +83,10 @@ bench-scale:
 # The budget of docs/disturbances.md; to be run on a host that is otherwise quiet.
 bench-footprint:
 	@$(PYTHON_BIN)/python -m advisor.tests.footprint_bench
+
+# The figures of docs/fleet.md; as root, on a host that does nothing else.
+bench-fleet:
+	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fleet_bench
 
 format:
 	$(PYTHON_BIN)/ruff check --fix .

@@ -6,6 +6,7 @@ The variables are listed in docs/settings.md, which a test holds against this fi
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +146,15 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "timeout": 30,
     }
 else:
+    # What DATABASE_URL says goes first. A new connection costs both sides more than all that a
+    # sweep asks for.
+    DATABASES["default"] = {
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        **DATABASES["default"],
+    }
     # A cable may be pulled: neither side waits for the other for the hours that TCP allows, nor
-    # does the server hold a vanished host's locks. What DATABASE_URL says goes first.
+    # does the server hold a vanished host's locks.
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,
         "tcp_user_timeout": 10_000,
@@ -264,6 +272,8 @@ SPECTACULAR_SETTINGS = {
 REDIS_SOCKET = socket_path(RUN_DIR, "redis.sock")
 REDIS_URL_IS_OURS = "REDIS_URL" not in env.ENVIRON
 CELERY_BROKER_URL = read_broker("REDIS_URL", f"redis+socket://{REDIS_SOCKET}")
+# The tasks close what is old themselves, as each request of the web server does.
+CELERY_DB_REUSE_MAX = sys.maxsize
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_REJECT_ON_WORKER_LOST = False

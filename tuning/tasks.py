@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from celery import shared_task
+from django.db import close_old_connections
 
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.kinds import JobKind
@@ -15,6 +16,7 @@ from tuning.studies.scheduler import advance_host
 def _register(kind: JobKind[Any]) -> None:
     @shared_task(name=kind.task)
     def do(row_id: int) -> None:
+        close_old_connections()
         if execute(kind, row_id):
             advance_host(kind.host_of(row_id))
 

@@ -63,6 +63,7 @@ def test_a_host_that_is_cut_off_in_a_transaction_gives_its_rows_back(place: Flee
 def test_two_hosts_measure_at_once_while_one_worker_is_killed_and_one_host_cut_off(
     place: Fleet, mariadb_binary: ServerBinary
 ) -> None:
+    place.servers = [mariadb_binary.path]
     for name in place.hosts:
         place.start_worker(name)
     place.wait_for_workers(*place.hosts)

@@ -19,6 +19,7 @@ from celery import current_app
 from django.db import DataError, IntegrityError, OperationalError, connection
 from django.db.backends.signals import connection_created
 from django.db.models import QuerySet
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from benchmarks.errors import BenchmarkError, NotListed, RunFailed
@@ -27,7 +28,7 @@ from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import engine, heartbeat, runs
 from benchmarks.jobs.claimant import claimant
 from benchmarks.jobs.spool import notes
-from benchmarks.jobs.sweep import SILENT_SWEEPS
+from benchmarks.jobs.sweep import CLEARINGS, SILENT_SWEEPS
 from benchmarks.measurement.metrics import BytesSource, Metrics
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
@@ -47,6 +48,7 @@ from tuning.studies import preparation as prepare
 from tuning.studies import scheduler as dispatch
 from tuning.studies import trials as gatekeeping
 from tuning.studies.early_stop import cut_rule_of
+from tuning.studies.jobs import KINDS
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.progress import study_progress
 from tuning.studies.recovery import request_stop, sweep_host
@@ -830,3 +832,14 @@ def test_a_run_that_was_marked_lost_stops_measuring(study: Study) -> None:
     run.refresh_from_db()
     assert asked == [True]
     assert (run.state, run.reason) == (RunState.LOST, "swept")
+
+
+def test_a_sweep_asks_the_database_once_for_each_kind_of_job(study: Study) -> None:
+    """Hundreds of hosts ask every few seconds; the rest is about the host and its next study."""
+    begin(study)
+    cancel_study(study)
+    for _ in range(CLEARINGS):
+        sweep_host(study.host_id)
+    with CaptureQueriesContext(connection) as queries:
+        sweep_host(study.host_id)
+    assert len(queries) <= len(KINDS) + 6

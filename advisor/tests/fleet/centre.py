@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,8 @@ from benchmarks.tests.machines import Machine
 
 WEB_PORT = 8000
 SHORT = "advisor.tests.fleet.short_settings"
+PASSWORD = "correct horse battery staple"
+NOTHING_IS_KEPT = {"fsync": "off"}
 
 
 def postgres_programs() -> Path | None:
@@ -52,6 +54,8 @@ class Fleet:
     database_password: str
     redis_password: str
     settings: str
+    #: Programs that the hosts may start.
+    servers: Sequence[Path] = ()
     token: str = ""
 
     def environment(self, name: str) -> dict[str, str]:
@@ -70,6 +74,8 @@ class Fleet:
                 "ADVISOR_HOME": str(self.folder / name / "home"),
                 "ADVISOR_DEVICE": str(self.folder / name / "device"),
                 "ADVISOR_HOST_NAME": name,
+                "ADVISOR_SERVERS": os.pathsep.join(map(str, self.servers)),
+                "ADVISOR_MEASURING_LOCK": str(self.folder / name / "measuring.lock"),
                 "ADVISOR_SECRET_KEY": "the same on every machine",
                 "ADVISOR_ALLOWED_HOSTS": address,
                 "DATABASE_URL": f"postgres://advisor:{self.database_password}@{address}:5432/advisor",
@@ -77,11 +83,11 @@ class Fleet:
             }
         )
 
-    def manage(self, name: str, *arguments: str, timeout: float = 120) -> str:
+    def manage(self, name: str, *arguments: str, **environment: str) -> str:
         """Run `manage.py` in that machine; returns what it printed."""
         machine = self.hosts.get(name, self.centre)
         command = [sys.executable, "manage.py", *arguments]
-        return machine.run(*command, env=self.environment(name), timeout=timeout, cwd=ROOT)
+        return machine.run(*command, env=self.environment(name) | environment, cwd=ROOT)
 
     def start(self, name: str, *arguments: str) -> None:
         """Start `manage.py` in the background there; its log has the name of the command."""
@@ -94,10 +100,11 @@ class Fleet:
         self.start(name, "worker")
 
     def wait_for_workers(self, *names: str, seconds: float = 60) -> None:
-        """Until each has swept its host in the last two seconds."""
+        """Until each has looked at its host, and was heard of in the last two seconds."""
         query = (
             "select name from benchmarks_host "
-            "where worker_seen_at > clock_timestamp() - interval '2 seconds'"
+            "where worker_seen_at > clock_timestamp() - interval '2 seconds' "
+            "and inspected_at is not null"
         )
 
         def missing() -> set[str]:
@@ -111,7 +118,8 @@ class Fleet:
             host=str(self.folder / "centre"), dbname="advisor", user="advisor",
             password=self.database_password, options="-c lock_timeout=40s", row_factory=dict_row,
         ) as server:  # fmt: skip
-            return server.execute(query.encode()).fetchall()
+            answer = server.execute(query.encode())
+            return answer.fetchall() if answer.description else []
 
     def api(self, path: str, body: object = None, *, source: Machine | None = None) -> Any:
         """The JSON that the API answers; with a body it is posted."""
@@ -145,11 +153,15 @@ class Fleet:
 
 @contextmanager
 def fleet(
-    names: Sequence[str], folder: Path, *, settings: str = "advisor.settings"
+    names: Sequence[str],
+    folder: Path,
+    *,
+    settings: str = "advisor.settings",
+    postgres: Mapping[str, str] = NOTHING_IS_KEPT,
 ) -> Iterator[Fleet]:
     """A centre with nothing in its database and machines of these names, without workers.
 
-    `folder` has to be one that every user can enter.
+    `folder` has to be one that every user can enter; `postgres` are settings of the server.
     """
     with machines.machines(["centre", *names], folder) as made:
         centre = made.pop("centre")
@@ -158,15 +170,15 @@ def fleet(
         )  # fmt: skip
         for name in names:
             (folder / name / "device").mkdir(mode=0o755)
-        _start_postgres(place)
+        _start_postgres(place, postgres)
         _start_redis(place)
         place.manage("centre", "migrate", "--verbosity", "0")
         _start_web(place)
         yield place
 
 
-def _start_postgres(place: Fleet) -> None:
-    """As its own user, which is not root; nothing is synced, because nothing is kept."""
+def _start_postgres(place: Fleet, more: Mapping[str, str]) -> None:
+    """As its own user, which is not root."""
     programs = postgres_programs()
     assert programs is not None
     folder, centre = place.folder / "centre", place.centre
@@ -187,8 +199,7 @@ def _start_postgres(place: Fleet) -> None:
     given = {
         "listen_addresses": centre.address,
         "unix_socket_directories": str(folder),
-        "fsync": "off",
-        "max_connections": "500",
+        **more,
     }
     words = [word for name, value in given.items() for word in ("-c", f"{name}={value}")]
     centre.start(*user, str(programs / "postgres"), "-D", str(data), *words, log="postgres")
@@ -222,16 +233,15 @@ def _start_redis(place: Fleet) -> None:
 def _start_web(place: Fleet) -> None:
     """The server that docs/fleet.md names, and an administrator with a token."""
     centre = place.centre
-    code = (
-        "from django.contrib.auth import get_user_model as model;"
-        "model().objects.create_superuser('admin', password='correct horse')"
-    )
-    place.manage("centre", "shell", "-v", "0", "-c", code)
-    token = ("token", "create", "--role", "administrator", "--user", "admin", "fleet")
-    place.token = place.manage("centre", *token).strip()
+    command = ["createsuperuser", "--no-input", "--username", "admin", "--email", "a@example.org"]
+    place.manage("centre", *command, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    create = ["token", "create", "--role", "administrator", "--user", "admin", "fleet"]
+    place.token = place.manage("centre", *create).strip()
     centre.start(
         *(sys.executable, "-m", "gunicorn", "-c", "python:advisor.processes.web"),
         *("--bind", f"{centre.address}:{WEB_PORT}"),
+        *("--access-logfile", str(centre.folder / "access.log")),
+        *("--access-logformat", "%(m)s %(U)s %(s)s %(D)s"),
         log="web",
         env=place.environment("centre"),
         cwd=ROOT,

@@ -5,21 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import psutil
+
 from advisor.tests.fleet.centre import Fleet
 from advisor.tests.harness import wait_for
 from benchmarks.servers.binary import ServerBinary
-
-_CREATE = """
-from pathlib import Path
-from tuning.studies.lifecycle import create_study
-from tuning.studies.request import StudyRequest
-mine = ("mine", b"[mysqld]\\ninnodb_io_capacity = 5000\\n")
-print(create_study(StudyRequest(
-    template="compare", configs=[mine], server=Path({server!r}), driver={driver!r},
-    warehouses=1, connections=(1,), warmup_s=0, measure_s={measure_s}, blocks={blocks},
-    races=False, confirms=False,
-)).pk)
-"""
 
 # Each run with the hosts that it, its device, its server and its study name.
 _RUNS = """
@@ -42,10 +32,21 @@ def request_study(
     place: Fleet, host: str, server: ServerBinary, *, driver: str, measure_s: int, blocks: int
 ) -> int:
     """A small study on that host; its number."""
-    code = _CREATE.format(
-        server=str(server.path), driver=driver, measure_s=measure_s, blocks=blocks
+    answer = place.api(
+        "studies/",
+        {
+            "template": "compare",
+            "configs": [{"name": "mine", "text": "[mysqld]\ninnodb_io_capacity = 5000\n"}],
+            "host": host,
+            "server": str(server.path),
+            "driver": driver,
+            **{"warehouses": 1, "connections": [1], "warmup_s": 0},
+            **{"measure_s": measure_s, "blocks": blocks},
+            **{"races": False, "confirms": False},
+        },
+        source=place.hosts[host],
     )
-    return int(place.manage(host, "shell", "-v", "0", "-c", code))
+    return int(answer["id"])
 
 
 def runs(place: Fleet) -> list[dict[str, Any]]:
@@ -70,6 +71,17 @@ def wait_until_measuring(place: Fleet, host: str) -> None:
         return any(run["host"] == host and run["step"] == "measuring" for run in runs(place))
 
     wait_for(measures, 150, f"{host} measures nothing")
+
+
+def kill_what_measures(place: Fleet, host: str) -> None:
+    """The process of a worker that does its jobs: the worker forks another one."""
+
+    def measuring() -> list[psutil.Process]:
+        workers = place.hosts[host].processes("manage.py worker")
+        return [worker for worker in workers if worker.parent() in workers]
+
+    (process,) = wait_for(measuring, 60, f"nothing on {host} could measure")
+    process.kill()
 
 
 def kill_and_cut_off(place: Fleet, killed: str, cut: str, *, seconds: float) -> None:

@@ -1,0 +1,310 @@
+"""Two hundred hosts of one advisor, simulated but for PostgreSQL, Redis and web server.
+
+make bench-fleet
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from advisor.tests.fleet.centre import WEB_PORT, Fleet, fleet, why_not
+from advisor.tests.harness import ROOT
+from tuning.tests.tables import markdown
+
+PROCESSES = 4
+BUDGET_MS = 100
+_POSTGRES = {"max_connections": "1200", "shared_buffers": "512MB"}
+_STATEMENTS = {"shared_preload_libraries": "pg_stat_statements"}
+_PROGRAMS = {"PostgreSQL": "postgres", "Redis": "redis-server", "web": "gunicorn"}
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make bench-fleet", description=__doc__)
+    parser.add_argument("--hosts", type=int, default=200)
+    parser.add_argument("--per-minute", type=int, default=2000, help="runs of all hosts")
+    parser.add_argument("--minutes", type=float, default=3)
+    parser.add_argument("--samples", type=int, default=60, help="of each run")
+    parser.add_argument("--history", type=int, default=100_000, help="runs measured before")
+    parser.add_argument("--visits", type=float, default=5, help="pages and documents per second")
+    parser.add_argument("--statements", action="store_true", help="which took longest")
+    asked = parser.parse_args(arguments)
+    if why := why_not():
+        print(f"bench-fleet: {why}")
+        return 1
+    with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
+        Path(folder).chmod(0o755)
+        given = _POSTGRES | (_STATEMENTS if asked.statements else {})
+        with fleet(["hosts", "desk"], Path(folder), postgres=given) as place:
+            return _bench(place, asked)
+
+
+def _bench(place: Fleet, asked: argparse.Namespace) -> int:
+    runs_each = int(asked.minutes * asked.per_minute / asked.hosts) + 2
+    studies, blocks = 1 + runs_each // 16, 4  # of three candidates and a replicate
+    _say(f"{asked.hosts} hosts with {studies} studies each, {asked.history} runs before")
+    seconds = asked.hosts * 60 / asked.per_minute
+    counts = (asked.hosts, studies, blocks, asked.history)
+    seed = place.centre.run(
+        *(sys.executable, "-m", "advisor.tests.fleet_bench.seed", *map(str, counts)),
+        env=place.environment("centre"), cwd=ROOT, timeout=1200,
+    )  # fmt: skip
+    session = json.loads(seed)["session"]
+    if asked.statements:
+        place.rows("create extension pg_stat_statements")
+    visitor = Visitor(place, session, asked.visits)
+    log = place.centre.folder / "access.log"
+    before = _sizes(place)
+    with _simulated(place, asked, seconds) as found:
+        time.sleep(15)  # connections are made, every host has begun
+        visitor.visit_all()
+        _say(f"measuring for {asked.minutes} minutes")
+        cpu, began, done = _cpu(place), time.monotonic(), _done(place)
+        skipped = len(log.read_text().splitlines())
+        if asked.statements:
+            place.rows("select pg_stat_statements_reset()::text")
+        with visitor.visiting():
+            time.sleep(60 * asked.minutes)
+        minutes = (time.monotonic() - began) / 60
+        rate = (_done(place) - done) / minutes
+        spent = {name: value - cpu[name] for name, value in _cpu(place).items()}
+        connections = place.rows("select count(*) as n from pg_stat_activity")[0]["n"]
+        statements = _statements(place) if asked.statements else ""
+    after = _sizes(place)
+    print(f"\nruns per minute: {rate:.0f} (asked for: {asked.per_minute})")
+    print(
+        "CPU seconds per minute: " + ", ".join(f"{k} {v / minutes:.1f}" for k, v in spent.items())
+    )
+    print(f"connections to PostgreSQL: {connections}\n")
+    failures = _check_claims(place, found)
+    failures += _report_visits(log.read_text().splitlines()[skipped:], visitor)
+    _report_growth(place, before, after, found, asked.samples)
+    print(statements)
+    for failure in failures:
+        print(f"NOT KEPT: {failure}")
+    return bool(failures)
+
+
+def _say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _simulated(
+    place: Fleet, asked: argparse.Namespace, seconds: float
+) -> Iterator[list[dict[str, Any]]]:
+    """The hosts at work; what each process of them saw is in the list afterwards."""
+    found: list[dict[str, Any]] = []
+    machine, folder = place.hosts["hosts"], place.folder / "hosts"
+    variables = folder / "variables.json"
+    variables.write_text(json.dumps(_variables()))
+    share = -(-asked.hosts // PROCESSES)
+    started = []
+    for first in range(0, asked.hosts, share):
+        count = min(share, asked.hosts - first)
+        output = folder / f"{first}.json"
+        numbers = map(str, (first, count, seconds, asked.samples))
+        command = ["nice", "-n", "10", sys.executable, "-m", "advisor.tests.fleet_bench.hosts"]
+        words = machine.words(*command, *numbers, str(variables), str(output), cwd=ROOT)
+        errors = (folder / f"{first}.log").open("w")
+        process = subprocess.Popen(
+            words,
+            env=place.environment("hosts"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )
+        started.append((process, output, errors))
+    for process, _, errors in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n", Path(errors.name).read_text()
+    yield found
+    for process, output, errors in started:
+        process.communicate(timeout=120)
+        assert process.returncode == 0, Path(errors.name).read_text()
+        found.append(json.loads(output.read_text()))
+
+
+def _variables() -> dict[str, str]:
+    """As many as a server has, and as long."""
+    return {f"innodb_or_other_variable_{number}": f"{number * 7919}" for number in range(640)}
+
+
+class Visitor:
+    """Asks for pages and documents, one after the other, from a machine of its own."""
+
+    def __init__(self, place: Fleet, session: str, per_second: float) -> None:
+        self._place = place
+        self._headers = {
+            "Cookie": f"sessionid={session}",
+            "Authorization": f"Token {place.token}",
+        }
+        self._pause_s = 1 / per_second
+        self._ended = threading.Event()
+        self.statuses: Counter[int] = Counter()
+        self.paths = _paths(place)
+
+    def visit_all(self) -> None:
+        """What is loaded by the first visit is loaded then."""
+        for _ in range(3):
+            self._visit_all(0.0)
+        self.statuses.clear()
+
+    @contextmanager
+    def visiting(self) -> Iterator[None]:
+        thread = threading.Thread(target=self._visit)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            thread.join()
+
+    def _visit(self) -> None:
+        while not self._ended.is_set():
+            self._visit_all(self._pause_s)
+
+    def _visit_all(self, pause_s: float) -> None:
+        desk, centre = self._place.hosts["desk"], self._place.centre
+        connection = desk.http(centre.address, WEB_PORT, timeout=60)
+        for path in self.paths:
+            connection.request("GET", path, headers=self._headers)
+            answer = connection.getresponse()
+            answer.read()
+            self.statuses[answer.status] += 1
+            self._ended.wait(pause_s)
+        connection.close()
+
+
+def _paths(place: Fleet) -> list[str]:
+    """Pages and documents of a running study in the middle of the fleet, and of a finished one."""
+    newest = "select max(id) as id from tuning_study where state = '{}'"
+    running = place.rows(newest.format("running"))[0]["id"]
+    finished = place.rows(newest.format("finished"))[0]["id"]
+    paths = ["/", "/devices/", "/hosts/", "/studies/new/", "/api/v1/studies/", "/api/v1/devices/"]
+    for study in (running, finished):
+        if study is not None:
+            paths += [f"/studies/{study}/", f"/studies/{study}/live/", f"/api/v1/studies/{study}/"]
+            paths += [f"/api/v1/studies/{study}/runs/", f"/api/v1/studies/{study}/ranking/"]
+    return paths
+
+
+def _cpu(place: Fleet) -> dict[str, float]:
+    """Processor seconds of the centre's programs, the ended ones of PostgreSQL included."""
+    found: dict[str, float] = {}
+    for name, word in _PROGRAMS.items():
+        total = 0.0
+        for process in place.centre.processes(word):
+            try:
+                times = process.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            total += times.user + times.system + times.children_user + times.children_system
+        found[name] = total
+    return found
+
+
+def _done(place: Fleet) -> int:
+    return int(place.rows("select count(*) as n from benchmarks_run where state = 'ok'")[0]["n"])
+
+
+def _sizes(place: Fleet) -> dict[str, int]:
+    """Bytes of each table with its indexes."""
+    rows = place.rows(
+        "select relname, pg_total_relation_size(oid) as bytes from pg_class "
+        "where relkind = 'r' and relnamespace = 'public'::regnamespace"
+    )
+    return {row["relname"]: row["bytes"] for row in rows}
+
+
+def _check_claims(place: Fleet, found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each run was measured once, whatever became of the messages."""
+    measured = Counter(run for part in found for run in part["measured"])
+    messages = sum((Counter(part["messages"]) for part in found), Counter())
+    sweeps = sorted(second for part in found for second in part["sweeps"])
+    errors = Counter(error for part in found for error in part["errors"])
+    states = place.rows("select state, count(*) as n from benchmarks_run group by 1")
+    print(markdown("Messages", ["what", "number"], [[k, str(v)] for k, v in messages.items()]))
+    print(f"\nruns measured: {len(measured)}, more than once: {len(measured) - _once(measured)}")
+    print(f"states: { ({row['state']: row['n'] for row in states}) }")
+    print(
+        f"a sweep: median {_at(sweeps, 0.5) * 1000:.0f} ms, p95 {_at(sweeps, 0.95) * 1000:.0f} ms"
+    )
+    found_wrong = [f"{count} x {text}" for text, count in errors.items()]
+    if _once(measured) < len(measured):
+        found_wrong.append("a run was measured more than once")
+    return found_wrong
+
+
+def _once(measured: Counter[int]) -> int:
+    return sum(count == 1 for count in measured.values())
+
+
+def _at(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0
+
+
+def _report_visits(lines: Sequence[str], visitor: Visitor) -> list[str]:
+    """Times of the web server itself, by address."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for line in lines:
+        _, path, _, microseconds = line.split()
+        times[path].append(int(microseconds) / 1000)
+    rows, late = [], []
+    for path in visitor.paths:
+        ordered = sorted(times[path])
+        p95 = _at(ordered, 0.95)
+        rows.append([path, str(len(ordered)), f"{_at(ordered, 0.5):.0f}", f"{p95:.0f}"])
+        if p95 > BUDGET_MS:
+            late.append(f"{path} took {p95:.0f} ms at p95, more than {BUDGET_MS}")
+    print(markdown("Visits", ["address", "visits", "median ms", "p95 ms"], rows))
+    print(f"\nanswers: {dict(visitor.statuses)}\n")
+    return late
+
+
+def _report_growth(
+    place: Fleet,
+    before: Mapping[str, int],
+    after: Mapping[str, int],
+    found: Sequence[Mapping[str, Any]],
+    samples: int,
+) -> None:
+    runs = sum(len(part["measured"]) for part in found)
+    grown = {name: size - before.get(name, 0) for name, size in after.items()}
+    rows = [
+        [name, f"{size / 1e6:.1f}", f"{size / runs:.0f}"]
+        for name, size in sorted(grown.items(), key=lambda item: -item[1])
+        if size
+    ]
+    print(markdown("Growth", ["table", "grown by MB", "bytes per run"], rows))
+    all_bytes = sum(grown.values())
+    without = all_bytes - grown["benchmarks_sample"]
+    print(
+        f"\nbytes per run: {without / runs:.0f} without samples, {all_bytes / runs:.0f} with "
+        f"{samples} of them\n"
+    )
+
+
+def _statements(place: Fleet) -> str:
+    rows = place.rows(
+        "select calls, total_exec_time as ms, mean_exec_time as mean, left(query, 160) as query "
+        "from pg_stat_statements order by total_exec_time desc limit 25"
+    )
+    lines = [[str(r["calls"]), f"{r['ms']:.0f}", f"{r['mean']:.2f}", r["query"]] for r in rows]
+    return markdown("Statements", ["calls", "ms", "mean", "statement"], lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
