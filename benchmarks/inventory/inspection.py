@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -30,8 +29,6 @@ from benchmarks.storage.identify import check_device, identify_device
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.storage.reserve import reserve_bytes
 from benchmarks.telemetry import cpu
-
-logger = logging.getLogger(__name__)
 
 _MEMORY_LIMIT = EmulationProfile("memory-limit", memory_bytes=16 * MIN_MEMORY_BYTES)
 _THROTTLE = EmulationProfile(
@@ -143,7 +140,6 @@ def _servers(
         try:
             binary = identify(path)
         except (NoServerUser, NotAServer) as error:
-            logger.warning("ignoring a server: %s", error)
             refused.append(Refused(path=path, code=error.code, reason=str(error)))
             continue
         program = binary.digest, binary.path.resolve()
