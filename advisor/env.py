@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -48,6 +48,15 @@ def read_limit(name: str, default: float, kind: type[float] | type[int] = float)
     if not (0 <= value < float("inf")):
         raise ImproperlyConfigured(f"{name}={value} is invalid: expected 0 or more")
     return value
+
+
+def read_address(name: str) -> str:
+    """An IP address as a number; "" where there is none."""
+    text: str = env.str(name, default="")
+    try:
+        return str(ip_address(text)) if text else ""
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={text!r} is invalid: {error}") from error
 
 
 def read_reserve(name: str) -> Reserve:

@@ -16,6 +16,7 @@ from advisor.env import (
     machine_wide_file,
     private_dir,
     read,
+    read_address,
     read_broker,
     read_database,
     read_limit,
@@ -77,6 +78,14 @@ FOREIGN_CPU_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_CPU_LIMIT_PCT", 10.0)
 FOREIGN_IO_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_IO_LIMIT_PCT", 10.0)
 STALL_LIMIT_PCT = read_limit("ADVISOR_STALL_LIMIT_PCT", 2.0)
 SWAP_LIMIT_MB_S = read_limit("ADVISOR_SWAP_LIMIT_MB_S", 1.0)
+# A server of this host that a load host drives: the address and port on which it is offered
+# (port 0: any that is free), and whether the driver must use TLS.
+LOAD_ADDRESS = read_address("ADVISOR_LOAD_ADDRESS")
+LOAD_PORT = read_limit("ADVISOR_LOAD_PORT", 0, kind=int)
+LOAD_TLS = read(env.bool, "ADVISOR_LOAD_TLS", True)
+# This host as a load host: the address that measured hosts see it come from, "" to look it up.
+LOAD_CLIENT_ADDRESS = read_address("ADVISOR_LOAD_CLIENT_ADDRESS")
+LOAD_CPU_LIMIT_PCT = read_limit("ADVISOR_LOAD_CPU_LIMIT_PCT", 90.0)
 
 # --- Django ----------------------------------------------------------------------------------
 INSTALLED_APPS = [

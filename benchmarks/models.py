@@ -232,13 +232,35 @@ class Workload(models.Model):
     connections = models.PositiveIntegerField()
     warmup_s = models.PositiveIntegerField()
     measure_s = models.PositiveIntegerField()
+    load_host = models.ForeignKey(
+        Host,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="driven_workloads",
+        help_text="where the driver runs; null: beside the server",
+    )
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["driver", "warehouses", "connections", "warmup_s", "measure_s"],
+                condition=models.Q(load_host=None),
                 name="one_row_per_workload",
-            )
+            ),
+            # Apart, because SQL takes two nulls for different.
+            models.UniqueConstraint(
+                fields=[
+                    "driver",
+                    "warehouses",
+                    "connections",
+                    "warmup_s",
+                    "measure_s",
+                    "load_host",
+                ],
+                condition=models.Q(load_host__isnull=False),
+                name="one_row_per_driven_workload",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -247,6 +269,7 @@ class Workload(models.Model):
         return (
             f"{self.driver}, {warehouses}, {connections}, "
             f"{self.warmup_s} s warm-up, {self.measure_s} s measured"
+            f"{f', driven by {self.load_host}' if self.load_host else ''}"
         )
 
 
@@ -377,6 +400,11 @@ class Run(JobRow, UsageColumns):
     fingerprint = models.JSONField(default=dict, blank=True)
     variables = models.JSONField(default=dict, blank=True, help_text="read back after the start")
     step_seconds = models.JSONField(default=dict, blank=True, help_text="wall time of each step")
+    load_side = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="benchmarks.drivers.protocol.LoadSide; null: driven beside the server",
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -524,6 +552,67 @@ class Inspection(JobRow):
     @property
     def is_finished(self) -> bool:
         return self.state not in ACTIVE_INSPECTION_STATES
+
+
+class LoadState(models.TextChoices):
+    """`queued` and `running`, then how it ended; a failed one has its outcome as `reason_code`."""
+
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    OK = "ok", "OK"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+    LOST = "lost", "Lost"
+
+
+ACTIVE_LOAD_STATES = (LoadState.QUEUED, LoadState.RUNNING)
+
+
+class LoadJob(JobRow):
+    """The driver's part of a run or crash test, done by another host. The row is the job.
+
+    `hello`, `phases` and `result` are messages of `benchmarks.remote_load.messages`. The order,
+    which has a password, is only ever here sealed, and no longer than until it is read.
+    """
+
+    run = models.ForeignKey(
+        Run, null=True, blank=True, on_delete=models.CASCADE, related_name="load_jobs"
+    )
+    crash_test = models.ForeignKey(
+        CrashTest, null=True, blank=True, on_delete=models.CASCADE, related_name="load_jobs"
+    )
+    host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="load_jobs")
+    address = models.CharField(max_length=64, help_text="on which the server is offered")
+
+    state = models.CharField(max_length=16, choices=LoadState, default=LoadState.QUEUED)
+    step = models.CharField(max_length=64, blank=True)
+    queued_at = models.DateTimeField(auto_now_add=True)
+    hello = models.JSONField(null=True, blank=True)
+    sealed_order = models.TextField(blank=True)
+    phases = models.JSONField(null=True, blank=True)
+    result = models.JSONField(null=True, blank=True, help_text="null again once it is read")
+    reason_code = models.CharField(max_length=64, blank=True)
+    reason = models.TextField(blank=True)
+    log_tail = models.TextField(blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(run=None) ^ models.Q(crash_test=None),
+                name="a_load_is_of_one_measurement",
+            )
+        ]
+        indexes: ClassVar = [models.Index(fields=["host", "state"])]
+
+    def __str__(self) -> str:
+        return f"load {self.pk} ({LoadState(self.state).label})"
+
+    @property
+    def measured(self) -> Run | CrashTest:
+        """What is being driven."""
+        found = self.run or self.crash_test
+        assert found is not None  # noqa: S101 - a constraint of the table
+        return found
 
 
 class Sample(UsageColumns):

@@ -23,10 +23,10 @@ The contract, which `benchmarks/tests/test_driver_contract.py` holds every drive
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from benchmarks.drivers.response_times import ResponseTimes
 
@@ -98,12 +98,35 @@ class TransactionCounts:
 
 
 @dataclass(frozen=True)
+class LoadSide:
+    """The load host of a run and the way to it; a driver beside the server has none.
+
+    `round_trip_ms` is the shortest time from asking the server to its answer. `clock_error_ms` is
+    by how much the comparison of the two hosts' clocks may be wrong, `clock_drift_ms` how far they
+    moved apart meanwhile, `late_ms` how much later telemetry's interval began than the driver's.
+    `cpu` is `benchmarks.remote_load.load_cpu.LoadCpu`, empty if it was not read.
+    """
+
+    host: str
+    round_trip_ms: float
+    clock_error_ms: float
+    clock_drift_ms: float
+    late_ms: float
+    encrypted: bool
+    cpu: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "cpu": dict(self.cpu)}
+
+
+@dataclass(frozen=True)
 class DriverResult:
     """What one run of a driver measured.
 
     `new_orders` has the response times of the New-Orders completed in the measured interval, and
     `driver_cpu_seconds` the user and system time of the driver's process in that interval.
-    `output` is what the program said, bounded and without secrets.
+    `output` is what the program said, bounded and without secrets. `load_side` is there if the
+    program ran on another host.
     """
 
     measured_seconds: float
@@ -111,6 +134,7 @@ class DriverResult:
     counts: Mapping[Transaction, TransactionCounts]
     driver_cpu_seconds: float
     output: str
+    load_side: LoadSide | None = None
 
 
 class Driver(Protocol):

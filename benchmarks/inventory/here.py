@@ -38,6 +38,7 @@ def inspect_here(
         servers=[*settings.LISTED_SERVERS, *listed_paths(host, SERVER), *servers],
         devices=[*settings.LISTED_DEVICES, *listed_paths(host, DEVICE), *devices],
         code_version=settings.CODE_VERSION,
+        load_address=settings.LOAD_ADDRESS,
     )
     with transaction.atomic():
         list_paths(host, SERVER, {one.path for one in found.servers}.intersection(servers))

@@ -85,6 +85,7 @@ class HostInventory(Part):
     is what servers see, `memory_budget_bytes` what they may use, `logical_cpus` the CPUs that
     they may use, `host_cpus` all of them; `cpu_hz` None where the host does not report it.
     `memory_limit_problem` says why a server's memory cannot be limited, "" where it can.
+    `load_address` is the address on which load hosts reach its servers, "" where none may.
     """
 
     name: str
@@ -104,6 +105,7 @@ class HostInventory(Part):
     cpu_hz: float | None = None
     open_files: int
     memory_limit_problem: str = ""
+    load_address: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """For a JSON column; `from_json` reads it back."""

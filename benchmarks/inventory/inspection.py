@@ -44,6 +44,7 @@ def inspect_host(
     servers: Collection[Path] = (),
     devices: Collection[Path] = (),
     code_version: str = "",
+    load_address: str = "",
 ) -> HostInventory:
     """The inventory of this machine, called `name`.
 
@@ -71,6 +72,7 @@ def inspect_host(
         cpu_hz=cpu.cpu_frequency_hz(),
         open_files=open_files(),
         memory_limit_problem=why_unavailable(_MEMORY_LIMIT, []),
+        load_address=load_address,
     )
 
 

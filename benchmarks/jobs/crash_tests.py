@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import CRASH_TEST_PREFIX
 from benchmarks.jobs.provenance import code_commit
-from benchmarks.jobs.runs import plan_for
+from benchmarks.jobs.runs import Wake, nobody, planned
 from benchmarks.measurement.crash_test import Recovered, crash_test
 from benchmarks.models import CrashTest, CrashTestState
 from benchmarks.outcomes import Outcome
@@ -26,6 +26,7 @@ class CrashTestKind(JobKind[CrashTest]):
     name = "crash-test"
     task = "benchmarks.crash_test"
     kill: Kill = crash_test
+    wake: Wake = nobody
 
     @property
     def rows(self) -> QuerySet[CrashTest]:
@@ -36,12 +37,13 @@ class CrashTestKind(JobKind[CrashTest]):
 
     def work(self, job: Job[CrashTest]) -> Ending:
         test = job.row
-        found = self.kill(
-            plan_for(test, f"{CRASH_TEST_PREFIX}{test.pk}"),
-            load_s=float(test.load_s),
-            report=lambda step: job.report(step=step[:64]),
-            should_stop=job.should_stop,
-        )
+        with planned(job, f"{CRASH_TEST_PREFIX}{test.pk}", self.wake) as plan:
+            found = self.kill(
+                plan,
+                load_s=float(test.load_s),
+                report=lambda step: job.report(step=step[:64]),
+                should_stop=job.should_stop,
+            )
         kills = [one.as_json() for one in found]
         return Ending({"state": "ok", "step": "", "kills": kills, "code_commit": code_commit()})
 

@@ -22,7 +22,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchmarks.errors import NO_SPACE_ERRNOS, BenchmarkError, RunFailed
-from benchmarks.jobs.claimant import claimant, measuring_alone
+from benchmarks.jobs.claimant import claimant, home_lock, measuring_alone
 from benchmarks.jobs.heartbeat import (
     CANCELLED,
     TAKEN_AWAY,
@@ -53,7 +53,7 @@ def execute(kind: JobKind[RowT], row_id: int) -> bool:
     Duplicate and late messages end here: only the process that claims the row continues, and
     never while another one measures on this host.
     """
-    with measuring_alone() as held:
+    with measuring_alone() if kind.measures_this_machine else home_lock() as held:
         row = _claim(kind, row_id) if held else None
         if row is None:
             return False

@@ -74,6 +74,8 @@ class JobKind(ABC, Generic[RowT]):
     host: ClassVar[str] = "host"
     #: Whether a drained host leaves it in its queue.
     waits_while_drained: ClassVar[bool] = True
+    #: Whether nothing else may be measured on this machine meanwhile.
+    measures_this_machine: ClassVar[bool] = True
     waiting: ClassVar[Q] = Q(state="queued")
     running: ClassVar[Q] = Q(state="running")
     ours: ClassVar[Q] = Q(state__in=("running", "lost"))

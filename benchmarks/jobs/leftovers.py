@@ -23,6 +23,8 @@ from benchmarks.storage.layout import DeviceLayout
 logger = logging.getLogger(__name__)
 
 RUN_PREFIX, CRASH_TEST_PREFIX = "run-", "crash-test-"
+#: Of the folders in which a load host's driver works, in the home.
+LOAD_PREFIX = "load-"
 
 
 def clear_leftovers(host_id: int) -> list[str]:
@@ -33,6 +35,9 @@ def clear_leftovers(host_id: int) -> list[str]:
     """
     done = reap(settings.INSTANCE_REGISTRY)
     done += sweep_cgroups()
+    for folder in settings.RUN_DIR.glob(f"{LOAD_PREFIX}*"):  # no job of this home is running
+        delete(folder)
+        done.append(f"deleted {folder}")
     devices = Device.objects.filter(host_id=host_id)
     places = {place for pair in devices.values_list("data_dir", "log_dir") for place in pair}
     for place in sorted(places - {""}):

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from benchmarks.drivers.protocol import Load
+from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.select import find_driver
+from benchmarks.drivers.tpcc_mysql import NOT_ENCRYPTED
 from benchmarks.inventory.in_place import unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import RUN_PREFIX
+from benchmarks.jobs.load_desk import LoadHostFailed, load_desk
 from benchmarks.jobs.run_values import run_values
 from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measurement
 from benchmarks.models import CrashTest, Run, RunState, Sample
+from benchmarks.remote_load.driver import RemoteDriver
+from benchmarks.servers.reach import Reach
 from benchmarks.telemetry.disturbance import Limits
 
 Measure = Callable[..., Measurement]
 #: Returns the rule by which a run is cut short, called when the run begins; None: never.
 CutRuleFor = Callable[[Run], CutRule | None]
+
+
+#: Called with the key of a host that has something new to do.
+Wake = Callable[[int], None]
+
+
+def nobody(_: int) -> None:
+    """Every host finds its work by itself, seconds later."""
 
 
 def never_cut(_: Run) -> CutRule | None:
@@ -40,6 +53,7 @@ class RunKind(JobKind[Run]):
     task = "tuning.execute"
     measure: Measure = measure
     cut_rule: CutRuleFor = never_cut
+    wake: Wake = nobody
 
     @property
     def rows(self) -> QuerySet[Run]:
@@ -49,16 +63,16 @@ class RunKind(JobKind[Run]):
         return {"state": RunState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Run]) -> Ending:
-        plan = plan_for(job.row, f"{RUN_PREFIX}{job.row.pk}")
         try:
-            return _driven(
-                self.measure(
-                    replace(plan, cut_rule=self.cut_rule(job.row)),
-                    report=lambda step: job.report(step=step),
-                    should_stop=job.should_stop,
-                    keep=lambda ended: job.keep(_driven(ended)),
+            with planned(job, f"{RUN_PREFIX}{job.row.pk}", self.wake) as plan:
+                return _driven(
+                    self.measure(
+                        replace(plan, cut_rule=self.cut_rule(job.row)),
+                        report=lambda step: job.report(step=step),
+                        should_stop=job.should_stop,
+                        keep=lambda ended: job.keep(_driven(ended)),
+                    )
                 )
-            )
         except (Disturbed, CutShort) as seen:
             return _driven(seen)
 
@@ -76,8 +90,40 @@ def _driven(ended: Ended) -> Ending:
     return Ending({"step": "", "reason": "", **values}, [dict(row) for row in samples])
 
 
-def plan_for(run: Run | CrashTest, name: str) -> Plan:
+@contextmanager
+def planned(
+    job: Job[Run] | Job[CrashTest], name: str, wake: Callable[[int], None]
+) -> Iterator[Plan]:
+    """The plan of a job's row, with its load host for the length of the block if it has one.
+
+    Raises what `plan_for` and `load_desk` raise.
+    """
+    load_host = job.row.workload.load_host
+    if load_host is None:
+        yield plan_for(job.row, name)
+        return
+    job.report(step="waiting for the load host")
+    with load_desk(job.row, load_host, wake=wake, should_stop=job.should_stop) as desk:
+        reach = Reach(
+            settings.LOAD_ADDRESS,
+            desk.hello.address,
+            encrypted=settings.LOAD_TLS,
+            port=settings.LOAD_PORT,
+        )
+        if reach.encrypted and not desk.hello.encrypts:
+            raise LoadHostFailed(f"load host {load_host.name}: {NOT_ENCRYPTED}")
+        facts = {"load_host": load_host.name, "load_encrypted": "yes" if reach.encrypted else "no"}
+        yield replace(
+            plan_for(job.row, name, RemoteDriver(desk)),
+            reach=reach,
+            load_facts=desk.hello.facts | facts,
+        )
+
+
+def plan_for(run: Run | CrashTest, name: str, driver: Driver | None = None) -> Plan:
     """The input of `measure`, read from the row; `name` is that of its directory.
+
+    `driver` is by default the one beside the server.
 
     Raises NotAServer, ServerChanged, NoDriver, DeviceUnusable or another BenchmarkError if
     something no longer exists.
@@ -87,7 +133,7 @@ def plan_for(run: Run | CrashTest, name: str) -> Plan:
     return Plan(
         name=name,
         binary=binary,
-        driver=find_driver(workload.driver),
+        driver=driver or find_driver(workload.driver),
         load=Load(
             warehouses=workload.warehouses,
             connections=workload.connections,
@@ -107,5 +153,6 @@ def plan_for(run: Run | CrashTest, name: str) -> Plan:
             foreign_io_pct=settings.FOREIGN_IO_LIMIT_PCT,
             stall_pct=settings.STALL_LIMIT_PCT,
             swap_mb_s=settings.SWAP_LIMIT_MB_S,
+            load_cpu_pct=settings.LOAD_CPU_LIMIT_PCT,
         ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.drivers.protocol import DriverResult
+from benchmarks.drivers.protocol import DriverResult, LoadSide
 from benchmarks.measurement.drive import Driven
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import compute_metrics, mean_cpu_hz
@@ -14,6 +14,7 @@ from benchmarks.telemetry.disturbance import (
     Limits,
     conditions_document,
     find_disturbances,
+    load_host_troubles,
     wrong_interval,
 )
 from benchmarks.telemetry.sampler import Sampler
@@ -57,6 +58,8 @@ def weigh_conditions(
     if isinstance(driven.end_of, DriverResult):
         wrong = wrong_interval(driven.end_of.measured_seconds, seconds)
         disturbances += [wrong] if wrong else []
+    if driven.load_side is not None:
+        disturbances += _load_side_troubles(driven.load_side, limits)
     if seconds < _MIN_S:
         return {}, disturbances
     conditions = conditions_between(
@@ -69,6 +72,16 @@ def weigh_conditions(
     )
     disturbances += find_disturbances(conditions, limits)
     return conditions_document(conditions, limits), disturbances
+
+
+def _load_side_troubles(load_side: LoadSide, limits: Limits) -> list[Disturbance]:
+    return load_host_troubles(
+        load_side.host,
+        limits,
+        busy_pct=load_side.cpu.get("busy_pct"),
+        steal_pct=load_side.cpu.get("steal_pct"),
+        late_s=load_side.late_ms / 1000,
+    )
 
 
 def samples_of(sampler: Sampler, driven: Driven) -> list[SampleRow]:

@@ -130,6 +130,7 @@ def _started(
             deadline_s=deadline_s,
             should_stop=should_stop,
             resource_limits=limits,
+            reach=plan.reach,
         ) as server:
             yield server, time.monotonic() - began
 

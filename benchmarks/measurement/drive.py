@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.drivers.protocol import DriverResult, Phase, Target
+from benchmarks.drivers.protocol import DriverResult, LoadSide, Phase, Target
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Cut, CutWatch
 from benchmarks.measurement.plan import Plan
@@ -48,6 +48,11 @@ class Driven:
     commits_per_second: list[int]
     write_debt: WriteDebt
     redo_mb_s: float | None = None
+
+    @property
+    def load_side(self) -> LoadSide | None:
+        """The load host, if the driver ran there to its end."""
+        return self.end_of.load_side if isinstance(self.end_of, DriverResult) else None
 
 
 def drive(
@@ -122,7 +127,8 @@ def drive(
         share = (end.t - start.t) / (end.t - marks[Phase.WARMING].t)
         driver_cpu_s = share * (_children_cpu_s() - used_s)
     else:
-        driver_cpu_s = end_of.driver_cpu_seconds
+        # Of this host: a load host's driver takes nothing from it.
+        driver_cpu_s = 0.0 if end_of.load_side else end_of.driver_cpu_seconds
     return Driven(
         end_of,
         start,

@@ -54,6 +54,17 @@ def host_fingerprint(
     return facts
 
 
+def load_host_facts(*, proc_root: Path = PROC, sys_root: Path = SYS) -> dict[str, str]:
+    """The facts of a load host, in the fingerprints of the runs that it drives."""
+    cpuinfo = read_text(proc_root / "cpuinfo")
+    return {
+        "load_cpu_model": _cpu_model(cpuinfo),
+        "load_logical_cpus": str(logical_cpus()),
+        "load_kernel": read_text(proc_root / "sys/kernel/osrelease") or UNKNOWN,
+        "load_virtualisation": _virtualisation(cpuinfo, sys_root),
+    }
+
+
 def comparability_key(
     fingerprint: Mapping[str, str],
     *,

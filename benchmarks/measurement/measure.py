@@ -69,6 +69,7 @@ def measure(
                 options=plan.options,
                 should_stop=should_stop,
                 resource_limits=limits,
+                reach=plan.reach,
             )
         )
         stack.callback(steps.enter, "stopping the server")
@@ -98,6 +99,7 @@ def measure(
             disturbances=disturbances,
             log_tail=server.error_log_tail(),
             write_debt=driven.write_debt,
+            load_side=driven.load_side,
         )
         ended = conclude(evidence, driven)
         keep(ended)

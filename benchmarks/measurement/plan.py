@@ -12,6 +12,7 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.fingerprint import host_fingerprint
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.reach import Reach
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.telemetry.disturbance import Limits
@@ -25,7 +26,8 @@ class Plan:
     `cut_rule` decides when it is not worth finishing. `emulation` limits the server to the speed
     of a slower device. `logs_with_data` leaves the redo log with the data although the layout has
     a directory for it, whose device is still monitored. `expected` are the devices that must still
-    store the data and the redo log, None for any.
+    store the data and the redo log, None for any. With a load host, `reach` is how it reaches the
+    server and `load_facts` what it adds to the fingerprint; then `driver` is a RemoteDriver.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Plan:
     emulation: EmulationProfile | None = None
     logs_with_data: bool = False
     expected: tuple[DeviceIdentity | None, DeviceIdentity | None] = (None, None)
+    reach: Reach | None = None
+    load_facts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def log_dir(self) -> Path | None:
@@ -53,4 +57,4 @@ class Plan:
     def fingerprint(self, data: DeviceIdentity, log: DeviceIdentity | None) -> dict[str, str]:
         """The fingerprint of the host, with the limits of the run's device."""
         limits = self.emulation.facts() if self.emulation else {}
-        return host_fingerprint(data, log) | limits
+        return host_fingerprint(data, log) | limits | dict(self.load_facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from benchmarks.drivers.protocol import LoadSide
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Cut
 from benchmarks.measurement.metrics import Metrics
@@ -21,7 +22,8 @@ class Evidence:
 
     `samples` are its seconds, `variables` the server's own as read back, `step_seconds` the wall
     time of each step, `conditions` those on the host as in `conditions_document`, `write_debt`
-    what the server put off, `log_tail` the end of the server's error log.
+    what the server put off, `log_tail` the end of the server's error log, `load_side` the load
+    host, None without one.
     """
 
     samples: list[SampleRow]
@@ -34,6 +36,7 @@ class Evidence:
     disturbances: list[Disturbance] = field(default_factory=list)
     log_tail: str = ""
     write_debt: WriteDebt | None = None
+    load_side: LoadSide | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

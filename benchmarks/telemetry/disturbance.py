@@ -29,6 +29,8 @@ class Kind(StrEnum):
     HOST_CHANGED = "host_changed"
     # Telemetry did not cover the driver's interval.
     INTERVAL = "interval"
+    # The load host had no CPU left: the client was the limit.
+    CLIENT = "client"
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Limits:
     """The limits above which a run is void; 0 switches a check off.
 
     `*_pct` are percent as in Conditions. `stall_pct` is of the measured interval, and less than
-    MIN_STALL_S never counts. `swap_mb_s` is 10^6 bytes per second.
+    MIN_STALL_S never counts. `swap_mb_s` is 10^6 bytes per second. `load_cpu_pct` is of a load
+    host's CPU time.
     """
 
     steal_pct: float = 5.0
@@ -46,9 +49,12 @@ class Limits:
     swap_mb_s: float = 1.0
     slower_clock_pct: float = 15.0
     throttled_pct: float = 1.0
+    load_cpu_pct: float = 90.0
 
 
 MIN_STALL_S = 1.0
+#: Telemetry of a run that is driven elsewhere may begin this much before or after its driver.
+MAX_LATE_S = 1.0
 # A disk that is busy all the time with few small requests: others with less than this do not
 # make the difference, whatever their share.
 MIN_FOREIGN_IO_MB_S = 1.0
@@ -117,6 +123,31 @@ def wrong_interval(measured_s: float, seen_s: float) -> Disturbance | None:
     )
 
 
+def load_host_troubles(
+    host: str,
+    limits: Limits,
+    *,
+    busy_pct: float | None,
+    steal_pct: float | None,
+    late_s: float,
+) -> list[Disturbance]:
+    """Exceeded limits of a run's load host; None for what it did not report.
+
+    `late_s` is by how much telemetry's interval began after the driver's.
+    """
+    found = [
+        _check(Kind.CLIENT, busy_pct, limits.load_cpu_pct, "%", f"{_CLIENT} {host}{_CLIENT_USED}"),
+        _check(Kind.STEAL, steal_pct, limits.steal_pct, "%", f"load host {host}: {_STEAL}"),
+    ]
+    if abs(late_s) > MAX_LATE_S:
+        text = (
+            f"telemetry began {abs(late_s):.1f} s {'after' if late_s > 0 else 'before'} the driver"
+            f" on load host {host}"
+        )
+        found.append(Disturbance(Kind.INTERVAL, abs(late_s), MAX_LATE_S, "s", text))
+    return [one for one in found if one is not None]
+
+
 def reason(disturbances: Iterable[Disturbance]) -> str:
     """One line for all of them."""
     return "; ".join(disturbance.text for disturbance in disturbances)
@@ -168,6 +199,8 @@ def conditions_document(conditions: Conditions, limits: Limits) -> dict[str, obj
     }
 
 
+_CLIENT = "the client was the limit: load host"
+_CLIENT_USED = " used {value:.0f} % of its CPU time"
 _STEAL = "steal time: the hypervisor took {value:.1f} % of the CPU time"
 _SWAP = "the host swapped {value:.1f} MB/s"
 _THROTTLED = "a CPU was throttled because of its temperature for {value:.1f} % of the time"

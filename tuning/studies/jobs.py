@@ -9,11 +9,13 @@ from django.db.models import Exists, OuterRef, Q
 from benchmarks.jobs.crash_tests import CrashTestKind
 from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.jobs.kinds import JobKind
+from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from tuning.models import Study
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.preparation import PreparationKind
+from tuning.studies.scheduler import advance_host
 
 
 class StudyRunKind(RunKind):
@@ -34,8 +36,9 @@ class StudyCrashTestKind(CrashTestKind):
 
 KINDS: tuple[JobKind[Any], ...] = (
     PreparationKind(),
-    StudyRunKind(cut_rule=cut_rule_of),
+    StudyRunKind(cut_rule=cut_rule_of, wake=advance_host),
     ProbeKind(),
     InspectionKind(),
-    StudyCrashTestKind(),
+    StudyCrashTestKind(wake=advance_host),
+    LoadKind(),
 )

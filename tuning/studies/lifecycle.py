@@ -31,6 +31,7 @@ from tuning.studies.devices import check_none_retired, find_devices
 from tuning.studies.earlier_studies import SearchPlace
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.hosts import host_for
+from tuning.studies.load_hosts import load_host_for
 from tuning.studies.modelling import check_direct_io, file_fit, fitted, model_of
 from tuning.studies.request import (
     MAX_SIZES,
@@ -79,8 +80,9 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     check_not_retired(host)
     inventory = inventory_of(host)
     sizes = sizes_of(request, template, inventory.logical_cpus)
+    load_host = load_host_for(request.load_host, measured=host)
     with about("driver"):
-        driver = inventory.driver(request.driver)
+        driver = (inventory_of(load_host) if load_host else inventory).driver(request.driver)
     with about("server"):
         binary = inventory.server(request.server)
     model = model_of(inventory, request, sizes, binary.flavour)
@@ -144,7 +146,8 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
         )
         study.devices.add(*(device_row(host, device) for device in devices))
         workloads = [
-            workload_row(driver.name, sizes, connections) for connections in sizes.connections
+            workload_row(driver.name, sizes, connections, load_host)
+            for connections in sizes.connections
         ]
         study.workloads.add(*workloads)
         for position, candidate in enumerate(planned):

@@ -15,6 +15,7 @@ from tuning.studies.apart_progress import apart_text
 from tuning.studies.crash_tests import running_crash_test
 from tuning.studies.draining import drain_text
 from tuning.studies.forecast import Forecast, expected_s
+from tuning.studies.load_hosts import waiting_text
 from tuning.studies.pausing import pause_text
 from tuning.studies.scheduler import is_under_way
 from tuning.studies.searched import Searched, searched_so_far
@@ -73,8 +74,10 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
         text = f"waiting: {drain_text(study.host)}"
     elif absent := absence_text(study.host):
         text = f"waiting: {absent}"
-    else:
+    elif progress.candidate or not (waiting := waiting_text(study)):
         return progress
+    else:
+        text = f"waiting: {waiting}"
     if is_under_way(study):
         text = f"{progress.text}; {text}"
     return replace(progress, text=text, eta_s=None)

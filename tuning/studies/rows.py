@@ -29,14 +29,17 @@ def server_row(host: Host, binary: ServerBinary) -> Server:
     return server
 
 
-def workload_row(driver: str, sizes: Sizes, connections: int) -> Workload:
-    """The row of this workload, which studies share."""
+def workload_row(
+    driver: str, sizes: Sizes, connections: int, load_host: Host | None = None
+) -> Workload:
+    """The row of this workload, which studies share; `load_host` None is beside the server."""
     workload, _ = Workload.objects.get_or_create(
         driver=driver,
         warehouses=sizes.warehouses,
         connections=connections,
         warmup_s=sizes.warmup_s,
         measure_s=sizes.measure_s,
+        load_host=load_host,
     )
     return workload
 
@@ -51,6 +54,7 @@ def _lasting(workload: Workload, measure_s: int) -> Workload:
         connections=workload.connections,
         warmup_s=workload.warmup_s,
         measure_s=measure_s,
+        load_host=workload.load_host,
     )
     return found
 

@@ -26,6 +26,7 @@ from benchmarks.jobs.claimant import host_lock
 from benchmarks.jobs.crash_tests import CrashTestKind
 from benchmarks.jobs.engine import AWAY
 from benchmarks.jobs.inspections import InspectionKind
+from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from benchmarks.models import (
@@ -50,6 +51,7 @@ from tuning.studies.crash_tests import (
     running_crash_test,
     waiting_crash_test,
 )
+from tuning.studies.load_hosts import has_load_host_away, next_load, serves_another
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
 
@@ -60,6 +62,7 @@ PREPARE = PreparationKind.task
 PROBE = ProbeKind.task
 CRASH_TEST = CrashTestKind.task
 INSPECT = InspectionKind.task
+LOAD = LoadKind.task
 
 
 @dataclass(frozen=True)
@@ -76,21 +79,34 @@ def advance_host(host_id: int) -> None:
 
     A probe goes before a study that has not begun, and waits for one that has: its effect on the
     device's caches would show in the next run. A drained host begins nothing: what was cancelled
-    or has nothing left to measure still ends. An inspection waits for the job that is under way,
-    not for the study: after it a run clones gigabytes and starts a server, and what an inspection
-    reads and writes does not show beside that.
+    or has nothing left to measure still ends. So does a host that drives another one's server,
+    which goes before its own work. An inspection waits for the job that is under way, not for the
+    study: after it a run clones gigabytes and starts a server, and what an inspection reads and
+    writes does not show beside that.
     """
     if _send_inspection(host_id):
         return
+    serves = _send_load(host_id)
     while study := _next_study(host_id):
-        if study.state == StudyState.QUEUED and _send_probe(host_id):
+        if study.state == StudyState.QUEUED and not serves and _send_probe(host_id):
             return
         turn = _take_turn(study)
-        if turn.task and not study.host.is_drained:
+        if turn.task and not study.host.is_drained and not serves:
             _send(turn.task, turn.row_id, study.host)
         if not turn.ended:
             return
-    _send_probe(host_id)
+    if not serves:
+        _send_probe(host_id)
+
+
+def _send_load(host_id: int) -> bool:
+    """Wake the worker for the oldest load that another host waits for; True while there is one."""
+    load = next_load(host_id)
+    if load is None:
+        return serves_another(host_id)
+    if not is_measuring(host_id):
+        _send(LOAD, load.pk, load.host)
+    return True
 
 
 def _send_inspection(host_id: int) -> bool:
@@ -109,7 +125,7 @@ def is_measuring(host_id: int) -> bool:
     """Whether a job is running on the host that must not be disturbed."""
     return any(
         kind.running_on(host_id).exists()
-        for kind in (RunKind(), CrashTestKind(), ProbeKind(), PreparationKind())
+        for kind in (RunKind(), CrashTestKind(), ProbeKind(), PreparationKind(), LoadKind())
     )
 
 
@@ -129,16 +145,21 @@ def _send_probe(host_id: int) -> bool:
 def _next_study(host_id: int) -> Study | None:
     """The running study, else the oldest that waits.
 
-    A paused study only until its current job is done. One that was resumed or extended continues
-    after those that are running, so that none of their blocks is interrupted. Cancelled studies
-    are closed first.
+    A paused study only until its current job is done, and likewise one whose load host is away.
+    One that was resumed or extended continues after those that are running, so that none of their
+    blocks is interrupted. Cancelled studies are closed first.
     """
     running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
     crashing = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=CrashTestState.RUNNING)
     is_loading = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
     return (
         Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
-        .filter(Q(paused_at=None) | is_loading | Exists(running) | Exists(crashing))
+        .filter(
+            Q(paused_at=None) & (~Q(has_load_host_away()) | Q(stop_request=heartbeat.CANCELLED))
+            | is_loading
+            | Exists(running)
+            | Exists(crashing)
+        )
         .select_related("host")
         .order_by(
             Case(

@@ -187,6 +187,12 @@ class StudyRequestSerializer(StrictSerializer):
         help_text="Path of a mysqld that the host has, as listed in its inventory.",
     )
     driver = serializers.ChoiceField(choices=["auto", "tpcc-mysql", "sysbench"], default="auto")
+    load_host = serializers.CharField(
+        max_length=255,
+        default="",
+        allow_blank=True,
+        help_text="The host that runs the driver, over the network. Empty: the measured host.",
+    )
     configs = ConfigTextSerializer(many=True, required=False, max_length=MAX_CONFIGS)
     warehouses = serializers.IntegerField(min_value=1, **OPTIONAL)
     connections = serializers.ListField(

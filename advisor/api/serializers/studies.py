@@ -27,6 +27,12 @@ class WorkloadSerializer(serializers.Serializer[Any]):
     connections = serializers.IntegerField()
     warmup_s = serializers.IntegerField()
     measure_s = serializers.IntegerField()
+    load_host = serializers.CharField(
+        source="load_host.name",
+        default=None,
+        allow_null=True,
+        help_text="Where the driver runs; null: beside the server.",
+    )
 
 
 class PauseSerializer(serializers.Serializer[Any]):

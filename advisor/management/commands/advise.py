@@ -161,6 +161,13 @@ class Command(BaseCommand):
             help="workload driver (default: tpcc-mysql if installed, else sysbench)",
         )
         parser.add_argument(
+            "--load-host",
+            default="",
+            metavar="NAME",
+            help="the host that runs the driver, over the network (default: the measured host; "
+            "docs/load-host.md)",
+        )
+        parser.add_argument(
             "--config",
             type=_config_file,
             action="append",
@@ -372,6 +379,7 @@ def _request(options: dict[str, Any]) -> StudyRequest:
         devices=_devices(options),
         server=options["server"],
         driver=options["driver"],
+        load_host=options["load_host"],
         configs=options["config"],
         warehouses=options["warehouses"],
         connections=options["connections"],

@@ -76,6 +76,9 @@ class Fleet:
                 "ADVISOR_HOST_NAME": name,
                 "ADVISOR_SERVERS": os.pathsep.join(map(str, self.servers)),
                 "ADVISOR_MEASURING_LOCK": str(self.folder / name / "measuring.lock"),
+                "ADVISOR_LOAD_ADDRESS": self.hosts[name].address if name in self.hosts else "",
+                # The machines share their processors: the load host always looks busy.
+                "ADVISOR_LOAD_CPU_LIMIT_PCT": "0",
                 "ADVISOR_SECRET_KEY": "the same on every machine",
                 "ADVISOR_ALLOWED_HOSTS": address,
                 "DATABASE_URL": f"postgres://advisor:{self.database_password}@{address}:5432/advisor",

@@ -29,9 +29,16 @@ order by run.id
 
 
 def request_study(
-    place: Fleet, host: str, server: ServerBinary, *, driver: str, measure_s: int, blocks: int
+    place: Fleet,
+    host: str,
+    server: ServerBinary,
+    *,
+    driver: str,
+    measure_s: int,
+    blocks: int,
+    load_host: str = "",
 ) -> int:
-    """A small study on that host; its number."""
+    """A small study on that host; its number. `load_host` drives it, if one is named."""
     answer = place.api(
         "studies/",
         {
@@ -40,6 +47,7 @@ def request_study(
             "host": host,
             "server": str(server.path),
             "driver": driver,
+            "load_host": load_host,
             **{"warehouses": 1, "connections": [1], "warmup_s": 0},
             **{"measure_s": measure_s, "blocks": blocks},
             **{"races": False, "confirms": False},

@@ -1,0 +1,95 @@
+"""A host measured while another one drives, each in a network and PID namespace of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.tests.fleet import centre, scene
+from advisor.tests.fleet.centre import Fleet
+from advisor.tests.harness import wait_for
+from benchmarks.servers.binary import ServerBinary
+
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.slow,
+    pytest.mark.timeout(400),
+    pytest.mark.skipif(bool(why := centre.why_not()), reason=why),
+]
+
+
+@pytest.fixture(scope="module")
+def place(server_session_tmp: Path, mariadb_binary: ServerBinary) -> Iterator[Fleet]:
+    folder = server_session_tmp / "load-fleet"
+    folder.mkdir(mode=0o755)
+    with centre.fleet(["db1", "driver1"], folder, settings=centre.SHORT) as made:
+        made.servers = [mariadb_binary.path]
+        for name in made.hosts:
+            made.start_worker(name)
+        made.wait_for_workers(*made.hosts)
+        yield made
+
+
+_RUNS = """
+select run.id, run.state, run.step, run.reason, run."tpmP", run.load_side, run.fingerprint,
+       run.host_path_length, run.comparability_key, run.disturbances
+from benchmarks_run run order by run.id
+"""
+_LOADS = "select load.* from benchmarks_loadjob load order by load.id"
+
+
+def test_a_host_drives_another_ones_server_and_a_dead_driver_loses_a_run_not_the_study(
+    place: Fleet, mariadb_binary: ServerBinary
+) -> None:
+    scene.request_study(
+        place,
+        "db1",
+        mariadb_binary,
+        driver="sysbench",
+        measure_s=4,
+        blocks=1,
+        load_host="driver1",
+    )
+    db1 = place.hosts["db1"]
+    scene.wait_until_measuring(place, "db1")
+    assert list(db1.listening()), "the server is not offered"
+    assert place.hosts["driver1"].kill("manage.py worker")
+    wait_for(lambda: _states(place).get("lost") == 1, 60, f"{place.rows(_RUNS)}")
+    wait_for(lambda: not place.left_behind("db1"), 20, f"{place.left_behind('db1')}")
+    wait_for(lambda: "driver1 is not heard of" in _progress(place), 20, f"{place.rows(_RUNS)}")
+    place.start_worker("driver1")
+    scene.wait_for_verdicts(place)
+    for run in place.rows(_RUNS):
+        if run["state"] == "lost":
+            assert "driver1" in run["reason"]
+            continue
+        assert run["state"] == "ok", run
+        side = _json(run["load_side"])
+        assert side["host"] == "driver1"
+        assert side["encrypted"] is True
+        assert 0 < side["round_trip_ms"] < 50
+        # One kernel has both clocks: they do not differ at all.
+        assert abs(side["clock_drift_ms"]) <= 2 * side["clock_error_ms"] + 0.5
+        assert _json(run["fingerprint"])["load_host"] == "driver1"
+    for load in place.rows(_LOADS):
+        assert load["sealed_order"] == "", "an order stays in the database"
+        assert load["state"] in ("ok", "lost", "cancelled"), load
+        assert load["result"] is None
+    scene.check_nothing_is_left(place)
+
+
+def _states(place: Fleet) -> dict[str, int]:
+    found = [run["state"] for run in place.rows(_RUNS)]
+    return {state: found.count(state) for state in found}
+
+
+def _progress(place: Fleet) -> str:
+    return json.dumps(place.api("studies/1/"))
+
+
+def _json(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value

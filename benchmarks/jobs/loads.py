@@ -1,0 +1,133 @@
+"""The kind of job that drives another host's server: the load host's part of a run."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db.models import BooleanField, Case, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models.functions import Now
+
+from benchmarks.drivers.protocol import Driver
+from benchmarks.drivers.select import find_driver
+from benchmarks.drivers.tpcc_mysql import TpccMysql
+from benchmarks.errors import RunFailed
+from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
+from benchmarks.jobs.leftovers import LOAD_PREFIX
+from benchmarks.jobs.row_line import SELDOM_S, RowLine
+from benchmarks.measurement.fingerprint import load_host_facts
+from benchmarks.models import CrashTest, LoadJob, LoadState, Run
+from benchmarks.outcomes import Outcome
+from benchmarks.remote_load.load_side import drive_for
+from benchmarks.remote_load.messages import Hello, Order, Result
+from benchmarks.remote_load.sealed import Seal
+from benchmarks.servers.reach import own_address_towards
+
+#: A started server costs its host's time: without an order nothing is waited for longer.
+_ORDER_PATIENCE_S = 3600.0
+_POLL_S = 0.1
+
+Drive = Callable[..., Result]
+
+
+def is_measured() -> Q:
+    """Whether what is to be driven is still being measured."""
+    runs = Run.objects.filter(pk=OuterRef("run"), state="running")
+    tests = CrashTest.objects.filter(pk=OuterRef("crash_test"), state="running")
+    return Q(Exists(runs)) | Q(Exists(tests))
+
+
+@dataclass(frozen=True)
+class LoadKind(JobKind[LoadJob]):
+    """Loads. They take the home's lock alone: the machine of a load host is not measured."""
+
+    name = "load"
+    task = "benchmarks.load"
+    measures_this_machine: ClassVar[bool] = False
+    drive: Drive = drive_for
+    find: Callable[[str], Driver] = find_driver
+
+    @property
+    def rows(self) -> QuerySet[LoadJob]:
+        return LoadJob.objects.select_related("run__workload", "crash_test__workload")
+
+    def claimed(self) -> Values:
+        return {"state": LoadState.RUNNING, "started_at": Now()}
+
+    def work(self, job: Job[LoadJob]) -> Ending:
+        row, seal = job.row, Seal()
+        driver = self.find(row.measured.workload.driver)
+        hello = _hello(row, driver, seal)
+        folder = settings.RUN_DIR / f"{LOAD_PREFIX}{row.pk}"
+        with RowLine(_exchange(row)) as line:
+            line.write(hello=hello.model_dump(), step="waiting for the server")
+            order = _wait_for_order(line, seal, job.should_stop)
+            line.write(sealed_order="", step="driving")
+            line.period_s = SELDOM_S
+            try:
+                result = self.drive(
+                    order,
+                    driver,
+                    folder,
+                    tell=lambda phases: line.write(phases=phases.model_dump()),
+                    should_stop=lambda: job.should_stop() or not _is_wanted(line),
+                )
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+        return Ending({"state": "ok", "step": "", "result": result.model_dump(mode="json")})
+
+    def failed(self, row: LoadJob, failure: Failure) -> Ending:
+        why = {"reason_code": failure.outcome.value, "reason": failure.reason}
+        return Ending({"state": "failed", "step": "", "log_tail": failure.log_tail, **why})
+
+
+def _hello(row: LoadJob, driver: Driver, seal: Seal) -> Hello:
+    return Hello(
+        address=settings.LOAD_CLIENT_ADDRESS or own_address_towards(row.address),
+        key=seal.public,
+        driver=driver.name,
+        driver_version=driver.version,
+        encrypts=driver.encrypts if isinstance(driver, TpccMysql) else True,
+        facts=load_host_facts(),
+    )
+
+
+def _exchange(row: LoadJob) -> Callable[[Values], Values | None]:
+    mine = LoadJob.objects.filter(pk=row.pk, claimed_by=row.claimed_by, state="running")
+
+    def exchange(values: Values) -> dict[str, Any] | None:
+        if values:
+            mine.update(**values)
+        wanted = Case(
+            When(is_measured(), then=Value(True)),
+            default=Value(False),
+            output_field=BooleanField(),
+        )
+        found = mine.annotate(wanted=wanted).values("sealed_order", "wanted").first()
+        return None if found is None else dict(found)
+
+    return exchange
+
+
+def _is_wanted(line: RowLine) -> bool:
+    """Whether the measured host still waits for the result, as far as the database has said."""
+    return line.latest is not None and bool(line.latest["wanted"])
+
+
+def _wait_for_order(line: RowLine, seal: Seal, should_stop: Callable[[], bool]) -> Order:
+    deadline = time.monotonic() + _ORDER_PATIENCE_S
+    read_once = False
+    while True:
+        found = line.latest
+        read_once = read_once or found is not None
+        if found is not None and found["sealed_order"]:
+            return Order.model_validate_json(seal.open(found["sealed_order"]))
+        if should_stop() or (read_once and not _is_wanted(line)):
+            raise RunFailed(Outcome.CANCELLED, "the measured host needs no load any more")
+        if time.monotonic() > deadline:
+            raise RunFailed(Outcome.TIMED_OUT, "the measured host started no server")
+        time.sleep(_POLL_S)

@@ -1,0 +1,116 @@
+"""The load host's connection to the measured server beside the driver's own.
+
+It compares the clocks, and notices that the way to the measured host is cut: the driver's own
+connections would wait for minutes. A server that is only slow is not taken for one that is gone,
+because it is the measured host's kernel that has to answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from datetime import datetime
+from typing import Self
+
+import pymysql
+from pymysql.connections import Connection
+from pymysql.cursors import Cursor
+
+from benchmarks.drivers.checks import trusting
+from benchmarks.drivers.protocol import Target
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.remote_load.clock import ClockReading, read_clock
+
+#: Seconds for which the measured host's kernel may leave our packets unanswered.
+CUT_OFF_S = 10.0
+_EVERY_S = 1.0
+_CONNECT_S = 10
+_QUERY = "SELECT UTC_TIMESTAMP(6)"
+
+
+class Link:
+    """Context manager; raises RunFailed (DRIVER_FAILED) if the server cannot be reached."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._broken = ""
+        self._thread = threading.Thread(target=self._watch, name="link", daemon=True)
+
+    def __enter__(self) -> Self:
+        target = self._target
+        try:
+            raw = socket.create_connection((target.host, target.port), timeout=_CONNECT_S)
+            self._handle = raw.dup()  # TLS takes `raw` away
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(CUT_OFF_S * 1000))
+            self._connection: Connection[Cursor] = Connection(
+                host=target.host,
+                port=target.port,
+                user=target.user,
+                password=target.password,
+                ssl=trusting(target.certificate) if target.certificate else None,
+                ssl_disabled=not target.certificate,
+                autocommit=True,
+                defer_connect=True,
+            )
+            self._connection.connect(raw)
+        except (pymysql.Error, OSError) as error:
+            raise RunFailed(
+                Outcome.DRIVER_FAILED,
+                f"The server on {target.host}:{target.port} cannot be used from here: {error}",
+            ) from error
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._ended.set()
+        with contextlib.suppress(OSError):
+            self._handle.shutdown(socket.SHUT_RDWR)  # ends a wait for an answer
+        self._handle.close()
+        if self._thread.ident is not None:
+            self._thread.join()
+        with contextlib.suppress(pymysql.Error, OSError):
+            self._connection.close()
+
+    def begin_watching(self) -> None:
+        """Ask once a second from now on whether the server is there."""
+        self._thread.start()
+
+    @property
+    def broken(self) -> str:
+        """Why the server can no longer be reached; "" as long as it can."""
+        return self._broken
+
+    def clock(self) -> ClockReading:
+        """The server host's clock beside ours. Raises RunFailed (DRIVER_FAILED)."""
+        if not self._lock.acquire(timeout=_CONNECT_S):
+            raise RunFailed(Outcome.DRIVER_FAILED, "The server does not say its time.")
+        try:
+            return read_clock(self._ask)
+        except (pymysql.Error, OSError) as error:
+            raise RunFailed(
+                Outcome.DRIVER_FAILED, f"The server does not say its time: {error}"
+            ) from error
+        finally:
+            self._lock.release()
+
+    def _ask(self) -> datetime:
+        with self._connection.cursor() as cursor:
+            cursor.execute(_QUERY)
+            row = cursor.fetchone()
+        if not row or not isinstance(row[0], datetime):
+            raise pymysql.err.InternalError(f"not a time: {row!r}")
+        return row[0]
+
+    def _watch(self) -> None:
+        while not self._ended.wait(_EVERY_S):
+            try:
+                with self._lock:
+                    self._ask()
+            except (pymysql.Error, OSError) as error:
+                if not self._ended.is_set():
+                    self._broken = str(error) or type(error).__name__
+                return

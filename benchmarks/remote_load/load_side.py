@@ -1,0 +1,67 @@
+"""The load host's part of a run: compare the clocks, drive, watch, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from benchmarks.drivers.protocol import Driver, Phase
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.remote_load.link import Link
+from benchmarks.remote_load.load_cpu import CpuWatch
+from benchmarks.remote_load.messages import Order, Phases, Result
+
+
+def drive_for(
+    order: Order,
+    driver: Driver,
+    work_dir: Path,
+    *,
+    tell: Callable[[Phases], None],
+    should_stop: Callable[[], bool],
+) -> Result:
+    """Run the driver as ordered. `tell` gets the clocks and each phase, and must not wait.
+
+    Raises RunFailed: what the driver raises, or LOST when the way to the measured host is cut.
+    """
+    with Link(order.target) as link, CpuWatch() as cpu:
+        clock = link.clock()
+        phases = Phases(offset_s=clock.offset_s, round_trip_s=clock.round_trip_s)
+        link.begin_watching()
+
+        def on_phase(phase: Phase) -> None:
+            nonlocal phases
+            at = time.monotonic()
+            if phase is Phase.MEASURING:
+                cpu.begin()
+            elif phase is Phase.STOPPING:
+                cpu.end()
+            phases = phases.model_copy(update={phase.value: at})
+            tell(phases)
+
+        try:
+            found = driver.run(
+                order.target,
+                order.load,
+                work_dir,
+                on_phase=on_phase,
+                should_stop=lambda: bool(link.broken) or should_stop(),
+            )
+        except RunFailed as failure:
+            if link.broken and not should_stop():
+                raise _cut_off(link) from failure
+            raise
+        last = clock
+        with suppress(RunFailed):  # it has been driven; only the second reading is missing
+            last = link.clock()
+        used = cpu.found()
+        return Result.of(found, last, used.as_json() if used else None)
+
+
+def _cut_off(link: Link) -> RunFailed:
+    return RunFailed(
+        Outcome.LOST, f"the load host was cut off from the measured server: {link.broken}"
+    )

@@ -1,0 +1,159 @@
+"""What the two hosts of a run tell each other, as JSON in the row of the load job.
+
+1. The load host says who it is (`Hello`), with a key for what is secret.
+2. The measured host starts its server for that host alone and sends the `Order`, sealed.
+3. The load host compares the clocks, runs the driver and says when each phase began (`Phases`).
+4. It sends the `Outcome` of all: the driver's result, or the driver's failure.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from benchmarks.drivers.protocol import (
+    DriverResult,
+    Load,
+    LoadSide,
+    Phase,
+    Target,
+    Transaction,
+    TransactionCounts,
+)
+from benchmarks.drivers.response_times import ResponseTimes
+from benchmarks.remote_load.clock import ClockReading
+
+
+class Message(BaseModel):
+    """Never changes; an unknown field is a mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Hello(Message):
+    """Who will drive: `address` is where it comes from, `key` what its orders are sealed with.
+
+    `facts` are those that make runs comparable, `encrypts` is whether its driver can use TLS.
+    """
+
+    address: str
+    key: str
+    driver: str
+    driver_version: str
+    encrypts: bool
+    facts: dict[str, str]
+
+
+class Order(Message):
+    """What to do; it has the password, and is only ever sent sealed."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    database: str
+    certificate: str
+    warehouses: int
+    connections: int
+    warmup_s: int
+    measure_s: int
+    seed: int
+
+    @classmethod
+    def of(cls, target: Target, load: Load) -> Order:
+        return cls(**vars(target), **vars(load))
+
+    @property
+    def target(self) -> Target:
+        return Target(
+            host=self.host,
+            port=self.port,
+            user=self.user,
+            password=self.password,
+            database=self.database,
+            certificate=self.certificate,
+        )
+
+    @property
+    def load(self) -> Load:
+        return Load(
+            warehouses=self.warehouses,
+            connections=self.connections,
+            warmup_s=self.warmup_s,
+            measure_s=self.measure_s,
+            seed=self.seed,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Order {self.user} at {self.host}:{self.port}>"
+
+    __str__ = __repr__
+
+
+class Phases(Message):
+    """When each phase began by the load host's monotonic clock, None before; `offset_s` and
+    `round_trip_s` are the reading of the clocks before the first.
+    """
+
+    offset_s: float
+    round_trip_s: float
+    warming: float | None = None
+    measuring: float | None = None
+    stopping: float | None = None
+
+    def at(self, phase: Phase) -> float | None:
+        """The instant of that phase."""
+        found: float | None = getattr(self, phase.value)
+        return found
+
+    @property
+    def clock(self) -> ClockReading:
+        return ClockReading(self.offset_s, self.round_trip_s)
+
+
+class Result(Message):
+    """The driver's result; `times` are the response times as base64 of `ResponseTimes`."""
+
+    measured_seconds: float
+    times: str
+    counts: dict[Transaction, tuple[int, int, int]]
+    driver_cpu_seconds: float
+    output: str
+    clock: tuple[float, float]
+    cpu: dict[str, Any] | None
+
+    @classmethod
+    def of(
+        cls, result: DriverResult, clock: ClockReading, cpu: Mapping[str, Any] | None
+    ) -> Result:
+        return cls(
+            measured_seconds=result.measured_seconds,
+            times=base64.b64encode(result.new_orders.to_bytes()).decode(),
+            counts={
+                kind: (count.completed, count.retried, count.failed)
+                for kind, count in result.counts.items()
+            },
+            driver_cpu_seconds=result.driver_cpu_seconds,
+            output=result.output,
+            clock=(clock.offset_s, clock.round_trip_s),
+            cpu=dict(cpu) if cpu is not None else None,
+        )
+
+    @property
+    def last_clock(self) -> ClockReading:
+        """The reading of the clocks at the end."""
+        return ClockReading(*self.clock)
+
+    def driver_result(self, load_side: LoadSide) -> DriverResult:
+        """As a driver here would have given it."""
+        return DriverResult(
+            measured_seconds=self.measured_seconds,
+            new_orders=ResponseTimes.from_bytes(base64.b64decode(self.times)),
+            counts={kind: TransactionCounts(*numbers) for kind, numbers in self.counts.items()},
+            driver_cpu_seconds=self.driver_cpu_seconds,
+            output=self.output,
+            load_side=load_side,
+        )

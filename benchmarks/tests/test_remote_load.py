@@ -1,0 +1,302 @@
+"""A driver on another host: what both sides say, seen without a network."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.drivers.protocol import DriverResult, Load, LoadSide, Phase, Target
+from benchmarks.errors import RunFailed
+from benchmarks.outcomes import Outcome
+from benchmarks.remote_load import load_side
+from benchmarks.remote_load.clock import ClockReading, read_clock, time_of_day_less_monotonic
+from benchmarks.remote_load.driver import RemoteDriver, Report
+from benchmarks.remote_load.load_cpu import CpuWatch
+from benchmarks.remote_load.messages import Hello, Order, Phases, Result
+from benchmarks.remote_load.sealed import NotForUs, Seal, seal
+from benchmarks.telemetry.disturbance import Kind, Limits, load_host_troubles
+from benchmarks.tests.fake_driver import FakeDriver
+
+TARGET = Target("10.0.0.1", 3306, "tpcc", "correct-horse", certificate="PEM")
+LOAD = Load(warehouses=2, connections=2, warmup_s=2, measure_s=3, seed=1)
+HELLO = Hello(
+    address="10.0.0.2", key="", driver="fake", driver_version="1", encrypts=True, facts={}
+)
+
+
+def test_an_order_is_read_by_the_one_it_is_sealed_for_and_shows_no_password() -> None:
+    key = Seal()
+    order = Order.of(TARGET, LOAD)
+    sealed = seal(order.model_dump_json(), key.public)
+    assert "horse" not in sealed + repr(order) + f"{order}" + logging.Formatter().format(
+        logging.makeLogRecord({"msg": "%s", "args": (order,)})
+    )
+    opened = Order.model_validate_json(key.open(sealed))
+    assert (opened.target, opened.load) == (TARGET, LOAD)
+    assert seal(order.model_dump_json(), key.public) != sealed
+    for wrong in (sealed[:-8] + "AAAAAAA=", "", "not base64!"):
+        with pytest.raises(NotForUs):
+            key.open(wrong)
+    with pytest.raises(NotForUs):
+        Seal().open(sealed)
+
+
+@pytest.mark.parametrize(("there_s", "back_s"), [(0.0, 0.0), (0.02, 0.0), (0.0, 0.02)])
+def test_the_clocks_are_compared_within_half_a_round_trip(there_s: float, back_s: float) -> None:
+    ahead_s = 1000.0
+
+    def ask() -> datetime:
+        time.sleep(there_s)
+        said = datetime.fromtimestamp(time.time() + ahead_s, UTC).replace(tzinfo=None)
+        time.sleep(back_s)
+        return said
+
+    found = read_clock(ask, tries=3)
+    wrong = found.offset_s - (time_of_day_less_monotonic() + ahead_s)
+    assert found.round_trip_s >= there_s + back_s
+    assert abs(wrong) <= found.error_s + 1e-4
+
+
+class FakeLink:
+    """A way to the server; `broken` once `cut`."""
+
+    def __init__(self, target: Target) -> None:
+        self.broken = ""
+
+    def __enter__(self) -> FakeLink:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def begin_watching(self) -> None:
+        pass
+
+    def clock(self) -> ClockReading:
+        return ClockReading(time_of_day_less_monotonic(), 0.001)
+
+
+class FakeDesk:
+    """A load host in a thread of this process, without a database."""
+
+    host = "driver-1"
+    hello = HELLO
+
+    def __init__(self, driver: FakeDriver, folder: Path) -> None:
+        self._driver = driver
+        self._folder = folder
+        self._report = Report()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def send(self, order: Order) -> None:
+        self._thread = threading.Thread(target=self._drive, args=(order,))
+        self._thread.start()
+
+    def _drive(self, order: Order) -> None:
+        try:
+            result = load_side.drive_for(
+                order,
+                self._driver,
+                self._folder,
+                tell=self._tell,
+                should_stop=self._stopped.is_set,
+            )
+        except RunFailed as failure:
+            self._report = replace(self._report, failure=failure)
+        else:
+            # As through the database.
+            sent = Result.model_validate(result.model_dump(mode="json"))
+            self._report = replace(self._report, result=sent)
+
+    def _tell(self, phases: Phases) -> None:
+        self._report = replace(self._report, phases=phases)
+
+    def report(self) -> Report:
+        return self._report
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self.join()
+
+    def join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+
+Announced = list[tuple[Phase, float]]
+
+
+@contextmanager
+def driven(
+    driver: FakeDriver, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., tuple[DriverResult, Announced]]]:
+    monkeypatch.setattr(load_side, "Link", FakeLink)
+    desk = FakeDesk(driver, folder)
+
+    def run(**values: Any) -> tuple[DriverResult, Announced]:
+        seen: Announced = []
+        result = RemoteDriver(desk).run(
+            TARGET,
+            LOAD,
+            folder,
+            on_phase=lambda phase: seen.append((phase, time.monotonic())),
+            should_stop=values.get("should_stop", lambda: False),
+        )
+        return result, seen
+
+    yield run
+    desk.join()
+
+
+def test_a_run_driven_elsewhere_gives_what_its_driver_gave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = FakeDriver(second_s=0.1)
+    with driven(driver, tmp_path, monkeypatch) as run:
+        result, seen = run()
+    expected = FakeDriver().run(
+        TARGET, LOAD, tmp_path, on_phase=lambda _: None, should_stop=lambda: False
+    )
+    assert driver.loads == [LOAD]
+    assert [phase for phase, _ in seen] == list(Phase)
+    assert result.new_orders.per_second() == expected.new_orders.per_second()
+    assert result.new_orders.percentile(95) == expected.new_orders.percentile(95)
+    assert result.new_orders.max_ms == expected.new_orders.max_ms
+    assert result.counts == expected.counts
+    side = result.load_side
+    assert side is not None
+    assert (side.host, side.encrypted, side.round_trip_ms) == ("driver-1", True, 1.0)
+    assert side.clock_error_ms == 0.5
+    assert 0 <= side.cpu["busy_pct"] <= 100
+
+
+def test_phases_are_announced_when_they_begin_by_the_servers_clock() -> None:
+    """The load host's monotonic clock is another one: it began an hour ago."""
+    ahead = 3600.0
+    here = time_of_day_less_monotonic()
+    began = time.monotonic() + 0.05
+    phases = Phases(offset_s=here - ahead, round_trip_s=0.001, warming=began + ahead)
+    load = replace(LOAD, warmup_s=0, measure_s=1)
+    result = Result.of(_nothing(load), ClockReading(here - ahead, 0.001), None)
+
+    class Desk(FakeDesk):
+        def send(self, order: Order) -> None:
+            pass
+
+        def report(self) -> Report:
+            if time.monotonic() < began + 1.2:
+                return Report(phases)
+            told = {"measuring": began + ahead, "stopping": began + ahead + 1}
+            return Report(phases.model_copy(update=told), result)
+
+    seen: dict[Phase, float] = {}
+
+    def on_phase(phase: Phase) -> None:
+        seen[phase] = time.monotonic()
+
+    found = RemoteDriver(Desk(FakeDriver(), Path())).run(
+        TARGET,
+        load,
+        Path(),
+        on_phase=on_phase,
+        should_stop=lambda: False,
+    )
+    # Never before it was due, and both ends although the load host had only told of the first.
+    assert seen[Phase.WARMING] >= began
+    assert seen[Phase.MEASURING] >= began
+    assert began + 1 <= seen[Phase.STOPPING] < began + 1.2
+    assert found.load_side is not None
+    assert found.load_side.late_ms == pytest.approx(1000 * (seen[Phase.MEASURING] - began), abs=5)
+
+
+def _nothing(load: Load) -> DriverResult:
+    return FakeDriver().run(
+        TARGET, load, Path(), on_phase=lambda _: None, should_stop=lambda: False
+    )
+
+
+@pytest.mark.parametrize(
+    "outcome", [Outcome.DRIVER_FAILED, Outcome.ZERO_WORK, Outcome.LOST, Outcome.TIMED_OUT]
+)
+def test_a_failure_there_is_the_same_failure_here(
+    outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        driven(FakeDriver(fail=outcome), tmp_path, monkeypatch) as run,
+        pytest.raises(RunFailed) as failed,
+    ):
+        run()
+    assert failed.value.outcome is outcome
+    assert failed.value.log_tail == "the fake driver's output"
+
+
+def test_a_stop_here_ends_the_driver_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        driven(FakeDriver(second_s=60), tmp_path, monkeypatch) as run,
+        pytest.raises(RunFailed) as failed,
+    ):
+        run(should_stop=lambda: True)
+    assert failed.value.outcome is Outcome.CANCELLED
+
+
+def test_a_load_host_that_is_cut_off_loses_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Cut(FakeLink):
+        def begin_watching(self) -> None:
+            self.broken = "timed out"
+
+    with driven(FakeDriver(second_s=60), tmp_path, monkeypatch) as run:
+        monkeypatch.setattr(load_side, "Link", Cut)
+        with pytest.raises(RunFailed, match="cut off from the measured server") as failed:
+            run()
+    assert failed.value.outcome is Outcome.LOST
+
+
+def test_a_load_host_without_cpu_is_the_limit_and_not_the_server() -> None:
+    limits = Limits()
+    quiet = {"busy_pct": 50.0, "steal_pct": 0.0, "late_s": 0.1}
+    assert load_host_troubles("driver-1", limits, **quiet) == []
+    for change, kind in (
+        ({"busy_pct": 95.0}, Kind.CLIENT),
+        ({"steal_pct": 20.0}, Kind.STEAL),
+        ({"late_s": -3.0}, Kind.INTERVAL),
+    ):
+        (found,) = load_host_troubles("driver-1", limits, **quiet | change)
+        assert found.kind is kind
+        assert "driver-1" in found.text
+    (found,) = load_host_troubles("driver-1", limits, **quiet | {"busy_pct": 95.0})
+    assert "the client was the limit" in found.text
+    off = replace(limits, load_cpu_pct=0)
+    assert load_host_troubles("driver-1", off, **quiet | {"busy_pct": 100.0}) == []
+
+
+def test_the_load_hosts_cpus_are_watched_between_both_ends() -> None:
+    with CpuWatch() as watch:
+        assert watch.found() is None
+        watch.begin()
+        until = time.monotonic() + 0.1
+        while time.monotonic() < until:
+            pass
+        watch.end()
+        found = watch.found()
+    assert found is not None
+    assert 0 < found.busy_pct <= found.busiest_pct <= 100.0
+    assert len(found.per_second) == 1
+
+
+def test_what_is_stored_of_a_load_side_is_json() -> None:
+    side = LoadSide("driver-1", 0.4, 0.2, 0.0, 1.0, encrypted=True, cpu={"busy_pct": 12.0})
+    assert side.as_json()["cpu"] == {"busy_pct": 12.0}

@@ -1,0 +1,71 @@
+"""Studies that another host drives: when they wait for it, and whose turn it is there."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef
+
+from benchmarks.inventory.stored import inventory_of
+from benchmarks.jobs.load_desk import is_serving
+from benchmarks.jobs.loads import is_measured
+from benchmarks.models import Host, LoadJob, LoadState, Workload
+from tuning.models import Study
+from tuning.studies.request import BadRequest
+
+
+def has_load_host_away() -> Exists:
+    """The condition for a study whose load host is silent or drained: it waits, others go on."""
+    driven = Workload.objects.filter(studies=OuterRef("pk"), load_host__isnull=False)
+    return Exists(driven.exclude(is_serving("load_host__")))
+
+
+def load_host_for(name: str, measured: Host) -> Host | None:
+    """The row of the load host that a request names, None if it names none.
+
+    `measured` is the host of the server. Raises BadRequest.
+    """
+    if not name:
+        return None
+    if name == measured.name:
+        raise BadRequest(
+            f"{name} is the measured host itself; without a load host its driver runs there",
+            field="load_host",
+        )
+    host = Host.objects.filter(name=name, retired_at=None).first()
+    if host is None or not host.inventory:
+        raise BadRequest(
+            f"no worker of a host called {name!r} has been heard of", field="load_host"
+        )
+    if not inventory_of(measured).load_address:
+        raise BadRequest(
+            f"no load host can reach a server on {measured.name}: its worker needs one of its "
+            "addresses in ADVISOR_LOAD_ADDRESS",
+            field="load_host",
+        )
+    return host
+
+
+def load_host_of(study: Study) -> Host | None:
+    """The host that drives the study; None if the driver runs beside the server."""
+    return Host.objects.filter(driven_workloads__studies=study).first()
+
+
+def waiting_text(study: Study) -> str:
+    """What is wrong with the study's load host, in one line; "" if nothing is."""
+    host = load_host_of(study)
+    if host is None or Host.objects.filter(pk=host.pk).filter(is_serving()).exists():
+        return ""
+    if host.is_drained:
+        return f"load host {host} is drained"
+    return f"load host {host} is not heard of; the study goes on when its worker is back"
+
+
+def serves_another(host_id: int) -> bool:
+    """Whether the host drives, or is about to: then nothing of its own begins."""
+    there = LoadJob.objects.filter(host_id=host_id)
+    return there.filter(state=LoadState.RUNNING).exists() or next_load(host_id) is not None
+
+
+def next_load(host_id: int) -> LoadJob | None:
+    """The oldest load that waits for the host, and for which somebody still waits."""
+    there = LoadJob.objects.filter(host_id=host_id, state=LoadState.QUEUED, host__drained_at=None)
+    return there.filter(is_measured()).select_related("host").order_by("pk").first()

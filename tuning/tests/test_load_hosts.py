@@ -1,0 +1,357 @@
+"""Studies that another host drives: asked for, scheduled, driven through the rows, given up."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core import serializers
+from django.db import OperationalError, connection, connections
+from django.db.backends.signals import connection_created
+from django.utils import timezone
+
+from benchmarks.drivers.protocol import DriverResult, Target
+from benchmarks.errors import RunFailed
+from benchmarks.jobs import engine, load_desk
+from benchmarks.jobs.engine import execute
+from benchmarks.jobs.loads import LoadKind
+from benchmarks.measurement.plan import Plan
+from benchmarks.models import Host, LoadJob, LoadState, Run, RunState, Workload
+from benchmarks.outcomes import Outcome
+from benchmarks.remote_load import load_side
+from benchmarks.tests.fake_driver import FakeDriver
+from benchmarks.tests.made_up_host import made_up_host
+from benchmarks.tests.test_remote_load import FakeLink
+from tuning.models import Study, StudyState
+from tuning.studies.draining import drain_host
+from tuning.studies.jobs import StudyRunKind
+from tuning.studies.lifecycle import cancel_study
+from tuning.studies.progress import study_progress
+from tuning.studies.request import BadRequest
+from tuning.studies.scheduler import EXECUTE, LOAD, advance_host
+from tuning.tests.test_pausing import Sent, asked, under_way
+from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
+from tuning.tests.work import prepare_study
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = pytest.mark.django_db(transaction=True)
+SECRET = "correct-horse"
+
+
+@pytest.fixture(autouse=True)
+def patient_threads() -> Iterator[None]:
+    """Threads share the tests' database in memory, where SQLite does not wait for a lock."""
+
+    def execute_patiently(execute: Any, *arguments: Any) -> Any:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                return execute(*arguments)
+            except OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.005)
+
+    def on_new(connection: Any, **_: Any) -> None:
+        connection.execute_wrappers.append(execute_patiently)
+
+    connection_created.connect(on_new)
+    with connection.execute_wrapper(execute_patiently):
+        yield
+    connection_created.disconnect(on_new)
+
+
+def seen_now(host: Host) -> None:
+    Host.objects.filter(pk=host.pk).update(worker_seen_at=timezone.now())
+
+
+def silent(host: Host) -> None:
+    then = timezone.now() - timedelta(hours=1)
+    Host.objects.filter(pk=host.pk).update(worker_seen_at=then)
+
+
+@pytest.fixture
+def load_host(host_of_fakes: None, settings: Any) -> Host:
+    settings.LOAD_ADDRESS = "127.0.0.1"
+    here = Host.objects.get()
+    Host.objects.filter(pk=here.pk).update(
+        inventory={**here.inventory, "load_address": "127.0.0.1"},
+        worker_seen_at=timezone.now(),
+    )
+    inventory = made_up_host(name="driver-1", driver=FakeDriver.name).as_json()
+    return Host.objects.create(name="driver-1", inventory=inventory, worker_seen_at=timezone.now())
+
+
+@pytest.fixture
+def study(load_host: Host, sent: Sent) -> Study:
+    """Prepared, with its first run queued."""
+    study = asked(load_host="driver-1")
+    prepare_study(study.pk)
+    advance_host(study.host_id)
+    study.refresh_from_db()
+    sent.clear()
+    return study
+
+
+def first_run(study: Study) -> Run:
+    run: Run = study.slots.order_by("order")[0].run
+    return run
+
+
+def test_a_load_host_is_one_that_is_known_and_another(load_host: Host, sent: Sent) -> None:
+    for name, why in (
+        ("nobody", "no worker of a host called 'nobody'"),
+        (Host.objects.exclude(pk=load_host.pk).get().name, "is the measured host itself"),
+    ):
+        with pytest.raises(BadRequest, match=why) as refused:
+            asked(load_host=name)
+        assert refused.value.field == "load_host"
+    here = Host.objects.exclude(pk=load_host.pk).get()
+    Host.objects.filter(pk=here.pk).update(inventory={**here.inventory, "load_address": ""})
+    with pytest.raises(BadRequest, match="ADVISOR_LOAD_ADDRESS"):
+        asked(load_host="driver-1")
+
+
+def test_the_load_host_is_part_of_the_workload(load_host: Host, sent: Sent) -> None:
+    here, there = asked(), asked(load_host="driver-1")
+    assert here.workloads.get() != there.workloads.get()
+    assert asked(load_host="driver-1").workloads.get() == there.workloads.get()
+    assert str(there.workloads.get()).endswith(", driven by driver-1")
+    assert Workload.objects.count() == 2
+
+
+def test_a_study_waits_for_its_load_host_and_says_so_while_others_go_on(
+    study: Study, load_host: Host, sent: Sent
+) -> None:
+    later = asked()
+    sent.clear()
+    silent(load_host)
+    advance_host(study.host_id)
+    assert [pk for _, pk, _ in sent] == [later.pk]
+    text = study_progress(study).text
+    assert text.startswith("waiting: load host driver-1 is not heard of")
+    cancel_study(later)
+    sent.clear()
+    seen_now(load_host)
+    advance_host(study.host_id)
+    assert sent == [(EXECUTE, first_run(study).pk, study.host.queue)]
+    drain_host(load_host)
+    sent.clear()
+    advance_host(study.host_id)
+    assert sent == []
+    assert study_progress(study).text == "waiting: load host driver-1 is drained"
+    cancel_study(study)
+    study.refresh_from_db()
+    assert study.state == StudyState.CANCELLED
+
+
+def queued_load(run: Run, host: Host, **values: Any) -> LoadJob:
+    return LoadJob.objects.create(run=run, host=host, address="127.0.0.1", **values)
+
+
+def test_a_load_goes_before_the_load_hosts_own_work_and_after_its_current_job(
+    study: Study, load_host: Host, sent: Sent
+) -> None:
+    run = under_way(study)
+    load = queued_load(run, load_host)
+    own = Run.objects.create(
+        host=load_host,
+        device=run.device,
+        server=run.server,
+        workload=run.workload,
+        config=run.config,
+        seed=1,
+        state=RunState.RUNNING,
+    )
+    advance_host(load_host.pk)
+    assert sent == []
+    Run.objects.filter(pk=own.pk).update(state=RunState.OK)
+    advance_host(load_host.pk)
+    assert sent == [(LOAD, load.pk, load_host.queue)]
+    sent.clear()
+    # Nobody waits for it any more.
+    Run.objects.filter(pk=run.pk).update(state=RunState.LOST)
+    advance_host(load_host.pk)
+    assert sent == []
+
+
+def drive_by_the_driver(plan: Plan, **hooks: Any) -> Any:
+    """What `measure` does of a run with a load host: the driver alone."""
+    target = Target("127.0.0.1", 3306, "tpcc", SECRET)
+    result: DriverResult = plan.driver.run(
+        target,
+        plan.load,
+        Path("unused"),
+        on_phase=lambda phase: hooks["report"](phase.value),
+        should_stop=hooks["should_stop"],
+    )
+    assert plan.reach is not None
+    assert (plan.reach.address, plan.reach.client) == ("127.0.0.1", "127.0.0.1")
+    assert plan.load_facts["load_host"] == "driver-1"
+    return replace(measurement(), load_side=result.load_side)
+
+
+class LoadHost:
+    """The other host's worker, in a thread for each load."""
+
+    def __init__(self, driver: FakeDriver) -> None:
+        self._kind = LoadKind(find=lambda _: driver)
+        self._threads: list[threading.Thread] = []
+
+    def wake(self, host_id: int) -> None:
+        load = LoadJob.objects.get(host_id=host_id, state=LoadState.QUEUED)
+        thread = threading.Thread(target=self._work, args=(load.pk,))
+        thread.start()
+        self._threads.append(thread)
+
+    def _work(self, load_id: int) -> None:
+        with closing(connections["default"]):
+            execute(self._kind, load_id)
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+
+@pytest.fixture
+def through_rows(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> Callable[[Run, FakeDriver], LoadJob]:
+    """Does a run while a load host in a thread drives it; returns the load."""
+    settings.HEARTBEAT_SECONDS = 0.05
+    monkeypatch.setattr(load_side, "Link", FakeLink)
+    # One home stands for two, and the other holds its lock.
+    monkeypatch.setattr(engine, "home_lock", lambda: nullcontext(True))
+
+    def do(run: Run, driver: FakeDriver) -> LoadJob:
+        host = LoadHost(driver)
+        try:
+            assert execute(StudyRunKind(drive_by_the_driver, wake=host.wake), run.pk)
+        finally:
+            host.join()
+        run.refresh_from_db()
+        return LoadJob.objects.get(run=run)
+
+    return do
+
+
+def test_a_run_is_driven_through_the_rows_and_no_row_has_the_password(
+    study: Study, through_rows: Callable[[Run, FakeDriver], LoadJob]
+) -> None:
+    run = first_run(study)
+    driver = FakeDriver()
+    load = through_rows(run, driver)
+    assert (run.state, run.reason) == (RunState.OK, "")
+    assert run.load_side is not None
+    assert run.load_side["host"] == "driver-1"
+    assert run.load_side["round_trip_ms"] == 1.0
+    assert [one.connections for one in driver.loads] == [run.workload.connections]
+    assert (load.state, load.sealed_order, load.result) == (LoadState.OK, "", None)
+    assert SECRET not in serializers.serialize("json", [load, run])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state"),
+    [(Outcome.DRIVER_FAILED, RunState.DRIVER_FAILED), (Outcome.LOST, RunState.LOST)],
+)
+def test_a_failure_of_the_load_host_is_the_runs(
+    outcome: Outcome,
+    state: RunState,
+    study: Study,
+    through_rows: Callable[[Run, FakeDriver], LoadJob],
+) -> None:
+    run = first_run(study)
+    load = through_rows(run, FakeDriver(fail=outcome))
+    assert run.state == state
+    assert run.reason.startswith("load host driver-1: ")
+    assert run.log_tail == "the fake driver's output"
+    assert (load.state, load.reason_code) == (LoadState.FAILED, outcome.value)
+
+
+def test_a_load_host_that_falls_silent_loses_the_run_and_is_told_to_end(
+    study: Study, load_host: Host, settings: Any
+) -> None:
+    run = first_run(study)
+
+    def taken_by_one_who_dies(_: int) -> None:
+        then = timezone.now() - timedelta(hours=1)
+        LoadJob.objects.update(state=LoadState.RUNNING, claimed_by="x", heartbeat_at=then)
+
+    kind = StudyRunKind(drive_by_the_driver, wake=taken_by_one_who_dies)
+    assert execute(kind, run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (
+        RunState.LOST,
+        "load host driver-1 is no longer heard of",
+    )
+    assert LoadJob.objects.get().stop_request == "cancelled"
+
+
+def test_a_run_whose_load_host_does_not_come_is_queued_again(
+    study: Study, load_host: Host, sent: Sent
+) -> None:
+    run = first_run(study)
+    silent(load_host)
+    assert execute(StudyRunKind(drive_by_the_driver), run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.CANCELLED, "load host driver-1 is not heard of")
+    assert LoadJob.objects.get().state == LoadState.CANCELLED
+    seen_now(load_host)
+    advance_host(study.host_id)
+    assert Run.objects.get(retry_of=run).state == RunState.QUEUED
+    assert [task for task, _, _ in sent] == [EXECUTE]
+
+
+def test_of_hosts_that_wait_for_each_other_in_a_circle_exactly_one_gives_way(
+    study: Study, load_host: Host
+) -> None:
+    here = study.host
+    third = Host.objects.create(name="third", worker_seen_at=timezone.now())
+    run = under_way(study)
+
+    def run_on(host: Host) -> Run:
+        return Run.objects.create(
+            host=host,
+            device=run.device,
+            server=run.server,
+            workload=run.workload,
+            config=run.config,
+            seed=1,
+            state=RunState.RUNNING,
+        )
+
+    there, far = run_on(load_host), run_on(third)
+    queued_load(run, load_host)
+    load_desk._check_worth_waiting(run, load_host)  # no circle yet
+    queued_load(there, third)
+    last = queued_load(far, here)
+    gives_way = []
+    for one, driving in ((run, load_host), (there, third), (far, here)):
+        try:
+            load_desk._check_worth_waiting(one, driving)
+        except RunFailed as failure:
+            gives_way.append((one, failure.outcome))
+    assert gives_way == [(far, Outcome.CANCELLED)]
+    last.delete()
+    for one, driving in ((run, load_host), (there, third)):
+        load_desk._check_worth_waiting(one, driving)
+
+
+def test_a_host_that_no_load_host_can_reach_says_what_is_missing(
+    study: Study, settings: Any
+) -> None:
+    settings.LOAD_ADDRESS = ""
+    run = first_run(study)
+    assert execute(StudyRunKind(drive_by_the_driver), run.pk)
+    run.refresh_from_db()
+    assert run.state == RunState.SETUP_FAILED
+    assert "ADVISOR_LOAD_ADDRESS" in run.reason
+    assert json.dumps(run.fingerprint) == "{}"
