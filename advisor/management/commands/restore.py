@@ -1,0 +1,38 @@
+"""`manage.py restore FILE`: makes this installation what it was when the backup was made."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from advisor.errors import AdvisorError
+from advisor.processes.database import migrate
+from advisor.upkeep.backup import restore
+from benchmarks.errors import BenchmarkError
+
+
+class Command(BaseCommand):
+    help = "Replace the database by that of a backup; worker and web server must be stopped."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", metavar="FILE", type=Path, help="made by `manage.py backup`")
+        parser.add_argument(
+            "--force", action="store_true", help="replace a database that is not empty"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["file"]
+        try:
+            migrate()
+            restore(path, force=options["force"])
+        except (AdvisorError, BenchmarkError) as error:
+            self.stderr.write(f"{error.code}: {error}")
+            sys.exit(1)
+        except OSError as error:
+            self.stderr.write(f"not_read: {error}")
+            sys.exit(1)
+        self.stdout.write(f"The database is that of {path}.")

@@ -1,0 +1,235 @@
+"""Backup and restore, on SQLite and, where it is installed, on PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.core import serializers
+from django.db.models.functions import Now
+from pytest_django import Settings
+
+from advisor.tests import factories
+from advisor.tests.fleet.centre import postgres_programs
+from advisor.tests.harness import ROOT
+from advisor.upkeep.archive import BackupFailed
+from advisor.upkeep.backup import back_up, copy_sqlite, restore
+from benchmarks.models import Config, Host, Release
+from tuning.models import Study, StudyState
+
+
+def everything() -> str:
+    """All rows of all tables, as text."""
+    models = [model for model in apps.get_models(include_auto_created=True) if model != Release]
+    rows = {
+        model._meta.label: serializers.serialize("json", model._default_manager.order_by("pk"))
+        for model in models
+    }
+    return json.dumps(rows, sort_keys=True)
+
+
+def live_through(folder: Path) -> None:
+    """A study is measured, backed up, lost and restored. Needs an empty database."""
+    study = factories.raced_study(most=6, log_tail="tab\there, \\backslash, new\nline, é")
+    key = settings.PRIVATE_DIR / "secret-key"
+    key.write_text("the key")
+    kept = settings.HOME / "recommended" / "study-1" / "my.cnf"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("[mysqld]\n")
+    before, file = everything(), folder / "backup.zip"
+    back_up(file)
+    assert file.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(BackupFailed, match="exists: name another file"):
+        back_up(file)
+
+    Study.objects.filter(pk=study.pk).update(state=StudyState.FAILED, name="changed since")
+    Config.objects.create(hash="made since", knobs={})
+    with pytest.raises(BackupFailed, match="--force replaces all of it") as refused:
+        restore(file, force=False)
+    assert refused.value.code == "not_empty"
+    Host.objects.update(worker_seen_at=Now())
+    with pytest.raises(BackupFailed, match="is running: stop it") as refused:
+        restore(file, force=True)
+    assert refused.value.code == "in_use"
+    Host.objects.update(worker_seen_at=None)
+    assert everything() != before
+
+    kept.unlink()
+    key.write_text("another key")
+    assert restore(file, force=True) == 1
+    assert everything() == before
+    assert kept.read_text() == "[mysqld]\n"
+    assert key.read_text() == "another key"  # what is there is not replaced
+    # New rows get numbers of their own.
+    newest = max(Config.objects.values_list("pk", flat=True))
+    assert Config.objects.create(hash="made afterwards", knobs={}).pk > newest
+
+    changes: list[tuple[str, dict[str, object], str]] = [
+        ("newer", {"migrations": [["tuning", "9999_of_the_future"]]}, "version_differs"),
+        ("other", {"vendor": "oracle"}, "other_database"),
+        ("format", {"format": 2}, "version_differs"),
+        ("strange", {"colour": "blue"}, "damaged"),
+    ]
+    for name, change, code in changes:
+        changed = rewritten(file, folder / name, change)
+        with pytest.raises(BackupFailed) as refused:
+            restore(changed, force=True)
+        assert (name, refused.value.code) == (name, code)
+    half = folder / "half"
+    half.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    for broken, code in ((half, "damaged"), (folder / "none", "not_found")):
+        with pytest.raises(BackupFailed) as refused:
+            restore(broken, force=True)
+        assert refused.value.code == code
+    assert Config.objects.filter(hash="made afterwards").exists()
+    assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
+
+
+def rewritten(source: Path, target: Path, change: dict[str, object]) -> Path:
+    """The same backup with another manifest."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "manifest.json":
+                data = json.dumps(json.loads(data) | change).encode()
+            new.writestr(name, data)
+    return target
+
+
+@pytest.mark.django_db(transaction=True)
+def test_everything_comes_back_on_sqlite(tmp_path: Path, settings: Settings) -> None:
+    settings.HOME, settings.PRIVATE_DIR = tmp_path / "home", tmp_path / "home" / "private"
+    settings.PRIVATE_DIR.mkdir(parents=True)
+    live_through(tmp_path)
+    assert list(settings.PRIVATE_DIR.iterdir()) == [settings.PRIVATE_DIR / "secret-key"]
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    """The URL of an empty database of a PostgreSQL of its own."""
+    programs = postgres_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed")
+    # A socket's path is short, and its user must be able to enter the folder.
+    folder = Path(tempfile.mkdtemp(prefix="adv-pg-", dir="/tmp"))
+    folder.chmod(0o755)
+    user: list[str] = []
+    if os.geteuid() == 0:
+        user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]
+        shutil.chown(folder, "postgres", "postgres")
+    data = str(folder / "data")
+    initdb = [str(programs / "initdb"), "-D", data, "-U", "advisor", "-A", "trust", "--no-sync"]
+    subprocess.run([*user, *initdb, "-E", "UTF8", "--locale", "C"], check=True, stdout=-3)
+    options = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={folder}"]
+    server = subprocess.Popen(
+        [*user, str(programs / "postgres"), "-D", data, "-F", *options],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait_for(folder)
+        yield f"postgres:///advisor?host={folder}&user=advisor"
+    finally:
+        server.terminate()
+        server.wait(30)
+        shutil.rmtree(folder)
+
+
+def _wait_for(folder: Path) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            with psycopg.connect(
+                host=str(folder), user="advisor", dbname="postgres", autocommit=True
+            ) as server:
+                server.execute("create database advisor")
+            return
+        except psycopg.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+_ON_POSTGRES = """
+import sys, django
+from pathlib import Path
+django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+from advisor.tests.test_backup import live_through
+live_through(Path(sys.argv[1]))
+print("all of it")
+"""
+
+
+@pytest.mark.long
+def test_everything_comes_back_on_postgresql(postgres: str, tmp_path: Path) -> None:
+    ours = {"ADVISOR_HOME": str(tmp_path / "home"), "DATABASE_URL": postgres}
+    done = subprocess.run(
+        [sys.executable, "-c", _ON_POSTGRES, str(tmp_path)],
+        cwd=ROOT,
+        env=dict(os.environ) | ours | {"DJANGO_SETTINGS_MODULE": "advisor.settings"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.stdout.endswith("all of it\n"), done.stdout + done.stderr
+
+
+def test_a_copy_is_the_database_at_one_moment_while_another_process_writes(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    with closing(sqlite3.connect(path)) as first:
+        first.execute("PRAGMA journal_mode=WAL")
+        first.execute("CREATE TABLE one (n INTEGER)")
+        first.execute("CREATE TABLE other (n INTEGER, filler TEXT)")
+        first.commit()
+    over, copied_at = threading.Event(), []
+
+    def write() -> None:
+        with closing(sqlite3.connect(path, timeout=30)) as writer:
+            number = 0
+            while not over.is_set():
+                number += 1
+                writer.execute(
+                    "INSERT INTO other VALUES (?, ?)", (number, secrets.token_hex(2000))
+                )
+                writer.execute("INSERT INTO one VALUES (?)", (number,))
+                writer.commit()
+                copied_at.append(number)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        seen = set()
+        for number in range(5):
+            while len(copied_at) < 20 * number:
+                time.sleep(0.01)
+            with closing(sqlite3.connect(path)) as source:
+                copy_sqlite(source, tmp_path / f"copy-{number}")
+            with closing(sqlite3.connect(tmp_path / f"copy-{number}")) as copy:
+                counts = [
+                    copy.execute(f"SELECT COUNT(*), MAX(n) FROM {table}").fetchone()
+                    for table in ("one", "other")
+                ]
+            assert counts[0] == counts[1]
+            seen.add(counts[0][0])
+    finally:
+        over.set()
+        thread.join()
+    assert len(seen) > 1

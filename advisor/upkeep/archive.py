@@ -1,0 +1,145 @@
+"""A backup's file: a zip with the database, the files of the home and what they are of.
+
+`manifest.json` says of which version and kind of database it is, `database/` holds the rows,
+`home/` the files. Datasets and servers are not in it: they can be made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from advisor.errors import AdvisorError
+from benchmarks.jobs.versions import code_version
+from benchmarks.storage.identify import check_usable
+
+_MANIFEST: Final = "manifest.json"
+_FORMAT: Final = 1
+
+
+class BackupFailed(AdvisorError):
+    """A backup cannot be made or restored; `code` says why."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a backup is of. `migrations` are those of its tables, as [app, name]."""
+
+    vendor: str
+    version: str
+    migrations: list[list[str]]
+    format: int = _FORMAT
+
+    @classmethod
+    def of_database(cls) -> Manifest:
+        """That of a backup which is made now."""
+        return cls(connection.vendor, code_version(), migrations())
+
+
+def migrations() -> list[list[str]]:
+    """Those that the database has, as [app, name]."""
+    return sorted(list(key) for key in MigrationRecorder(connection).applied_migrations())
+
+
+@contextmanager
+def writing(path: Path, needed_bytes: int) -> Iterator[zipfile.ZipFile]:
+    """A new file with that name once the block has ended well; nobody else may read it.
+
+    Raises BackupFailed: there is one already; DeviceUnusable: no room beside the disk's reserve.
+    """
+    if path.exists():
+        raise BackupFailed("already_there", f"{path} exists: name another file")
+    check_usable(path.absolute().parent, max(needed_bytes, 1))
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+                yield archive
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)  # unlike a rename it never replaces a file
+    except FileExistsError as error:
+        raise BackupFailed("already_there", f"{path} exists: name another file") from error
+    finally:
+        draft.unlink()
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
+    """A whole backup of this version and kind of database. Raises BackupFailed."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if damaged := archive.testzip():
+                raise BackupFailed("damaged", f"{path} is damaged, in {damaged}")
+            yield archive, _checked(path, json.loads(archive.read(_MANIFEST)))
+    except FileNotFoundError as error:
+        raise BackupFailed("not_found", f"{path} does not exist") from error
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
+        raise BackupFailed("damaged", f"{path} is no backup, or damaged: {error}") from error
+
+
+def write_manifest(archive: zipfile.ZipFile, manifest: Manifest) -> None:
+    archive.writestr(_MANIFEST, json.dumps(asdict(manifest), indent=2))
+
+
+def add_home(archive: zipfile.ZipFile) -> None:
+    """The secret key, so that log-ins and what it signs stay valid, and what was recommended."""
+    for path in _files_of_home():
+        with suppress(FileNotFoundError):  # deleted since
+            archive.write(path, f"home/{path.relative_to(settings.HOME)}")
+
+
+def restore_home(archive: zipfile.ZipFile) -> int:
+    """Write the files of the home that are not there; how many."""
+    written = 0
+    for name in archive.namelist():
+        if not name.startswith("home/"):
+            continue
+        target = (settings.HOME / name.removeprefix("home/")).resolve()
+        if not target.is_relative_to(settings.HOME) or target.exists():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(archive.read(name))
+        written += 1
+    return written
+
+
+def _files_of_home() -> list[Path]:
+    key = settings.PRIVATE_DIR / "secret-key"
+    recommended = [path for path in (settings.HOME / "recommended").rglob("*") if path.is_file()]
+    return [*([key] if key.is_file() else []), *sorted(recommended)]
+
+
+def _checked(path: Path, document: dict[str, Any]) -> Manifest:
+    manifest = Manifest(**document)
+    if manifest.format != _FORMAT:
+        raise BackupFailed(
+            "version_differs", f"{path} has format {manifest.format}, not {_FORMAT}"
+        )
+    if manifest.vendor != connection.vendor:
+        raise BackupFailed(
+            "other_database",
+            f"{path} is of a {manifest.vendor} database, this one is {connection.vendor}",
+        )
+    there, here = (set(map(tuple, found)) for found in (manifest.migrations, migrations()))
+    if there != here:
+        raise BackupFailed(
+            "version_differs",
+            f"{path} is of version {manifest.version} with {len(there - here)} migrations that "
+            f"this database lacks and without {len(here - there)} that it has; this is version "
+            f"{code_version()}: restore it with its own version, then run migrate",
+        )
+    return manifest
