@@ -1,0 +1,70 @@
+"""Hosts in a real browser: the form follows the chosen hosts and asks them about a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from advisor.tests.test_browser import (
+    Visitor,
+    browser,
+    in_browser,
+    visitor,
+    wait_until_unasked,
+)
+from advisor.tests.test_pages_hosts import a_host, fleet, quiet_broker
+from benchmarks.jobs.engine import execute
+from benchmarks.jobs.inspections import InspectionKind
+from benchmarks.models import Inspection
+from tuning.study_templates.loader import load_template
+
+__all__ = ["browser", "quiet_broker", "visitor", "wait_until_unasked"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+LONG = "measurement-box-with-an-unusually-long-name.dc-2.example.com"
+
+
+def sizes(cpus: int) -> str:
+    return ", ".join(map(str, load_template("connections").connections_on(cpus)))
+
+
+def test_the_form_follows_its_hosts_and_loses_nothing_that_was_typed(
+    visitor: Visitor, settings: Any, tmp_path: Path
+) -> None:
+    settings.RUN_DIR = tmp_path
+    settings.HOST_NAME = "one"
+    a_host("one", directories=[tmp_path])
+    a_host("two", directories=[tmp_path], logical_cpus=16)
+    fleet(LONG)
+    page = visitor.page
+
+    def type_and_choose() -> None:
+        visitor.open(reverse("study-new"))
+        page.get_by_label("Name", exact=True).fill("My study")
+        page.get_by_label("Warehouses").fill("7")
+        page.get_by_label("Template").select_option("connections")
+        connections = page.get_by_label("Connections")
+        expect(connections).to_have_attribute("placeholder", sizes(2))
+        page.get_by_label("two", exact=True).check()
+        page.get_by_label("one", exact=True).uncheck()
+        expect(connections).to_have_attribute("placeholder", sizes(16))
+        expect(page.get_by_label("Template")).to_have_value("connections")
+        page.get_by_label("Another directory").fill("/elsewhere")
+        page.get_by_label("Another directory").blur()
+        expect(page.locator("#path-answer")).to_contain_text("two: host two is looking")
+        assert set(visitor.overflow().values()) == {0}
+
+    def read_the_answer() -> None:
+        expect(page.locator("#path-answer")).to_contain_text("/elsewhere: does not exist")
+        expect(page.get_by_label("Name", exact=True)).to_have_value("My study")
+        expect(page.get_by_label("Warehouses")).to_have_value("7")
+        visitor.open(reverse("host-list"))
+        expect(page.get_by_text("3 hosts: 1 measuring, 2 idle.")).to_be_visible()
+        assert set(visitor.overflow().values()) == {0}
+
+    in_browser(type_and_choose)
+    assert execute(InspectionKind(), Inspection.objects.get().pk)
+    in_browser(read_the_answer)
