@@ -256,6 +256,15 @@ def test_runs_of_another_host_or_binary_log_are_another_run_set(change: dict[str
     assert shown[newest.key] != shown[oldest.key]
 
 
+def test_hosts_are_never_one_run_set_and_each_is_named() -> None:
+    measured_on(SATA)
+    [here] = run_sets()
+    assert here.host.name not in labels([here])[here.key]
+    measured_on(NVME, host=factories.make_host("db-host-2"))
+    texts = labels(run_sets()).values()
+    assert {text.partition(":")[0] for text in texts} == {"db-host-1", "db-host-2"}
+
+
 def test_a_device_with_limits_or_another_disk_is_in_the_same_run_set() -> None:
     sata, slow = measured_on(SATA), measured_on(HDD, emulation=EMULATED)
     runs_of(slow).update(

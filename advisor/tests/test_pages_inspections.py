@@ -92,6 +92,8 @@ def test_the_answer_waits_where_the_host_is_measuring(
 ) -> None:
     measuring(host)
     assert f"waits: host {host} is measuring" in ask(admin_client, "path", tmp_path / "x")
+    page = reverse("host-detail", args=[host.pk])
+    assert "1 inspection waits until the current job ends." in text_of(admin_client, page)
     Run.objects.update(state=RunState.OK)
     [row] = Inspection.objects.all()
     text = text_of(admin_client, reverse("inspection-live", args=[row.pk]))

@@ -99,8 +99,15 @@ def chosen_run_set(found: Sequence[RunSet], key: str) -> RunSet | None:
 
 
 def labels(found: Sequence[RunSet]) -> dict[str, str]:
-    """A label for each run_set by key; those that would look the same name what differs."""
-    texts = {run_set.key: _text(run_set) for run_set in found}
+    """A label for each run_set by key; those that would look the same name what differs.
+
+    Where there are several hosts each names its own.
+    """
+    several = len({run_set.host.pk for run_set in found}) > 1
+    texts = {
+        run_set.key: f"{run_set.host}: {_text(run_set)}" if several else _text(run_set)
+        for run_set in found
+    }
     found_labels = {}
     for run_set in found:
         alike = [other for other in found if texts[other.key] == texts[run_set.key]]

@@ -9,15 +9,19 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 
+from benchmarks.errors import NotInspected
 from benchmarks.inventory.host import HostInventory
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.presence import seen
 from benchmarks.models import (
+    ACTIVE_INSPECTION_STATES,
     CrashTest,
     CrashTestState,
     Device,
     Host,
+    Inspection,
     Probe,
     ProbeState,
     Run,
@@ -71,9 +75,9 @@ class KnownHost:
     """A host and what is known about it.
 
     `studies` are those that have begun or wait, in the order in which they get their turn, without
-    the one of `job`; `paused` those that wait to be resumed; `probes` those that wait; `devices`
-    those in use; `failed` the study that ended last, if it failed;
-    `inventory` what the host has, None until it was inspected.
+    the one of `job`; `paused` those that wait to be resumed; `probes` those that wait;
+    `inspections` counts those that are not finished; `devices` those in use; `failed` the study
+    that ended last, if it failed; `inventory` what the host has, None until it was inspected.
     """
 
     host: Host
@@ -82,6 +86,7 @@ class KnownHost:
     studies: list[Study]
     paused: list[Study]
     probes: list[Probe]
+    inspections: int
     devices: list[KnownDevice]
     failed: Study | None
     inventory: HostInventory | None
@@ -148,6 +153,7 @@ def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
     rows = list(rows)
     jobs, waiting, paused, queued = _jobs(rows), _waiting(rows), _paused(rows), _probes(rows)
     devices, failed, heard = _devices(rows), _failed(rows), _heard(rows)
+    inspections = _inspections(rows)
     return [
         KnownHost(
             host=host,
@@ -156,9 +162,10 @@ def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
             studies=[one for one in waiting[host.pk] if job is None or one.pk != job.study],
             paused=paused[host.pk],
             probes=queued[host.pk],
+            inspections=inspections.get(host.pk, 0),
             devices=devices[host.pk],
             failed=failed.get(host.pk),
-            inventory=HostInventory.from_json(host.inventory) if host.inventory else None,
+            inventory=_inventory(host),
         )
         for host in rows
     ]
@@ -265,6 +272,18 @@ def _probes(rows: list[Host]) -> Mapping[int, list[Probe]]:
     for probe in queued.select_related("device").defer("result").order_by("pk"):
         found[probe.device.host_id].append(probe)
     return found
+
+
+def _inspections(rows: list[Host]) -> dict[int, int]:
+    waiting = Inspection.objects.filter(host__in=rows, state__in=ACTIVE_INSPECTION_STATES)
+    return dict(waiting.order_by().values_list("host").annotate(Count("pk")))
+
+
+def _inventory(host: Host) -> HostInventory | None:
+    try:
+        return inventory_of(host)
+    except NotInspected:
+        return None
 
 
 def _devices(rows: list[Host]) -> Mapping[int, list[KnownDevice]]:

@@ -78,7 +78,7 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
         "is_config_gone": is_config_gone,
         "comparison": comparison,
         "run_sets": [(one, texts[one.key]) for one in found],
-        "run_set_text": texts[run_set.key],
+        "run_set_text": texts[run_set.key].removeprefix(f"{run_set.host}: "),
         "devices": [(device, comparison.names[device.pk]) for device in comparison.devices],
         "pairs": [
             tuple(comparison.names[device.pk] for device in pair) for pair in comparison.pairs
