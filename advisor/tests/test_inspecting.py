@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,8 @@ def test_a_server_that_an_administrator_types_in_is_inspected_and_listed(
     row = inspect_server(host, str(mariadb_binary.path), lists=True)
     assert sent == [(INSPECT, row.pk)]
     assert waiting_text(row) == f"host {host} is looking"
+    Inspection.objects.update(queued_at=Now() - timedelta(seconds=20))
+    assert "something else is measured on the machine" in waiting_text(row)
     assert done(row).state == "ok"
     assert row.answer == {
         "path": str(mariadb_binary.path),

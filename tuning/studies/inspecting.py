@@ -23,6 +23,8 @@ MAX_WAITING = 20
 _MAX_PATH = 1024
 #: Answers are of use for as long as a form is being filled in.
 _KEPT = timedelta(days=1)
+#: An idle host looks within two seconds; another home on its machine may be measuring.
+_SOON = timedelta(seconds=10)
 
 
 def inspect_again(host: Host, user: Any = None) -> Inspection:
@@ -79,6 +81,8 @@ def waiting_text(row: Inspection) -> str:
             return f"waits for the worker of host {row.host}, which does not report"
         if is_measuring(row.host_id):
             return f"waits: host {row.host} is measuring, and looks when its current job ends"
+        if Inspection.objects.filter(pk=row.pk, queued_at__lt=Now() - _SOON).exists():
+            return f"waits: something else is measured on the machine of host {row.host}"
     return f"host {row.host} is looking"
 
 
