@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+from advisor.api.serializers.common import StrictSerializer
 
 _ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 FORBIDDEN = "`permission_denied`: the role of the account or the scope of the token is too small."
-
 THROTTLED = "`throttled`: too many requests, or too many wrong tokens from this address."
+NO_PAGE = "There is no such page."
 
 
-def refusals(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular: adds the answers that every operation may give."""
+def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """A hook of drf-spectacular: adds the answers that every operation may give, and that
+    requests have no other fields than those that are described.
+    """
     for operations in result["paths"].values():
         for operation in operations.values():
-            responses = operation["responses"]
-            responses["403"] = {"content": _ERROR, "description": FORBIDDEN}
-            responses["429"] = {"content": _ERROR, "description": THROTTLED}
-            operation["responses"] = dict(sorted(responses.items()))
+            _add_answers(operation)
+    schemas = result["components"]["schemas"]
+    for name in _strict(StrictSerializer):
+        if name in schemas:
+            schemas[name]["additionalProperties"] = False
     return result
+
+
+def _add_answers(operation: dict[str, Any]) -> None:
+    found = operation["responses"]
+    found["403"] = {"content": _ERROR, "description": FORBIDDEN}
+    found["429"] = {"content": _ERROR, "description": THROTTLED}
+    if any(parameter["name"] == "page" for parameter in operation.get("parameters", ())):
+        found.setdefault("404", {"content": _ERROR, "description": NO_PAGE})
+    operation["responses"] = dict(sorted(found.items()))
+
+
+def _strict(base: type[StrictSerializer]) -> Iterator[str]:
+    """The names of the components of those that refuse fields they do not know."""
+    for kind in base.__subclasses__():
+        name = kind.__name__.removesuffix("Serializer")
+        yield from (name, f"Patched{name}")
+        yield from _strict(kind)

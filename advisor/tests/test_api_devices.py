@@ -172,6 +172,12 @@ def test_your_word_for_the_kind_counts_until_it_is_taken_back(api: Client) -> No
     assert (found["kind"], found["kind_correction"]) == ("nvme", None)
 
 
+def test_a_device_of_which_nothing_was_discovered_has_a_kind_all_the_same(api: Client) -> None:
+    device = factories.make_device(kind="nvme", kind_correction="nvme", discovered_kind="")
+    found = patch(api, device, {"kind": None}).json()
+    assert (found["kind"], found["kind_correction"]) == ("other", None)
+
+
 def test_the_kind_of_an_emulated_device_is_that_of_its_limits(api: Client) -> None:
     device = factories.emulated_device()
     found = error(patch(api, device, {"kind": "nvme"}), 400)

@@ -145,7 +145,8 @@ def correct_kind(device: Device, kind: DeviceKind | None) -> None:
         raise DeviceUnusable("the kind of an emulated device cannot be changed", field="kind")
     corrected = kind.value if kind else ""
     device.kind_correction = "" if corrected == device.discovered_kind else corrected
-    device.kind = device.kind_correction or device.discovered_kind
+    # Rows of older versions have nothing discovered.
+    device.kind = device.kind_correction or device.discovered_kind or DeviceKind.OTHER.value
     device.save(update_fields=["kind", "kind_correction"])
 
 

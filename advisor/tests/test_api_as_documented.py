@@ -1,0 +1,115 @@
+"""Schemathesis asks the API whatever its OpenAPI document allows and much that it does not.
+
+Few examples by default. More, and other ones: ADVISOR_API_EXAMPLES=200 ADVISOR_API_SEED=7
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from django.core.cache import cache
+from django.core.wsgi import get_wsgi_application
+from pytest_django import Settings
+
+from advisor.access.limits import WRONG_TOKENS
+from advisor.access.models import Scope
+from advisor.access.roles import Role
+from advisor.access.tokens import create_token, scope_of
+from advisor.tests import factories
+from benchmarks.models import Probe, ProbeState
+
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
+
+EXAMPLES = int(os.environ.get("ADVISOR_API_EXAMPLES", "3"))
+FEW = max(1, EXAMPLES // 3)
+SEED = int(os.environ.get("ADVISOR_API_SEED", "1"))
+DOCUMENT = "/api/v1/schema/?format=json"
+# A valid request may name a host, a server or a device that is not there: 400, not 404, because
+# the address is right.
+MAY_ANSWER = ["2xx", "400", "401", "403", "404", "409"]
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    """One row of each kind, mostly with the id 1, and nobody who would measure anything."""
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+    rates = {"user": "1000000/second"}
+    monkeypatch.setattr("rest_framework.throttling.SimpleRateThrottle.THROTTLE_RATES", rates)
+    settings.ALLOWED_HOSTS = ["*"]
+    study = factories.measured_study(blocks=1)
+    device = study.devices.get()
+    factories.probed(device)
+    Probe.objects.create(device=device, seconds=50, state=ProbeState.QUEUED)
+
+
+def api(token: str) -> Any:
+    """The document as the API serves it, with the headers of a caller."""
+    reader = create_token(factories.make_user("reader", Role.VIEWER), "reader", Scope.READ)
+    headers = {"Authorization": f"Token {token}"} if token else {}
+    checks = {"positive_data_acceptance": {"expected-statuses": MAY_ANSWER}}
+    found = schemathesis.openapi.from_wsgi(
+        DOCUMENT,
+        get_wsgi_application(),
+        config=schemathesis.Config.from_dict({"headers": headers, "checks": checks}),
+        headers={"Authorization": f"Token {reader}"},
+    )
+
+    @found.hook
+    def map_path_parameters(context: Any, parameters: dict[str, Any] | None) -> Any:
+        """Most requests are about rows that are there."""
+        if parameters and isinstance(number := parameters.get("id"), int) and number % 4:
+            parameters["id"] = 1
+        return parameters
+
+    return found
+
+
+def operations(found: Any) -> Iterator[Any]:
+    for result in found.get_all_operations():
+        yield result.ok()
+
+
+def statuses(found: Any, examples: int) -> set[int]:
+    """Ask every operation so many times; returns the statuses. All is as documented."""
+    seen: set[int] = set()
+    for operation in operations(found):
+
+        @hypothesis.seed(SEED)
+        @hypothesis.settings(
+            max_examples=examples,
+            database=None,
+            deadline=None,
+            phases=[hypothesis.Phase.generate],
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        @hypothesis.given(case=operation.as_strategy())
+        def ask(case: Any) -> None:
+            WRONG_TOKENS.clear()
+            cache.clear()
+            answer = case.call()
+            seen.add(answer.status_code)
+            case.validate_response(answer)
+
+        ask()
+    return seen
+
+
+@pytest.mark.parametrize("role", Role)
+def test_each_role_gets_what_is_documented_and_never_a_bug(world: None, role: Role) -> None:
+    user = factories.make_user(role, role)
+    # Only an administrator gets everywhere.
+    examples = EXAMPLES if role == Role.ADMINISTRATOR else FEW
+    seen = statuses(api(create_token(user, "all", scope_of(role))), examples)
+    assert {200, 404} <= seen
+    assert (403 in seen) == (role != Role.ADMINISTRATOR)
+    assert max(seen) < 500
+
+
+def test_nobody_gets_anything(world: None) -> None:
+    # 404 is for a number that no row can have.
+    assert statuses(api(""), FEW) <= {401, 404}
