@@ -8,7 +8,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,12 +126,12 @@ class Fleet:
 
     def api(self, path: str, body: object = None, *, source: Machine | None = None) -> Any:
         """The JSON that the API answers; with a body it is posted."""
-        connection = (source or self.centre).http(self.centre.address, WEB_PORT)
         headers = {"Authorization": f"Token {self.token}", "Content-Type": "application/json"}
         method = "GET" if body is None else "POST"
-        connection.request(method, f"/api/v1/{path}", json.dumps(body or {}), headers)
-        answer = connection.getresponse()
-        text = answer.read().decode()
+        with closing((source or self.centre).http(self.centre.address, WEB_PORT)) as connection:
+            connection.request(method, f"/api/v1/{path}", json.dumps(body or {}), headers)
+            answer = connection.getresponse()
+            text = answer.read().decode()
         assert answer.status < 300, f"{method} {path}: {answer.status} {text}"
         return json.loads(text)
 
