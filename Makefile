@@ -5,6 +5,7 @@
 # make bench-statistics   thousands of simulated studies: is the ranking to be trusted? (minutes)
 # make bench-search   searches replayed on recorded surfaces: how good is ours? (half an hour)
 # make bench-fleet    200 simulated hosts on real PostgreSQL, Redis and web server (ten minutes)
+# make bench-load-host   the same study driven beside the server and from another host (ten minutes)
 # make bench-scale    configs measured in models of three sizes: does the ranking agree? (two hours)
 # make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
 
@@ -22,10 +23,11 @@ AGAIN = $(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast check lint type migrations collect pytest \
-    bench-footprint bench-statistics bench-search bench-scale bench-fleet format lock clean
+    bench-footprint bench-statistics bench-search bench-scale bench-fleet bench-load-host format \
+    lock clean
 
 help:
-	@sed -n '1,9s/^# //p' Makefile
+	@sed -n '1,10s/^# //p' Makefile
 
 run: setup
 	@$(PYTHON_BIN)/python manage.py serve
@@ -87,6 +89,10 @@ bench-footprint:
 # The figures of docs/fleet.md; as root, on a host that does nothing else.
 bench-fleet:
 	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fleet_bench
+
+# The driver beside the server and on a load host: docs/load-host.md.
+bench-load-host:
+	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fleet.compare_load
 
 format:
 	$(PYTHON_BIN)/ruff check --fix .

@@ -74,7 +74,7 @@ def test_a_host_drives_another_ones_server_and_a_dead_driver_loses_a_run_not_the
         assert 0 < side["round_trip_ms"] < 50
         # One kernel has both clocks: they do not differ at all.
         assert abs(side["clock_drift_ms"]) <= 2 * side["clock_error_ms"] + 0.5
-        assert _json(run["fingerprint"])["load_host"] == "driver1"
+        assert _json(run["fingerprint"])["load_host"].startswith("host ")
     for load in place.rows(_LOADS):
         assert load["sealed_order"] == "", "an order stays in the database"
         assert load["state"] in ("ok", "lost", "cancelled"), load

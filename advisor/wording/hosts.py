@@ -12,6 +12,7 @@ STATE_WORDS = {
     HostState.MEASURING: "Measuring",
     HostState.PROBING: "Probing",
     HostState.PREPARING: "Preparing",
+    HostState.DRIVING: "Driving",
     HostState.WAITING: "Between two jobs",
     HostState.IDLE: "Idle",
 }
@@ -35,6 +36,7 @@ TONES = {
     HostState.MEASURING: "busy",
     HostState.PROBING: "busy",
     HostState.PREPARING: "busy",
+    HostState.DRIVING: "busy",
     HostState.WAITING: "busy",
     HostState.IDLE: "ok",
 }

@@ -112,7 +112,11 @@ def planned(
         )
         if reach.encrypted and not desk.hello.encrypts:
             raise LoadHostFailed(f"load host {load_host.name}: {NOT_ENCRYPTED}")
-        facts = {"load_host": load_host.name, "load_encrypted": "yes" if reach.encrypted else "no"}
+        # Not by its name, which can be changed.
+        facts = {
+            "load_host": f"host {load_host.pk}",
+            "load_encrypted": "yes" if reach.encrypted else "no",
+        }
         yield replace(
             plan_for(job.row, name, RemoteDriver(desk)),
             reach=reach,

@@ -22,6 +22,8 @@ from benchmarks.models import (
     Device,
     Host,
     Inspection,
+    LoadJob,
+    LoadState,
     Probe,
     ProbeState,
     Run,
@@ -41,6 +43,7 @@ class HostState(StrEnum):
     MEASURING = "measuring"
     PROBING = "probing"
     PREPARING = "preparing"
+    DRIVING = "driving"
     WAITING = "waiting"
     IDLE = "idle"
 
@@ -217,6 +220,19 @@ def _jobs(rows: list[Host]) -> dict[int, CurrentJob]:
             f"{probe['fraction']:.0%}",
             probe["started_at"],
             device=probe["device"],
+        )
+    driving = LoadJob.objects.filter(host__in=rows, state=LoadState.RUNNING)
+    for load in driving.values(
+        *("host", "step", "started_at", "run__host__name", "crash_test__host__name"),
+        *("run__slot__study", "run__slot__study__name"),
+    ):
+        found[load["host"]] = CurrentJob(
+            HostState.DRIVING,
+            f"drives {load['run__host__name'] or load['crash_test__host__name']}",
+            load["step"] or "starting",
+            load["started_at"],
+            load["run__slot__study"],
+            load["run__slot__study__name"] or "",
         )
     preparing = Study.objects.filter(host__in=rows, state=StudyState.PREPARING)
     for study in preparing.exclude(claimed_by="").values(

@@ -195,7 +195,7 @@ def drive_by_the_driver(plan: Plan, **hooks: Any) -> Any:
     )
     assert plan.reach is not None
     assert (plan.reach.address, plan.reach.client) == ("127.0.0.1", "127.0.0.1")
-    assert plan.load_facts["load_host"] == "driver-1"
+    assert plan.load_facts["load_host"] == f"host {Host.objects.get(name='driver-1').pk}"
     return replace(measurement(), load_side=result.load_side)
 
 

@@ -75,6 +75,12 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         ],
         help_text="The program that sends the TPC-C transactions.",
     )
+    load_host = forms.ChoiceField(
+        label="Run the driver on",
+        required=False,
+        help_text="Another host drives the server over the network and takes no CPU time from it. "
+        "Runs with and without a load host are never ranked together.",
+    )
     warehouses = forms.IntegerField(required=False, min_value=1)
     connections = forms.CharField(
         required=False,
@@ -140,6 +146,11 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         templates = sorted(templates, key=lambda one: one.name != DEFAULT_TEMPLATE)
         set_choices(self, "template", [(one.name, one.title) for one in templates])
         set_choices(self, "host", [(host.name, host.name) for host in self.hosts.known])
+        set_choices(
+            self,
+            "load_host",
+            [("", "Beside the server"), *((host.name, host.name) for host in self.hosts.known)],
+        )
         self.initial.setdefault("host", self.hosts.names)
         self.fields["server"].widget.attrs["list"] = "known-servers"
         cpus = self.hosts.logical_cpus
@@ -195,6 +206,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
             devices=self.device_requests(),
             server=self.server_path(),
             driver=data["driver"],
+            load_host=data["load_host"],
             configs=[(config.name, config.data) for config in configs],
             warehouses=data["warehouses"],
             connections=data["connections"],

@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,7 @@ class Fleet:
     settings: str
     #: Programs that the hosts may start.
     servers: Sequence[Path] = ()
+    more: dict[str, dict[str, str]] = field(default_factory=dict)
     token: str = ""
 
     def environment(self, name: str) -> dict[str, str]:
@@ -84,6 +85,7 @@ class Fleet:
                 "DATABASE_URL": f"postgres://advisor:{self.database_password}@{address}:5432/advisor",
                 "REDIS_URL": f"redis://:{self.redis_password}@{address}:6379/0",
             }
+            | self.more.get(name, {})
         )
 
     def manage(self, name: str, *arguments: str, **environment: str) -> str:

@@ -37,6 +37,8 @@ def request_study(
     measure_s: int,
     blocks: int,
     load_host: str = "",
+    connections: int = 1,
+    warmup_s: int = 0,
 ) -> int:
     """A small study on that host; its number. `load_host` drives it, if one is named."""
     answer = place.api(
@@ -48,7 +50,7 @@ def request_study(
             "server": str(server.path),
             "driver": driver,
             "load_host": load_host,
-            **{"warehouses": 1, "connections": [1], "warmup_s": 0},
+            **{"warehouses": 1, "connections": [connections], "warmup_s": warmup_s},
             **{"measure_s": measure_s, "blocks": blocks},
             **{"races": False, "confirms": False},
         },
