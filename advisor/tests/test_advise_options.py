@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from advisor.management.commands import advise
@@ -27,6 +28,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[StudyRequest]:
 
     def keep(request: StudyRequest, *, wake: bool) -> None:
         requests.append(request)
+        # Nobody starts the worker of another host: it has to be woken.
+        assert wake is (request.host != settings.HOST_NAME)
         raise Asked("no study is started in this test")
 
     monkeypatch.setattr(advise, "create_study", keep)

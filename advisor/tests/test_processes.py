@@ -101,6 +101,18 @@ def test_redis_and_worker_are_replaced_when_killed_from_outside(
     assert names == started
 
 
+@pytest.mark.django_db
+def test_another_hosts_study_needs_no_worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
+    monkeypatch.setattr(supervisor, "redis_answers", lambda: False)
+    monkeypatch.setattr(supervisor, "worker_answers", lambda: False)
+    monkeypatch.setattr(Supervisor, "_start", lambda _, child, __: names.append(child.name))
+    with Supervisor(with_worker=False) as processes:
+        processes._looked_at -= 60
+        processes.check()
+    assert names == ["redis"]
+
+
 def test_the_file_is_written_past_a_trap_beside_it(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
