@@ -176,6 +176,8 @@ else:
         ),
         **DATABASES["default"].get("OPTIONS", {}),
     }
+# What the web server's requests share, with seconds that one waits for a free connection.
+POSTGRES_POOL = {"min_size": 1, "max_size": 8, "timeout": 10.0}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [

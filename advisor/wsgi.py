@@ -2,9 +2,14 @@ from __future__ import annotations
 
 import os
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from advisor.processes.bodies import timed_bodies
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
+if settings.DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    # Each client has a greenlet of its own, but not a connection to the database.
+    settings.DATABASES["default"]["CONN_MAX_AGE"] = 0
+    settings.DATABASES["default"]["OPTIONS"]["pool"] = settings.POSTGRES_POOL
 application = timed_bodies(get_wsgi_application())

@@ -107,11 +107,21 @@ def test_what_is_stopped_gets_the_time_to_clean_up() -> None:
     assert seconds(SERVICES["worker"]["stop_grace_period"]) >= 120
 
 
-def test_dashboard_and_worker_see_the_same_host() -> None:
+def test_only_the_worker_has_server_programs_and_a_device() -> None:
     web, worker = SERVICES["web"], SERVICES["worker"]
-    for key in ("image", "environment", "volumes"):
-        assert web[key] == worker[key], key
+    assert web["environment"] == worker["environment"]
     assert worker["command"] == ["python", "manage.py", "worker"]
+    assert (web["build"]["target"], worker["build"]["target"]) == ("web", "worker")
+    assert web["image"] != worker["image"]
+    assert set(map(str, web["volumes"])) < set(map(str, worker["volumes"]))
+    stage = ""
+    programs: dict[str, list[str]] = {}
+    for word, words in instructions():
+        stage = words[2] if word == "FROM" else stage
+        programs.setdefault(stage, []).append(" ".join(words))
+    for name in ("mysql", "sysbench", "fio"):
+        assert name not in " ".join(programs["web"]), name
+        assert name in " ".join(programs["worker"]), name
 
 
 def test_what_holds_data_keeps_it_on_a_volume() -> None:
@@ -129,7 +139,7 @@ def test_images_are_named_by_version() -> None:
             assert re.search(r":[\w.-]*(\d|bookworm)", image), image
             assert "latest" not in image
     # The server installed by the first stage runs in the second: one Debian release.
-    assert all("bookworm" in image for image in images)
+    assert all("bookworm" in image for image in images if image not in stages)
 
 
 def test_what_is_copied_into_the_image_exists_and_is_not_ignored() -> None:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,9 @@ from advisor.tests.fleet.centre import WEB_PORT, Fleet, fleet, why_not
 from advisor.tests.harness import ROOT
 from tuning.tests.tables import markdown
 
-PROCESSES = 4
+PROCESSES = 2
 BUDGET_MS = 100
+MEMORY = "/dev/shm"
 _POSTGRES = {"max_connections": "1200", "shared_buffers": "512MB"}
 _STATEMENTS = {"shared_preload_libraries": "pg_stat_statements"}
 _PROGRAMS = {"PostgreSQL": "postgres", "Redis": "redis-server", "web": "gunicorn"}
@@ -107,34 +108,41 @@ def _simulated(
 ) -> Iterator[list[dict[str, Any]]]:
     """The hosts at work; what each process of them saw is in the list afterwards."""
     found: list[dict[str, Any]] = []
-    machine, folder = place.hosts["hosts"], place.folder / "hosts"
-    variables = folder / "variables.json"
-    variables.write_text(json.dumps(_variables()))
     share = -(-asked.hosts // PROCESSES)
-    started = []
-    for first in range(0, asked.hosts, share):
-        count = min(share, asked.hosts - first)
-        output = folder / f"{first}.json"
-        numbers = map(str, (first, count, seconds, asked.samples))
-        command = ["nice", "-n", "10", sys.executable, "-m", "advisor.tests.fleet_bench.hosts"]
-        words = machine.words(*command, *numbers, str(variables), str(output), cwd=ROOT)
-        errors = (folder / f"{first}.log").open("w")
+    variables = place.folder / "hosts" / "variables.json"
+    variables.write_text(json.dumps(_variables()))
+    with ExitStack() as stack:
+        started = []
+        for first in range(0, asked.hosts, share):
+            # What a run leaves on its host until it is stored: in life each has a disk for it.
+            memory = stack.enter_context(tempfile.TemporaryDirectory(dir=MEMORY))
+            numbers = (first, min(share, asked.hosts - first), seconds, asked.samples)
+            started.append(_start(place, [*map(str, numbers), str(variables)], Path(memory)))
+        for process, log, _ in started:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n", log.read_text()
+        yield found
+        for process, log, output in started:
+            process.communicate(timeout=120)
+            assert process.returncode == 0, log.read_text()
+            found.append(json.loads(output.read_text()))
+
+
+def _start(
+    place: Fleet, arguments: Sequence[str], home: Path
+) -> tuple[subprocess.Popen[bytes], Path, Path]:
+    """A process that simulates hosts, its log and what it will write at its end."""
+    output, log = home / "seen.json", home / "log"
+    command = ["nice", "-n", "5", sys.executable, "-m", "advisor.tests.fleet_bench.hosts"]
+    with log.open("w") as errors:
         process = subprocess.Popen(
-            words,
-            env=place.environment("hosts"),
+            place.hosts["hosts"].words(*command, *arguments, str(output), cwd=ROOT),
+            env=place.environment("hosts") | {"ADVISOR_HOME": str(home)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
         )
-        started.append((process, output, errors))
-    for process, _, errors in started:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n", Path(errors.name).read_text()
-    yield found
-    for process, output, errors in started:
-        process.communicate(timeout=120)
-        assert process.returncode == 0, Path(errors.name).read_text()
-        found.append(json.loads(output.read_text()))
+    return process, log, output
 
 
 def _variables() -> dict[str, str]:
@@ -204,9 +212,11 @@ def _paths(place: Fleet) -> list[str]:
 def _cpu(place: Fleet) -> dict[str, float]:
     """Processor seconds of the centre's programs, the ended ones of PostgreSQL included."""
     found: dict[str, float] = {}
-    for name, word in _PROGRAMS.items():
+    programs = [(place.centre, name, word) for name, word in _PROGRAMS.items()]
+    programs.append((place.hosts["hosts"], "simulated hosts", "fleet_bench.hosts"))
+    for machine, name, word in programs:
         total = 0.0
-        for process in place.centre.processes(word):
+        for process in machine.processes(word):
             try:
                 times = process.cpu_times()
             except psutil.NoSuchProcess:
