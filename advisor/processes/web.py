@@ -6,14 +6,24 @@ only; a thread for each would soon be all there are.
 
 from __future__ import annotations
 
+from typing import Any
+
 wsgi_app = "advisor.wsgi"
 worker_class = "gevent"
 workers = 1
 worker_connections = 1000
 # Also how long the head of a request may take.
 keepalive = 5
-# A worker that does not come to itself for so long is replaced. SQLite may wait for 30 s.
+# A worker that does not come to itself for so long is replaced.
 timeout = 120
 graceful_timeout = 10
 # What proxies say is advisor.access.proxies' business.
 forwarded_allow_ips = ""
+
+
+def post_worker_init(worker: Any) -> None:
+    """gunicorn's hook in a worker that has loaded the application."""
+    # gunicorn itself reads this module before there are settings.
+    from advisor.processes.patience import wait_patiently
+
+    wait_patiently()

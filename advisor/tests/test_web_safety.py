@@ -6,12 +6,13 @@ import http.client
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ import gevent
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
+from knox.crypto import hash_token
 from pytest_django import Settings
 
 from advisor.access.limits import MAX_KEYS, Limit, place
@@ -29,6 +32,7 @@ from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
 from advisor.processes.bodies import BodyTooSlow, TimedBody
+from advisor.processes.patience import ask_again_while_busy
 from advisor.tests import factories
 from advisor.tests.harness import wait_for
 
@@ -198,6 +202,33 @@ def test_a_body_that_was_too_slow_is_408(client: Client, path: str) -> None:
     assert "too long to arrive" in answer.content.decode()
 
 
+def test_a_busy_database_is_asked_again_and_no_other_error_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(code: int) -> OperationalError:
+        error, cause = OperationalError("no"), sqlite3.OperationalError("no")
+        cause.sqlite_errorcode = code
+        error.__cause__ = cause
+        return error
+
+    answers: list[Any] = [refused(sqlite3.SQLITE_BUSY), refused(sqlite3.SQLITE_BUSY), "row"]
+
+    def execute(*_: Any) -> Any:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert ask_again_while_busy(execute, "SELECT", (), False, {}) == "row"
+    answers.append(refused(sqlite3.SQLITE_FULL))
+    with pytest.raises(OperationalError):
+        ask_again_while_busy(execute, "SELECT", (), False, {})
+    monkeypatch.setattr("advisor.processes.patience.WAIT_SECONDS", -1.0)
+    answers.append(refused(sqlite3.SQLITE_BUSY))
+    with pytest.raises(OperationalError):
+        ask_again_while_busy(execute, "SELECT", (), False, {})
+
+
 # --- proxies -------------------------------------------------------------------------------------
 
 FORWARDED = {
@@ -313,15 +344,32 @@ def ask(port: int, *, headers: dict[str, str] | None = None) -> http.client.HTTP
     return connection.getresponse()
 
 
+@pytest.fixture
+def own_home(migrated_database: Path, tmp_path: Path) -> Path:
+    """A home with a database in which an operator has the token "known"."""
+    file = tmp_path / "private" / "db.sqlite3"
+    file.parent.mkdir(mode=0o700)
+    file.write_bytes(migrated_database.read_bytes())
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute(
+            "INSERT INTO auth_user (id, username, password, is_superuser, is_staff, is_active,"
+            " date_joined, first_name, last_name, email)"
+            " VALUES (1, 'ci', '!', 0, 0, 1, '2026-01-01', '', '', '')"
+        )
+        database.execute(
+            "INSERT INTO access_apitoken (digest, token_key, created, name, scope, user_id)"
+            " VALUES (?, 'known', '2026-01-01', 'ci', 'read', 1)",
+            (hash_token("known"),),
+        )
+    return tmp_path
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_clients_that_send_slowly_hold_up_nobody(
-    migrated_database: Path, tmp_path: Path, memory_tmp: Path
-) -> None:
+def test_clients_that_send_slowly_and_a_locked_database_hold_up_nobody(own_home: Path) -> None:
     """Fifty connections of each kind send a byte now and then; the log-in page is answered."""
-    (tmp_path / "private").mkdir(mode=0o700)
-    (tmp_path / "private" / "db.sqlite3").write_bytes(migrated_database.read_bytes())
-    with web(tmp_path) as port, ExitStack() as stack:
+    file = own_home / "private" / "db.sqlite3"
+    with web(own_home) as port, ExitStack() as stack:
         answer = ask(port, headers={"X-Forwarded-Proto": "https"})
         csrf = re.findall(r"csrftoken=(\w+)", answer.getheader("Set-Cookie") or "")[0]
         # The web server itself believes no header, not even from loopback.
@@ -344,6 +392,18 @@ def test_clients_that_send_slowly_hold_up_nobody(
         took = time.monotonic() - begun
         drip.join()
         assert all(is_open(one) for one in slow[100:]), "the slow forms had ended before"
+        # The use of a token is written down, which waits for whoever writes at the moment.
+        locker = stack.enter_context(closing(sqlite3.connect(file, isolation_level=None)))
+        locker.execute("BEGIN IMMEDIATE")
+        call = (
+            "GET /api/v1/hosts/ HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Token known\r\n\r\n"
+        )
+        waiting = slow_client(stack, port, call)
+        assert ask(port).status == 200
+        assert is_open(waiting), "this answer did not have to wait"
+        locker.execute("COMMIT")
+        waiting.settimeout(60)
+        assert waiting.recv(12) == b"HTTP/1.1 200"
     # Threads would be held until the clients give up; a busy machine may take a while.
     assert took < 20
 
