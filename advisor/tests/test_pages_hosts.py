@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from advisor.tests import factories
 from benchmarks.inventory.host import Refused
-from benchmarks.models import Host, Probe, ProbeState, Run, RunState
+from benchmarks.models import Host, LoadJob, LoadState, Probe, ProbeState, Run, RunState
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from tuning.models import Study, StudyState
 from tuning.results.known_hosts import HostState, hosts, known_hosts
@@ -121,6 +121,14 @@ def test_states_follow_from_the_rows() -> None:
     assert state_of(host) == HostState.DRAINED
     Host.objects.update(drained_at=None)
     assert state_of(host) == HostState.WAITING
+    [run] = Run.objects.filter(step="warming up")
+    elsewhere = a_host("load-host")
+    LoadJob.objects.create(run=run, host=elsewhere, state=LoadState.RUNNING, step="warm-up")
+    assert state_of(elsewhere) == HostState.DRIVING
+    LoadJob.objects.update(state=LoadState.OK)
+    assert state_of(elsewhere) == HostState.IDLE
+    elsewhere.load_jobs.all().delete()
+    elsewhere.delete()
     Study.objects.update(state=StudyState.PREPARING, claimed_by="a process")
     assert state_of(host) == HostState.PREPARING
     Study.objects.update(state=StudyState.CANCELLED)

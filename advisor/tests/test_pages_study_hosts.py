@@ -87,6 +87,22 @@ def test_a_study_is_measured_on_the_chosen_host(admin_client: Client, hosts: Non
     assert (study.host.name, study.group) == ("two", None)
 
 
+def test_another_host_can_drive_the_measured_one(
+    admin_client: Client, hosts: None, tmp_path: Path
+) -> None:
+    text = text_of(admin_client, f"{NEW}?host=two")
+    choices = re.findall(r'id="id_load_host".*?</select>', text, re.DOTALL)[0]
+    assert re.findall(r'value="(\w*)"', choices) == ["", "one"]
+    _, text = posted(admin_client, host=["two"], load_host="one")
+    assert "needs one of its addresses in ADVISOR_LOAD_ADDRESS" in text
+    a_host("open", directories=[tmp_path], load_address="10.0.0.11")
+    posted(admin_client, host=["open"], load_host="two")
+    study = Study.objects.get()
+    assert {str(one.load_host) for one in study.workloads.all()} == {"two"}
+    assert {one.driver for one in study.workloads.all()} == {"tpcc-mysql"}
+    assert "driven by two" in text_of(admin_client, reverse("study-list"))
+
+
 def test_a_study_over_several_hosts_has_one_page(admin_client: Client, hosts: None) -> None:
     a_host("three", directories=[Path("/tmp")], servers=[MYSQL])
     answer, _ = posted(admin_client, host=["one", "three"], name="Which?")

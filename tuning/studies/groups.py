@@ -34,12 +34,13 @@ def create_group(request: StudyRequest, hosts: Sequence[str], user: Any = None) 
 
     Of the request's devices a host gets those that belong to it or to no host; without any its
     usual one. Without `server` it is the first version that all of them have. Connections that a
-    template scales to the CPUs are those of the host with the fewest. Raises like `create_study`.
+    template scales to the CPUs are those of the host with the fewest. A load host drives all of
+    them. Raises like `create_study`.
     """
     rows = _hosts(hosts)
     inventories = [inventory_of(row) for row in rows]
     servers = _servers(inventories, request.server)
-    driver = _driver(inventories, request.driver)
+    driver = request.driver if request.load_host else _driver(inventories, request.driver)
     connections = request.connections
     template = load_template(request.template)
     if connections is None:

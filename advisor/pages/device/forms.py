@@ -174,11 +174,11 @@ class OneDiskForm(PlainForm):
 
 
 def directory(text: str) -> Path:
-    """The directory as an absolute path, spelled as in the errors of the services."""
-    try:
-        return Path(text).expanduser().absolute()
-    except RuntimeError:
-        raise forms.ValidationError("There is no home directory of that user.") from None
+    """The directory, as on its host: nothing of this machine, such as a home, goes into it."""
+    path = Path(text)
+    if not path.is_absolute():
+        raise forms.ValidationError("Enter an absolute path, such as /srv/mysql.")
+    return path
 
 
 def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:

@@ -146,12 +146,10 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         templates = sorted(templates, key=lambda one: one.name != DEFAULT_TEMPLATE)
         set_choices(self, "template", [(one.name, one.title) for one in templates])
         set_choices(self, "host", [(host.name, host.name) for host in self.hosts.known])
-        set_choices(
-            self,
-            "load_host",
-            [("", "Beside the server"), *((host.name, host.name) for host in self.hosts.known)],
-        )
         self.initial.setdefault("host", self.hosts.names)
+        others = [host.name for host in self.hosts.known if host.name not in self.hosts.names]
+        beside = ("", "Beside the server")
+        set_choices(self, "load_host", [beside, *((name, name) for name in others)])
         self.fields["server"].widget.attrs["list"] = "known-servers"
         cpus = self.hosts.logical_cpus
         self._searching = {one.name for one in templates if one.searches}

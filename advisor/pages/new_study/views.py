@@ -39,7 +39,7 @@ INSPECT = "inspect"  # without JavaScript; else the answer comes as soon as a pa
 # Fields whose choices are those of the chosen hosts.
 _SEVERAL = ("devices", "emulate")
 _DEPEND_ON_THE_HOST = (
-    *("template", "server", "driver", "path", "log_dir", "kind", "memory_mb"),
+    *("template", "server", "driver", "load_host", "path", "log_dir", "kind", "memory_mb"),
     *_SEVERAL,
 )
 

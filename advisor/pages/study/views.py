@@ -55,7 +55,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
     there = Study.objects.all() if host is None else Study.objects.filter(host=host)
     studies = (
         there.select_related("server", "host")
-        .prefetch_related("devices", "workloads", "recommendations__candidate")
+        .prefetch_related("devices", "workloads__load_host", "recommendations__candidate")
         .annotate(
             runs_total=Count("slots", distinct=True),
             runs_done=Count(
