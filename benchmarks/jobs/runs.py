@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 
 from django.conf import settings
@@ -16,7 +16,7 @@ from benchmarks.drivers.tpcc_mysql import NOT_ENCRYPTED
 from benchmarks.inventory.in_place import unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import RUN_PREFIX
-from benchmarks.jobs.load_desk import LoadHostFailed, load_desk
+from benchmarks.jobs.load_desk import LoadDesk, LoadHostFailed, load_desk
 from benchmarks.jobs.run_values import run_values
 from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.measure import measure
@@ -103,7 +103,11 @@ def planned(
         yield plan_for(job.row, name)
         return
     job.report(step="waiting for the load host")
-    with load_desk(job.row, load_host, wake=wake, should_stop=job.should_stop) as desk:
+
+    def take() -> AbstractContextManager[LoadDesk]:
+        return load_desk(job.row, load_host, wake=wake, should_stop=job.should_stop)
+
+    with take() as desk:
         reach = Reach(
             settings.LOAD_ADDRESS,
             desk.hello.address,
@@ -118,7 +122,7 @@ def planned(
             "load_encrypted": "yes" if reach.encrypted else "no",
         }
         yield replace(
-            plan_for(job.row, name, RemoteDriver(desk)),
+            plan_for(job.row, name, RemoteDriver(desk, take)),
             reach=reach,
             load_facts=desk.hello.facts | facts,
         )

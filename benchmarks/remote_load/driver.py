@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -62,10 +63,14 @@ class RemoteDriver:
 
     Phases are announced by this host's clock: when the load host says that its warm-up began, both
     ends of the measured interval are known, and the clocks' offset says when they are here.
+
+    The first run is that of `desk`, each further one (of a crash test) takes the load host anew
+    with `take_again`.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, desk: Desk, take_again: Callable[[], AbstractContextManager[Desk]]) -> None:
+        self._first: Desk | None = desk
+        self._take_again = take_again
         self.name = desk.hello.driver
         self.version = desk.hello.driver_version
 
@@ -78,41 +83,56 @@ class RemoteDriver:
         on_phase: Callable[[Phase], None],
         should_stop: Callable[[], bool],
     ) -> DriverResult:
-        """See `protocol.Driver`; nothing is written to `work_dir`."""
-        deadline = time.monotonic() + load.warmup_s + load.measure_s + GRACE_S + _SPARE_S
-        self._desk.send(Order.of(target, load))
-        announcer = _Announcer(load, on_phase)
-        asked = float("-inf")
-        try:
-            while (report := self._desk.report()).result is None:
-                if report.failure is not None:
-                    raise report.failure
-                pause_s = announcer.look(report.phases) if report.phases else _POLL_S
-                now = time.monotonic()
-                if now - asked >= _ASK_EVERY_S:
-                    asked = now
-                    if should_stop():
-                        raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
-                if now > deadline:
-                    raise RunFailed(
-                        Outcome.TIMED_OUT,
-                        f"The load host {self._desk.host} did not end; it was stopped.",
-                    )
-                time.sleep(min(pause_s, _POLL_S))
-        except BaseException:
-            self._desk.stop()
-            raise
-        if report.phases is None or report.phases.stopping is None:
-            raise RunFailed(
-                Outcome.DRIVER_FAILED,
-                f"The load host {self._desk.host} has a result of a run that it did not finish.",
-            )
-        announcer.finish()
-        return report.result.driver_result(
-            announcer.load_side(
-                self._desk.host, report.phases, report.result, encrypted=bool(target.certificate)
-            )
+        """See `protocol.Driver`; nothing is written to `work_dir`.
+
+        Raises also what taking the load host anew raises.
+        """
+        first, self._first = self._first, None
+        with nullcontext(first) if first is not None else self._take_again() as desk:
+            return _run(desk, target, load, on_phase, should_stop)
+
+
+def _run(
+    desk: Desk,
+    target: Target,
+    load: Load,
+    on_phase: Callable[[Phase], None],
+    should_stop: Callable[[], bool],
+) -> DriverResult:
+    deadline = time.monotonic() + load.warmup_s + load.measure_s + GRACE_S + _SPARE_S
+    desk.send(Order.of(target, load))
+    announcer = _Announcer(load, on_phase)
+    asked = float("-inf")
+    try:
+        while (report := desk.report()).result is None:
+            if report.failure is not None:
+                raise report.failure
+            pause_s = announcer.look(report.phases) if report.phases else _POLL_S
+            now = time.monotonic()
+            if now - asked >= _ASK_EVERY_S:
+                asked = now
+                if should_stop():
+                    raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
+            if now > deadline:
+                raise RunFailed(
+                    Outcome.TIMED_OUT,
+                    f"The load host {desk.host} did not end; it was stopped.",
+                )
+            time.sleep(min(pause_s, _POLL_S))
+    except BaseException:
+        desk.stop()
+        raise
+    if report.phases is None or report.phases.stopping is None:
+        raise RunFailed(
+            Outcome.DRIVER_FAILED,
+            f"The load host {desk.host} has a result of a run that it did not finish.",
         )
+    announcer.finish()
+    return report.result.driver_result(
+        announcer.load_side(
+            desk.host, report.phases, report.result, encrypted=bool(target.certificate)
+        )
+    )
 
 
 class _Announcer:

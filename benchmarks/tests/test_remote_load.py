@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -143,9 +143,12 @@ def driven(
     monkeypatch.setattr(load_side, "Link", FakeLink)
     desk = FakeDesk(driver, folder)
 
+    def again() -> AbstractContextManager[FakeDesk]:
+        raise AssertionError("a run takes its load host once")
+
     def run(**values: Any) -> tuple[DriverResult, Announced]:
         seen: Announced = []
-        result = RemoteDriver(desk).run(
+        result = RemoteDriver(desk, again).run(
             TARGET,
             LOAD,
             folder,
@@ -204,7 +207,8 @@ def test_phases_are_announced_when_they_begin_by_the_servers_clock() -> None:
     def on_phase(phase: Phase) -> None:
         seen[phase] = time.monotonic()
 
-    found = RemoteDriver(Desk(FakeDriver(), Path())).run(
+    desk = Desk(FakeDriver(), Path())
+    found = RemoteDriver(desk, lambda: nullcontext(desk)).run(
         TARGET,
         load,
         Path(),
@@ -223,6 +227,23 @@ def _nothing(load: Load) -> DriverResult:
     return FakeDriver().run(
         TARGET, load, Path(), on_phase=lambda _: None, should_stop=lambda: False
     )
+
+
+def test_each_load_of_a_crash_test_takes_the_load_host_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A load host that was told to end does not take a second order."""
+    monkeypatch.setattr(load_side, "Link", FakeLink)
+    desks = [FakeDesk(FakeDriver(), tmp_path) for _ in range(3)]
+    left = iter(desks[1:])
+    driver = RemoteDriver(desks[0], lambda: nullcontext(next(left)))
+    for desk in desks:
+        result = driver.run(
+            TARGET, LOAD, tmp_path, on_phase=lambda _: None, should_stop=lambda: False
+        )
+        assert result.new_orders.count
+        assert desk.report().result is not None
+        desk.join()
 
 
 @pytest.mark.parametrize(

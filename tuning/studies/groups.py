@@ -40,6 +40,7 @@ def create_group(request: StudyRequest, hosts: Sequence[str], user: Any = None) 
     rows = _hosts(hosts)
     inventories = [inventory_of(row) for row in rows]
     servers = _servers(inventories, request.server)
+    # A load host's driver is its own.
     driver = request.driver if request.load_host else _driver(inventories, request.driver)
     connections = request.connections
     template = load_template(request.template)

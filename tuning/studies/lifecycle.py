@@ -31,7 +31,7 @@ from tuning.studies.devices import check_none_retired, find_devices
 from tuning.studies.earlier_studies import SearchPlace
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.hosts import host_for
-from tuning.studies.load_hosts import load_host_for
+from tuning.studies.load_hosts import driver_for, load_host_for
 from tuning.studies.modelling import check_direct_io, file_fit, fitted, model_of
 from tuning.studies.request import (
     MAX_SIZES,
@@ -82,7 +82,7 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     sizes = sizes_of(request, template, inventory.logical_cpus)
     load_host = load_host_for(request.load_host, measured=host)
     with about("driver"):
-        driver = (inventory_of(load_host) if load_host else inventory).driver(request.driver)
+        driver = driver_for(request.driver, inventory, load_host)
     with about("server"):
         binary = inventory.server(request.server)
     model = model_of(inventory, request, sizes, binary.flavour)
@@ -114,7 +114,14 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     planned = [fitted(one, model, here) for one in found]
     measured = [plan for plan in planned if not plan.left_out]
     place = SearchPlace(
-        inventory, devices[0], target, driver.name, sizes, model is not None, measured[0].knobs
+        inventory,
+        devices[0],
+        target,
+        driver.name,
+        sizes,
+        model is not None,
+        measured[0].knobs,
+        request.load_host,
     )
     search = plan_search(inventory, request, template, sizes, measured, here, place, model)
     design = _design(request, template, searches=search is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Exists, OuterRef
 
+from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.load_desk import is_serving
 from benchmarks.jobs.loads import is_measured
@@ -42,6 +43,11 @@ def load_host_for(name: str, measured: Host) -> Host | None:
             field="load_host",
         )
     return host
+
+
+def driver_for(named: str, measured: HostInventory, load_host: Host | None) -> FoundDriver:
+    """The driver where it is to run; with "auto" the first there. Raises NoDriver."""
+    return (measured if load_host is None else inventory_of(load_host)).driver(named)
 
 
 def load_host_of(study: Study) -> Host | None:

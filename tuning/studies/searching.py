@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.errors import about
 from benchmarks.inventory.host import HostInventory
+from benchmarks.inventory.stored import inventory_of
 from tuning.configs.candidates import PlannedCandidate, plan_preset
 from tuning.configs.situation import Situation
 from tuning.scale_model.model import ScaleModel
@@ -30,7 +31,8 @@ from tuning.studies.earlier_studies import (
     warm_start,
 )
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S
-from tuning.studies.hosts import what_host_has
+from tuning.studies.hosts import host_for
+from tuning.studies.load_hosts import driver_for, load_host_for
 from tuning.studies.modelling import (
     bounds_in_model,
     check_direct_io,
@@ -103,13 +105,15 @@ def search_here(request: StudyRequest) -> SearchHere:
     Raises TuningError or BenchmarkError as creating the study would.
     """
     template = load_template(request.template)
-    inventory = what_host_has(request.host, request.devices)
+    host = host_for(request.host, request.devices)
+    inventory = inventory_of(host)
     sizes = sizes_of(request, template, inventory.logical_cpus)
     search = _search_of(request, template) or SearchRequest()
     _check_request(request, template, sizes)
     _check_aim(search.aim, inventory)
+    load_host = load_host_for(request.load_host, measured=host)
     with about("driver"):
-        driver = inventory.driver(request.driver)
+        driver = driver_for(request.driver, inventory, load_host)
     with about("server"):
         binary = inventory.server(request.server)
     model = model_of(inventory, request, sizes, binary.flavour)
@@ -134,6 +138,7 @@ def search_here(request: StudyRequest) -> SearchHere:
         sizes,
         model is not None,
         first.knobs,
+        request.load_host,
     )
     return SearchHere(space, warm_start({"earlier": _earlier(search, place, space)}), model)
 
