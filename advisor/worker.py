@@ -10,7 +10,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ from celery.worker import state
 
 if TYPE_CHECKING:
     from benchmarks.inventory.host import HostInventory
-    from tuning.studies.absence import Attendant
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +105,6 @@ def _sweep(host_id: int) -> None:
     if say_version(host_id):
         return
     sweep_host(host_id)
-    _attendant().look()
     _look_at_space(host_id)
 
 
@@ -119,13 +116,6 @@ def _look_at_space(host_id: int) -> None:
 
     if next(_SWEEPS) % SPACE_SWEEPS == 0 and not is_measuring(host_id):
         refresh_space(Host.objects.get(pk=host_id))
-
-
-@cache
-def _attendant() -> Attendant:
-    from tuning.studies.absence import Attendant
-
-    return Attendant()
 
 
 def inspect() -> None:

@@ -12,16 +12,13 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import Error
-from django.db.models.functions import Now
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
-from advisor.celery import app
 from advisor.errors import PortTaken, ProcessFailed
 from advisor.processes.broker import private_redis_command, redis_answers
 from advisor.processes.child import Child, wait_until
 from advisor.worker import tidy_up
-from benchmarks.jobs.claimant import host_lock
+from benchmarks.jobs.claimant import host_lock, is_dead
+from benchmarks.jobs.presence import seen
 from benchmarks.models import Host
 from tuning.studies.absence import Attendant
 
@@ -86,8 +83,8 @@ class Supervisor:
         """Redis and the worker may have belonged to another `serve` that has ended since."""
         if not self._with_worker:
             return
-        limit = Now() - timedelta(seconds=WORKER_SILENT_SECONDS)
-        if Host.objects.filter(name=settings.HOST_NAME, worker_seen_at__gte=limit).exists():
+        limit = timedelta(seconds=WORKER_SILENT_SECONDS)
+        if Host.objects.filter(seen(limit), name=settings.HOST_NAME).exists():
             return
         if not settings.REDIS_URL_IS_OURS and not redis_answers():
             logger.warning("no Redis responds at REDIS_URL; the study continues when it is back")
@@ -143,11 +140,10 @@ class Supervisor:
 
 
 def worker_answers() -> bool:
-    """Whether this host's worker answers a ping; it does so while busy too."""
-    try:
-        return bool(app.control.ping(destination=[worker_name()], timeout=1.0))
-    except (OSError, OperationalError, RedisError):
-        return False
+    """Whether this host's worker reported a moment ago; it does so while busy too."""
+    limit = timedelta(seconds=WORKER_SILENT_SECONDS)
+    host = Host.objects.filter(seen(limit), name=settings.HOST_NAME).exclude(worker="").first()
+    return host is not None and not is_dead(host.worker)
 
 
 def worker_name() -> str:

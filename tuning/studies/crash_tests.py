@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from benchmarks.jobs import heartbeat
 from benchmarks.models import CrashTest, CrashTestState
@@ -78,7 +78,7 @@ def _close_queued(study: Study, reason: str) -> QuerySet[CrashTest]:
     """Ends those that have not begun; returns all of the study."""
     there = CrashTest.objects.filter(slot__study=study)
     there.filter(state=CrashTestState.QUEUED).update(
-        state=CrashTestState.CANCELLED, finished_at=timezone.now(), reason=reason
+        state=CrashTestState.CANCELLED, finished_at=Now(), reason=reason
     )
     return there
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Max
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from benchmarks.errors import about
 from benchmarks.inventory.devices import FoundDevice, device_row, shares_disk
@@ -181,7 +181,7 @@ def extend_study(study: Study, blocks: int) -> None:
             extended_by=blocks,
             extended_after=study.slots.aggregate(last=Max("order"))["last"] or 0,
             conclusions=F("conclusions") + 1,
-            resumed_at=timezone.now(),
+            resumed_at=Now(),
         )
         if not again:
             raise TuningError("not_finished", "only a finished study can be extended")
@@ -210,7 +210,7 @@ def cancel_study(study: Study) -> None:
     # The queued ones first: a run that is claimed at the same moment is running at the second
     # step.
     Run.objects.filter(slot__study=study, state=RunState.QUEUED).update(
-        state=RunState.CANCELLED, finished_at=timezone.now(), reason="cancelled by the user"
+        state=RunState.CANCELLED, finished_at=Now(), reason="cancelled by the user"
     )
     Run.objects.filter(slot__study=study, state=RunState.RUNNING).update(
         stop_request=heartbeat.CANCELLED

@@ -7,6 +7,7 @@ with its next study.
 
 from __future__ import annotations
 
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from benchmarks.jobs import heartbeat
@@ -43,9 +44,7 @@ def resume_study(study: Study) -> None:
     there = Study.objects.filter(
         pk=study.pk, state__in=ACTIVE_STUDY_STATES, paused_at__isnull=False
     )
-    was_paused = there.update(
-        paused_at=None, paused_by="", pause_reason="", resumed_at=timezone.now()
-    )
+    was_paused = there.update(paused_at=None, paused_by="", pause_reason="", resumed_at=Now())
     study.refresh_from_db()
     if not was_paused:
         if study.is_finished:

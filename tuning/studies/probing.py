@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from benchmarks.jobs import heartbeat
 from benchmarks.models import Device, Probe, ProbeState
@@ -41,7 +41,7 @@ def cancel_probe(probe: Probe) -> None:
     """Cancel the probe: within seconds if it is running, at once if it is queued."""
     waiting = Probe.objects.filter(pk=probe.pk, state=ProbeState.QUEUED)
     if not waiting.update(
-        state=ProbeState.CANCELLED, finished_at=timezone.now(), reason="cancelled by the user"
+        state=ProbeState.CANCELLED, finished_at=Now(), reason="cancelled by the user"
     ):
         Probe.objects.filter(pk=probe.pk, state=ProbeState.RUNNING).update(
             stop_request=heartbeat.CANCELLED

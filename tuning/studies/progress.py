@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from benchmarks.models import RunState
 from tuning.models import SlotPurpose, Study, StudyState
@@ -114,7 +115,7 @@ def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress
         return replace(counted, candidate=name, step=step, text=f"crash recovery: {name}, {step}")
     if current is None:
         return replace(counted, text="between two runs", eta_s=max(forecast.seconds, 0.0))
-    return _measuring(current, forecast, counted)
+    return _measuring(study, current, forecast, counted)
 
 
 def _blocks(study: Study, slots: Sequence[SlotState]) -> int:
@@ -125,11 +126,20 @@ def _blocks(study: Study, slots: Sequence[SlotState]) -> int:
     return max([study.blocks, *begun])
 
 
-def _measuring(current: SlotState, forecast: Forecast, counted: StudyProgress) -> StudyProgress:
+def _now(study: Study) -> datetime:
+    """By the database's clock, which also wrote when things began."""
+    rows = Study.objects.filter(pk=study.pk)
+    found: datetime = rows.annotate(now=Now()).values_list("now", flat=True).get()
+    return found
+
+
+def _measuring(
+    study: Study, current: SlotState, forecast: Forecast, counted: StudyProgress
+) -> StudyProgress:
     place = next(one for one in forecast.places if one.key == current.place)
     seconds = forecast.seconds
     if current.started_at is not None:
-        spent = (timezone.now() - current.started_at).total_seconds()
+        spent = (_now(study) - current.started_at).total_seconds()
         most = expected_s(place) + current.measure_s - place.workload.measure_s
         seconds -= min(max(spent, 0.0), most)  # a clock that was set back
     several = len({one.device.pk for one in forecast.places}) > 1
@@ -171,5 +181,5 @@ def _number(current: SlotState, there: Sequence[SlotState]) -> int:
 def _preparing_eta(study: Study, seconds: float) -> float | None:
     if study.started_at is None or study.preparing_fraction <= 0:
         return None
-    spent = max((timezone.now() - study.started_at).total_seconds(), 0.0)
+    spent = max((_now(study) - study.started_at).total_seconds(), 0.0)
     return spent / study.preparing_fraction - spent + seconds

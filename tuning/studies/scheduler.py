@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, Exists, OuterRef, Q, When
-from django.db.models.functions import Coalesce
-from django.utils import timezone
+from django.db.models import Case, DateTimeField, Exists, OuterRef, Q, Value, When
+from django.db.models.functions import Coalesce, Now
 from kombu.exceptions import OperationalError
 
 from benchmarks.errors import NotInspected
@@ -168,8 +167,10 @@ def _next_study(host_id: int) -> Study | None:
                 default=1,
             ),
             Case(
-                When(state=StudyState.QUEUED, then="created_at"),
-                default=Coalesce("resumed_at", "started_at", "created_at"),
+                # By their numbers: web servers write `created_at` by clocks of their own.
+                When(state=StudyState.QUEUED, then=Value(None)),
+                default=Coalesce("resumed_at", "started_at"),
+                output_field=DateTimeField(),
             ),
             "id",
         )
@@ -192,7 +193,9 @@ def _take_turn(study: Study) -> _Turn:
                 return _Turn()
             thought = think_ahead(study)
             with transaction.atomic():
-                locked = Study.objects.select_for_update().get(pk=study.pk)
+                locked = Study.objects.select_for_update().filter(pk=study.pk).first()
+                if locked is None:  # not ours to decide: docs/host-role.sql
+                    return _Turn()
                 locked.host = study.host
                 return _decide(locked, thought)
     except AWAY:
@@ -228,9 +231,7 @@ def _decide(study: Study, thought: Thought | None) -> _Turn:
     if study.state != StudyState.RUNNING and study.host.is_drained:
         return _Turn()
     if study.state == StudyState.QUEUED:
-        Study.objects.filter(pk=study.pk).update(
-            state=StudyState.PREPARING, started_at=timezone.now()
-        )
+        Study.objects.filter(pk=study.pk).update(state=StudyState.PREPARING, started_at=Now())
     if study.state != StudyState.RUNNING:
         return _Turn(task=PREPARE, row_id=study.pk)
     # Before anything else: a study whose last run was interrupted has not ended.
@@ -285,7 +286,7 @@ def end_study(
     study: Study, state: StudyState, code: str = "", reason: str = "", log_tail: str = ""
 ) -> bool:
     """Close the study and its queued runs; True if this call did it."""
-    now = timezone.now()
+    now = Now()
     with transaction.atomic():
         ended = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
             state=state, reason_code=code, reason=reason, log_tail=log_tail, finished_at=now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
@@ -32,7 +32,7 @@ def take_apart_study(study: Study) -> None:
             takes_apart=True,
             apart_minutes=None,
             extended_by=0,
-            resumed_at=timezone.now(),
+            resumed_at=Now(),
         )
         transaction.on_commit(lambda: advance_host(study.host_id))
     study.refresh_from_db()

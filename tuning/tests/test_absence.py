@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.jobs.spool import Note, notes
@@ -17,7 +18,7 @@ from tuning.studies import absence
 from tuning.studies.absence import Attendant
 from tuning.studies.jobs import KINDS, StudyRunKind
 from tuning.studies.lifecycle import cancel_study, extend_study
-from tuning.studies.pausing import pause_study
+from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.probing import cancel_probe, start_probe
 from tuning.studies.progress import study_progress
 from tuning.studies.recovery import recover_host
@@ -178,3 +179,24 @@ def test_a_worker_that_takes_no_work_claims_nothing(study: Study, why: str) -> N
     assert not execute_run(run.pk, measure=measured)
     Host.objects.update(idle_reason="", retired_at=None)
     assert execute_run(run.pk, measure=measured)
+
+
+def test_the_clock_of_whoever_looks_is_not_compared_with_the_databases(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = measuring(study)
+    Run.objects.filter(pk=run.pk).update(started_at=Now())
+    Host.objects.update(worker_seen_at=Now())
+    study.refresh_from_db()
+    before = study_progress(study).eta_s
+    real = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: real() + timedelta(hours=1))
+    after = study_progress(study).eta_s
+    assert before is not None
+    assert after is not None
+    assert after == pytest.approx(before, abs=5)
+    pause_study(study)
+    resume_study(study)
+    study.refresh_from_db()
+    assert study.resumed_at is not None
+    assert study.resumed_at < real() + timedelta(minutes=1)

@@ -1,0 +1,372 @@
+"""Redis and PostgreSQL over TLS, and a host whose users may do what its work needs and no more.
+
+Set up with the commands, rules and files of docs/fleet.md, on this machine's loopback.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.apps import apps
+from kombu import Connection
+from kombu.exceptions import OperationalError
+
+from advisor.env import read_broker
+from advisor.tests.fleet.centre import postgres_programs
+from advisor.tests.harness import ROOT, wait_for
+
+PROGRAMS = ("openssl", "redis-server", "redis-cli", "setpriv")
+MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        os.geteuid() != 0, reason="PostgreSQL runs as another user, which takes root"
+    ),
+    pytest.mark.skipif(postgres_programs() is None, reason="PostgreSQL is not installed"),
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+]
+GUIDE = (ROOT / "docs" / "fleet.md").read_text()
+RIGHTS = (ROOT / "docs" / "host-role.sql").read_text()
+
+
+def of_guide(begins: str) -> str:
+    """The code block of docs/fleet.md that begins with these words."""
+    blocks = re.findall(r"^```[a-z]*\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    (block,) = [block for block in blocks if block.startswith(begins)]
+    return str(block)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True)
+class Centre:
+    """The dashboard's machine. `localhost` is the name in its certificate."""
+
+    folder: Path
+    redis_port: int
+    postgres_port: int
+
+    def redis(self, user: str, *, host: str = "localhost", query: str | None = None) -> str:
+        query = f"?ssl_ca_certs={self.folder}/ca.pem" if query is None else query
+        return f"rediss://{user}@{host}:{self.redis_port}/0{query}"
+
+    def database(self, user: str, *, host: str = "localhost", query: str = "") -> str:
+        query = query or f"sslmode=verify-full&sslrootcert={self.folder}/ca.pem"
+        return f"postgres://{user}@{host}:{self.postgres_port}/advisor?{query}"
+
+    def start(
+        self, *arguments: str, host: str = "centre", redis: str = "", database: str = ""
+    ) -> subprocess.Popen[str]:
+        """A Python program of the project, by default with the credentials of the dashboard."""
+        home = self.folder / f"home-{host}"
+        environment = {
+            **os.environ,
+            "ADVISOR_HOME": str(home),
+            "ADVISOR_HOST_NAME": host,
+            "ADVISOR_MEASURING_LOCK": str(home / "measuring.lock"),
+            "DJANGO_SETTINGS_MODULE": "advisor.settings",
+            "DATABASE_URL": database or self.database("advisor:OWNER"),
+            "REDIS_URL": redis or self.redis("centre:CENTRE_PASSWORD"),
+        }
+        return subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, code: str, **credentials: str) -> str:
+        process = self.start("-c", textwrap.dedent(code), **credentials)
+        out, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, out
+        return out
+
+    def as_host(self, code: str) -> str:
+        return self.run(
+            code,
+            host="db1",
+            redis=self.redis("host-db1:DB1_PASSWORD"),
+            database=self.database("advisor_db1:DB1_PASSWORD"),
+        )
+
+
+@pytest.fixture(scope="module")
+def centre(server_session_tmp: Path) -> Iterator[Centre]:
+    folder = server_session_tmp / "centre"
+    folder.mkdir(mode=0o755)
+    commands = of_guide("openssl req -x509").replace("centre.example", "localhost")
+    commands = commands.replace("-newkey rsa:3072", "-newkey ec -pkeyopt ec_paramgen_curve:P-256")
+    subprocess.run(["sh", "-ec", commands], cwd=folder, check=True, capture_output=True)
+    made = Centre(folder, free_port(), free_port())
+    servers = [_start_redis(made), _start_postgres(made)]
+    try:
+        wait_for(lambda: _answers(made), 30, "PostgreSQL does not answer")
+        made.run("""
+            import django
+            django.setup()
+            from django.core.management import call_command
+            call_command("migrate", verbosity=0)
+        """)
+        with _owner(made) as owner:
+            owner.execute(RIGHTS.encode())
+            create = re.search(r"CREATE ROLE advisor_db1 [^\"]*", GUIDE)
+            assert create is not None
+            owner.execute(create[0].encode())
+        yield made
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait()
+
+
+def _start_redis(made: Centre) -> subprocess.Popen[bytes]:
+    rules = of_guide("port 0").replace("/etc/redis", str(made.folder))
+    rules = rules.replace("6379", str(made.redis_port)).replace("10.0.0.1", "127.0.0.1")
+    (made.folder / "redis.conf").write_text(f'{rules}dir {made.folder}\nsave ""\n')
+    users = of_guide("user default off")
+    (made.folder / "users.acl").write_text(f"{users}user test on >TEST resetkeys +@all ~* &*\n")
+    return subprocess.Popen(
+        ["redis-server", str(made.folder / "redis.conf")], stdout=subprocess.DEVNULL
+    )
+
+
+def _start_postgres(made: Centre) -> subprocess.Popen[bytes]:
+    programs, data = postgres_programs(), made.folder / "postgres"
+    assert programs is not None
+    data.mkdir()
+    for name in ("centre.key", "centre.pem"):
+        shutil.copy(made.folder / name, data / name)
+    (data / "password").write_text("OWNER")
+    for path in (data, *data.iterdir()):
+        shutil.chown(path, "postgres", "postgres")
+    (data / "centre.key").chmod(0o600)
+    user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]
+    subprocess.run(
+        [
+            *(*user, str(programs / "initdb"), "--pgdata", str(data / "data"), "--no-sync"),
+            *("--username", "advisor", "--auth", "scram-sha-256"),
+            *("--pwfile", str(data / "password"), "--encoding", "UTF8", "--locale", "C"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    hosts = of_guide("hostssl").replace("10.0.0.0/24", "127.0.0.0/8")
+    (data / "data" / "pg_hba.conf").write_text(f"local all all scram-sha-256\n{hosts}")
+    rules = of_guide("ssl = on").replace("/etc/postgresql", str(data))
+    with (data / "data" / "postgresql.conf").open("a") as file:
+        file.write(
+            f"{rules}port = {made.postgres_port}\nlisten_addresses = 'localhost'\n"
+            f"unix_socket_directories = '{data}'\nfsync = off\n"
+        )
+    with (made.folder / "postgres.log").open("w") as log:
+        return subprocess.Popen(
+            [*user, str(programs / "postgres"), "-D", str(data / "data")], stderr=log
+        )
+
+
+def _owner(made: Centre, database: str = "advisor") -> psycopg.Connection[tuple[object, ...]]:
+    return psycopg.connect(
+        host=str(made.folder / "postgres"),
+        port=made.postgres_port,
+        user="advisor",
+        password="OWNER",
+        dbname=database,
+        autocommit=True,
+    )
+
+
+def _answers(made: Centre) -> bool:
+    try:
+        with _owner(made, "postgres") as owner:
+            owner.execute("create database advisor")
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def test_who_is_not_the_centre_is_not_talked_to(
+    centre: Centre, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An authority that is not known, a name that is not in the certificate, no TLS at all."""
+
+    def redis(url: str) -> str:
+        monkeypatch.setenv("REDIS_URL", url)
+        try:
+            with Connection(read_broker("REDIS_URL", ""), connect_timeout=2) as connection:
+                connection.ensure_connection(max_retries=1, interval_start=0, timeout=2)
+            return "yes"
+        except OperationalError as error:
+            return str(error)
+
+    def postgres(url: str) -> str:
+        try:
+            psycopg.connect(url).close()
+            return "yes"
+        except psycopg.OperationalError as error:
+            return str(error)
+
+    other = centre.folder / "other.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("-nodes", "-keyout", "/dev/null", "-out", str(other), "-subj", "/CN=other"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    user, owner, name = "centre:CENTRE_PASSWORD", "advisor:OWNER", "127.0.0.1"
+    assert redis(centre.redis(user)) == "yes"
+    assert "verify failed" in redis(centre.redis(user, query=f"?ssl_ca_certs={other}"))
+    assert "IP address mismatch" in redis(centre.redis(user, host=name))
+    # With nothing but the scheme kombu would encrypt for whoever answers.
+    assert "verify failed" in redis(centre.redis(user, query=""))
+    assert postgres(centre.database(owner)) == "yes"
+    unknown = f"sslmode=verify-full&sslrootcert={other}"
+    assert "verify failed" in postgres(centre.database(owner, query=unknown))
+    assert f'does not match host name "{name}"' in postgres(centre.database(owner, host=name))
+    assert "no encryption" in postgres(centre.database(owner, query="sslmode=disable"))
+
+
+PRELUDE = """
+import django
+django.setup()
+from celery import current_app
+from django.db import connection
+from advisor.tests import factories
+from benchmarks.jobs import runs
+from benchmarks.models import Host, ListedPath, Run, RunState
+from tuning.models import Study, StudyState
+"""
+
+
+def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -> None:
+    """It writes all its rows without a refusal; the server itself is made up."""
+    centre.run(
+        PRELUDE
+        + textwrap.dedent("""
+        from advisor.tests.factories import make_device, make_host, make_study
+        for name in ("db1", "db2"):
+            device = make_device(host=make_host(name), data_dir=f"/srv/{name}")
+            names = factories.NAMES[:2]
+            make_study(names=names, blocks=2, state=StudyState.RUNNING, device=device)
+    """)
+    )
+    worker = centre.start(
+        *("manage.py", "worker"),
+        host="db1",
+        redis=centre.redis("host-db1:DB1_PASSWORD"),
+        database=centre.database("advisor_db1:DB1_PASSWORD"),
+    )
+    try:
+        with _owner(centre) as owner:
+            query = (
+                b"select worker <> '' and idle_reason = '' from benchmarks_host where name='db1'"
+            )
+            # It takes the first run and finds no server to measure with.
+            failed = b"select count(*) from benchmarks_run where state = 'setup_failed'"
+            wait_for(lambda: owner.execute(query).fetchone() == (True,), 60)
+            wait_for(lambda: owner.execute(failed).fetchone() != (0,), 60)
+    finally:
+        worker.terminate()
+        said, _ = worker.communicate(timeout=60)
+    assert worker.returncode == 0, said
+    assert "denied" not in said
+    assert "permission" not in said.lower(), said
+    done = centre.as_host(
+        PRELUDE
+        + textwrap.dedent("""
+        from tuning.studies.scheduler import advance_host
+        from tuning.tests.test_study_lifecycle import measurement
+        from tuning.tests.work import execute_run
+
+        runs.plan_for = lambda *_: runs.Plan(*[None] * 7)
+        study = Study.objects.get(host__name="db1")
+        Run.objects.filter(slot__study=study).update(state=RunState.QUEUED, claimed_by="")
+        for _ in range(40):
+            run = Run.objects.filter(slot__study=study, state=RunState.QUEUED).first()
+            if run is None:
+                break
+            assert execute_run(run.pk, measure=lambda *_, **__: measurement())
+            advance_host(study.host_id)
+        study.refresh_from_db()
+        print(study.state, study.reason)
+    """)
+    )
+    assert done.splitlines()[-1].startswith("finished"), done
+    log = (centre.folder / "postgres.log").read_text()
+    assert "permission denied" not in log
+    assert "row-level security" not in log
+
+
+def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) -> None:
+    centre.as_host(
+        PRELUDE
+        + textwrap.dedent("""
+        from django.contrib.auth.models import User
+        from django.db import Error
+        from kombu.exceptions import OperationalError
+        from redis.exceptions import RedisError
+        from advisor.celery import app
+        from benchmarks.models import Release
+
+        def refused(what):
+            try:
+                what()
+            except (Error, OperationalError, RedisError) as error:
+                words = ("denied", "row-level", "permission", "Transaction discarded")
+                assert any(word in str(error) for word in words), error
+            else:
+                raise AssertionError("not refused")
+
+        other, _ = Host.objects.get(name="db2"), Host.objects.get(name="db1")
+        refused(lambda: User.objects.count())
+        refused(lambda: Release.objects.update(version="x"))
+        refused(lambda: Host.objects.create(name="db3"))
+        refused(lambda: ListedPath.objects.create(host=other, subject="server", path="/bin/sh"))
+        refused(lambda: connection.cursor().execute("create table mine (id int)"))
+        refused(lambda: connection.cursor().execute("set role advisor"))
+        assert Run.objects.filter(host=other).update(state=RunState.CANCELLED) == 0
+        assert Study.objects.filter(host=other).update(name="mine") == 0
+        assert Host.objects.filter(pk=other.pk).update(inventory={}) == 0
+        assert Study.objects.filter(host=other).exists()
+        app.send_task("tuning.execute", args=[1], queue="bench.db1")
+        refused(lambda: app.send_task("tuning.execute", args=[1], queue="bench.db2"))
+        refused(lambda: app.control.ping(timeout=0.1))
+    """)
+    )
+
+
+def test_every_table_is_known_to_the_rights_of_a_host(centre: Centre) -> None:
+    """A new one needs a decision: what may a worker do there? See docs/host-role.sql."""
+    may = (
+        "select relname from pg_class where relnamespace = 'public'::regnamespace "
+        "and relkind = 'r' and has_table_privilege('advisor_db1', oid, %s)"
+    )
+    given = set(re.findall(r"^ +\('(\w+)', +'", RIGHTS, re.MULTILINE))
+    ours = {
+        model._meta.db_table
+        for app in ("benchmarks", "tuning")
+        for model in apps.get_app_config(app).get_models(include_auto_created=True)
+    }
+    assert given - {"django_migrations"} == ours
+    with _owner(centre) as owner:
+        for verb in ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE"):
+            rows = owner.execute(may.encode(), [verb]).fetchall()
+            assert {str(name) for (name,) in rows} <= given
