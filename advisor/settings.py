@@ -69,6 +69,9 @@ HOST_GONE_HOURS = read_limit("ADVISOR_HOST_GONE_HOURS", 24.0)
 LOST_RUN_RETRIES = 1
 # The first time that a run finds the disk full, its study waits for somebody to make room.
 DISK_FULL_RUN_RETRIES = 1
+# After so many days without use a golden dataset goes, and the series of an ended run; 0: never.
+DATASET_DAYS = read_limit("ADVISOR_DATASET_DAYS", 90, kind=int)
+SERIES_DAYS = read_limit("ADVISOR_SERIES_DAYS", 365, kind=int)
 # Checked here, read where it is kept (benchmarks.storage.reserve): left free on each file system.
 DISK_RESERVE = read_reserve("ADVISOR_DISK_RESERVE")
 DISTURBED_RUN_RETRIES = read_limit("ADVISOR_DISTURBED_RETRIES", 2, kind=int)

@@ -24,9 +24,10 @@ logger = logging.getLogger(__name__)
 
 STOP_REQUESTS = 10
 JOIN_SECONDS = 5.0
-#: Sweeps between two looks at the free space, a minute.
+#: Sweeps between two looks at the free space, and at what has to be tidied up: a minute.
 SPACE_SWEEPS = 20
 _SWEEPS = count(1)
+_LOOKS = count(1)
 
 
 class HostWatch(bootsteps.StartStopStep):
@@ -106,6 +107,18 @@ def _sweep(host_id: int) -> None:
         return
     sweep_host(host_id)
     _look_at_space(host_id)
+    _keep_house(host_id)
+
+
+def _keep_house(host_id: int) -> None:
+    """Once a day while nothing is measured."""
+    from advisor.upkeep.housekeeping import is_due, keep_house
+    from benchmarks.models import Host
+    from tuning.studies.scheduler import is_measuring
+
+    if next(_LOOKS) % SPACE_SWEEPS == 0 and is_due(idle=not is_measuring(host_id)):
+        for line in keep_house(Host.objects.get(pk=host_id)):
+            logger.info("housekeeping: %s", line)
 
 
 def _look_at_space(host_id: int) -> None:

@@ -109,6 +109,10 @@ class LoadFailed(BenchmarkError, code="load_failed"):
     """The dataset could not be loaded or does not meet TPC-C's consistency conditions."""
 
 
+class DatasetInUse(BenchmarkError, code="in_use"):
+    """A dataset that is to be deleted is needed by a study, or by a job that runs now."""
+
+
 class RunFailed(BenchmarkError):
     """A run ended without a measurement; `outcome` says how."""
 

@@ -19,7 +19,6 @@ from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from advisor.processes.database import migrating_alone
 from advisor.upkeep.archive import (
     BackupFailed,
     Manifest,
@@ -57,11 +56,11 @@ def back_up(path: Path) -> None:
 def restore(path: Path, *, force: bool) -> int:
     """Make the database what it was; the number of files of the home that were missing.
 
-    The database must have the tables of this version. Raises BackupFailed: in_use while a worker
-    runs, not_empty unless `force`, version_differs, other_database, damaged, not_found. All or
-    nothing of the database is replaced.
+    The database must have the tables of this version, and nobody may migrate it meanwhile. All
+    of it is replaced or nothing. Raises BackupFailed: in_use while a worker runs, not_empty unless
+    `force`, version_differs, other_database, damaged, not_found.
     """
-    with migrating_alone(), reading(path) as (archive, _):
+    with reading(path) as (archive, _):
         _check_target(force=force)
         if connection.vendor == "sqlite":
             with tempfile.TemporaryDirectory(dir=settings.PRIVATE_DIR) as folder:

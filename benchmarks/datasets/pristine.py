@@ -24,6 +24,7 @@ from benchmarks.datasets.shared_folders import (
     sweep,
     sync_directory,
     take_data,
+    touch_lock,
     write_durably,
 )
 from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, RunFailed
@@ -67,6 +68,7 @@ def ensure_pristine(
     key = pristine_key(binary, page_size)
     place = datasets / key
     if _is_whole(place):
+        touch_lock(datasets, key)
         return place / "data"
     with locked(datasets, key, ignore, should_stop):
         reap(registry)

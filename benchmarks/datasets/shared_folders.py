@@ -71,7 +71,14 @@ def locked(
                 raise cancelled()
             progress(LoadProgress(0.0, 0, WAITING, None))
             time.sleep(POLL_S)
+        touch_lock(datasets, key)
         yield
+
+
+def touch_lock(datasets: Path, key: str) -> None:
+    """Remember, as the time of the lock's file, that what it is for was asked for now."""
+    with contextlib.suppress(OSError):
+        os.utime(datasets / f"{key}.lock")
 
 
 def try_lock(descriptor: int) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from advisor.errors import AdvisorError
-from advisor.processes.database import migrate
+from advisor.processes.database import migrate, migrating_alone
 from advisor.upkeep.backup import restore
 from benchmarks.errors import BenchmarkError
 
@@ -28,7 +28,8 @@ class Command(BaseCommand):
         path: Path = options["file"]
         try:
             migrate()
-            restore(path, force=options["force"])
+            with migrating_alone():
+                restore(path, force=options["force"])
         except (AdvisorError, BenchmarkError) as error:
             self.stderr.write(f"{error.code}: {error}")
             sys.exit(1)

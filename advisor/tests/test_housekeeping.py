@@ -1,0 +1,195 @@
+"""What nobody needs any more goes, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from advisor.access.models import ApiToken, Scope
+from advisor.access.tokens import create_token
+from advisor.tests import factories
+from advisor.upkeep import housekeeping
+from advisor.upkeep.housekeeping import is_due, keep_house, rotate_logs
+from benchmarks.datasets.progress import ignore, never
+from benchmarks.datasets.shared_folders import locked
+from benchmarks.errors import DatasetInUse
+from benchmarks.jobs.claimant import host_lock
+from benchmarks.models import Host, Run, Sample
+from tuning.models import Study, StudyState
+from tuning.studies.datasets import datasets_here, delete_dataset, prune_datasets
+
+pytestmark = pytest.mark.django_db
+DAY_S = 86_400
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, settings: Settings) -> Path:
+    settings.RUN_DIR, settings.LOG_DIR = tmp_path / "run", tmp_path / "logs"
+    settings.MEASURING_LOCK = tmp_path / "measuring.lock"
+    settings.DEFAULT_DEVICE = tmp_path / "default"
+    settings.RUN_DIR.mkdir()
+    settings.LOG_DIR.mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def host(home: Path) -> Host:
+    """Its device has a dataset that is new, one that is old and one of a server that is gone."""
+    device = factories.make_device(data_dir=str(home / "device"))
+    for key, digest, days in (("new", "d1", 0), ("old", "d1", 91), ("gone", "d2", 2)):
+        place = home / "device" / "oltp-advisor" / "datasets" / key
+        (place / "data").mkdir(parents=True)
+        (place / "data" / "ibdata1").write_bytes(b"x" * 5000)
+        ready = {
+            "server_digest": digest,
+            "server_version": "9.7.4",
+            "warehouses": 2,
+            "bytes": 5000,
+        }
+        (place / "ready.json").write_text(json.dumps(ready))
+        for file in (place / "ready.json", place.with_name(f"{key}.lock")):
+            file.touch()
+            os.utime(file, (time.time() - days * DAY_S,) * 2)
+    (place.parent / "x.loading-12").mkdir()  # half of one
+    (place.parent / "link").symlink_to(place)
+    Host.objects.update(inventory={})
+    return Host.objects.get(pk=device.host_id)
+
+
+def left(host: Host) -> list[str]:
+    return [one.dataset.key for one in datasets_here(host)]
+
+
+def test_datasets_go_by_age_and_with_their_server(host: Host) -> None:
+    assert left(host) == ["gone", "new", "old"]
+    # Without an inventory nothing is known of servers.
+    assert [one.dataset.key for one, _ in prune_datasets(host, 90, only_say=True)] == ["old"]
+    host.inventory = factories.make_host("like it").inventory
+    host.inventory["servers"][0]["digest"] = "d1"
+    said = {one.dataset.key: why for one, why in prune_datasets(host, 90, only_say=True)}
+    assert said == {"gone": "its server is no longer on this host", "old": "not used for 91 days"}
+    assert left(host) == ["gone", "new", "old"]
+    assert len(prune_datasets(host, 0)) == 1
+    assert left(host) == ["new", "old"]
+    assert len(prune_datasets(host, 90)) == 1
+    assert left(host) == ["new"]
+    shelf = datasets_here(host)[0].dataset.path.parent
+    # Neither what is being loaded nor a link is anybody's to prune.
+    assert {"link", "x.loading-12"} <= {path.name for path in shelf.iterdir()}
+
+
+def test_a_dataset_that_is_asked_for_is_young_again(host: Host) -> None:
+    shelf = datasets_here(host)[0].dataset.path.parent
+    with locked(shelf, "old", ignore, never):
+        pass
+    assert prune_datasets(host, 90, only_say=True) == []
+
+
+def test_none_is_deleted_that_is_in_use(host: Host, settings: Settings) -> None:
+    study = factories.make_study(
+        state=StudyState.RUNNING, device=host.devices.get(), names=["server-default", "one"]
+    )
+    type(study.server).objects.update(digest="d1")
+    with pytest.raises(DatasetInUse, match=f"study {study.pk} needs it"):
+        delete_dataset(host, "old")
+    assert [one.dataset.key for one, _ in prune_datasets(host, 1, only_say=True)] == ["gone"]
+    Study.objects.update(state=StudyState.FINISHED)
+    with (
+        host_lock(settings.MEASURING_LOCK),
+        pytest.raises(DatasetInUse, match="a job is running on this machine"),
+    ):
+        delete_dataset(host, "old")
+    shelf = datasets_here(host)[0].dataset.path.parent
+    with locked(shelf, "old", ignore, never), pytest.raises(DatasetInUse, match="being loaded"):
+        delete_dataset(host, "old")
+    assert left(host) == ["gone", "new", "old"]
+    delete_dataset(host, "old")
+    assert left(host) == ["gone", "new"]
+
+
+def test_the_command_lists_deletes_and_prunes(
+    host: Host, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.HOST_NAME = host.name
+    call_command("dataset", "list")
+    said = capsys.readouterr().out
+    assert "old  4.9 KiB, last used " in said
+    assert "server 9.7.4, on " in said
+    assert said.endswith("3 datasets, 14.6 KiB\n")
+    call_command("dataset", "prune", "--days", "90", "--dry-run")
+    assert "old would be deleted: not used for 91 days" in capsys.readouterr().out
+    call_command("dataset", "delete", "old")
+    assert "datasets/old was deleted" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        call_command("dataset", "delete", "old")
+    assert "not_found: there is no dataset 'old'" in capsys.readouterr().err
+
+
+def test_old_series_sessions_and_tokens_go_and_figures_stay(
+    host: Host, settings: Settings, admin_client: Client, admin_user: User
+) -> None:
+    settings.SERIES_DAYS = 30
+    study = factories.raced_study(most=6)
+    runs = [slot.run for slot in study.slots.filter(run__state="ok").order_by("order")]
+    Sample.objects.all().delete()
+    for run in runs:
+        Sample.objects.create(run=run, second=0)
+    old, young = runs[0], runs[1]
+    Run.objects.filter(pk=young.pk).update(finished_at=timezone.now())
+    Run.objects.filter(pk=old.pk).update(finished_at=timezone.now() - timedelta(days=31))
+    Run.objects.exclude(pk__in=(old.pk, young.pk)).update(finished_at=timezone.now())
+    for name in ("for ever", "over"):
+        create_token(admin_user, name, Scope.READ)
+    ApiToken.objects.filter(name="over").update(expiry=timezone.now() - timedelta(hours=1))
+    Session.objects.create(session_key="over", expire_date=timezone.now() - timedelta(days=1))
+    done = list(keep_house(host))
+    assert "runs that ended 30 days ago and lost their series: 1" in done
+    assert "expired tokens that were deleted: 1" in done
+    assert not old.samples.exists()
+    assert young.samples.exists()
+    old.refresh_from_db()
+    assert old.tpmP is not None
+    assert list(ApiToken.objects.values_list("name", flat=True)) == ["for ever"]
+    assert not Session.objects.filter(session_key="over").exists()
+    assert admin_client.get("/").status_code == 200
+    assert list(keep_house(host)) == []
+
+
+def test_logs_rotate_under_a_program_that_writes_them(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(housekeeping, "MAX_LOG_BYTES", 100)
+    log = home / "logs" / "worker.log"
+    (home / "logs" / "web.log").write_text("short\n")
+    with log.open("ab", buffering=0) as writer:
+        for number in range(5):
+            writer.write(f"{number}".encode() * 101)
+            assert rotate_logs(home / "logs") == [log]
+        writer.write(b"goes on\n")
+    assert log.read_text() == "goes on\n"
+    kept = {path.name: path.read_text()[0] for path in (home / "logs").glob("worker.log.*")}
+    assert kept == {"worker.log.1": "4", "worker.log.2": "3", "worker.log.3": "2"}
+
+
+def test_it_is_due_once_a_day_when_nothing_is_measured(host: Host, settings: Settings) -> None:
+    assert is_due(idle=True)
+    assert not is_due(idle=False)
+    list(keep_house(host))
+    stamp = settings.RUN_DIR / "housekeeping"
+    assert not is_due(idle=True)
+    os.utime(stamp, (time.time() - DAY_S,) * 2)
+    assert is_due(idle=True)
+    assert not is_due(idle=False)
+    os.utime(stamp, (time.time() - 7 * DAY_S,) * 2)
+    assert is_due(idle=False)

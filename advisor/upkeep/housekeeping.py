@@ -1,0 +1,97 @@
+"""What nobody needs any more goes: old series, sessions, tokens, logs and datasets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db.models.functions import Now
+
+from advisor.access.models import ApiToken
+from benchmarks.errors import DatasetInUse
+from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, Sample
+from tuning.studies.datasets import prune_datasets
+
+#: A log of this size begins anew; so many old ones are kept.
+MAX_LOG_BYTES: Final = 10 * 1024**2
+KEPT_LOGS: Final = 3
+#: How many runs lose their series at a time: others write to the same database.
+_RUNS_AT_ONCE: Final = 20
+#: It is due after a day; after a week it no longer waits until nothing is measured.
+DUE_S: Final = 86_400.0
+OVERDUE_S: Final = 7 * DUE_S
+
+
+def keep_house(host: Host | None) -> Iterator[str]:
+    """Do all of it; a line for each thing that was done. `host`: whose datasets lie here."""
+    if runs := prune_series(settings.SERIES_DAYS):
+        yield f"runs that ended {settings.SERIES_DAYS} days ago and lost their series: {runs}"
+    call_command("clearsessions")
+    expired, _ = ApiToken.objects.filter(expiry__lte=Now()).delete()
+    if expired:
+        yield f"expired tokens that were deleted: {expired}"
+    for log in rotate_logs(settings.LOG_DIR):
+        yield f"{log} begins anew"
+    if host is not None:
+        with suppress(DatasetInUse):  # the next time
+            for one, why in prune_datasets(host, settings.DATASET_DAYS):
+                yield f"{one.dataset.path} was deleted: {why}"
+    _stamp().touch()
+
+
+def is_due(*, idle: bool) -> bool:
+    """Whether a worker should do it now; `idle`: nothing is being measured."""
+    try:
+        age = time.time() - _stamp().stat().st_mtime
+    except FileNotFoundError:
+        return idle
+    return age >= (DUE_S if idle else OVERDUE_S)
+
+
+def prune_series(days: int) -> int:
+    """Delete the seconds of runs that ended so long ago; how many runs had any. 0 days: none.
+
+    Runs, their figures and verdicts stay.
+    """
+    if not days:
+        return 0
+    ended = Run.objects.exclude(state__in=ACTIVE_RUN_STATES)
+    old = ended.filter(finished_at__lt=Now() - timedelta(days=days), samples__isnull=False)
+    pruned = 0
+    while runs := list(old.values_list("pk", flat=True).distinct()[:_RUNS_AT_ONCE]):
+        Sample.objects.filter(run_id__in=runs).delete()
+        pruned += len(runs)
+    return pruned
+
+
+def rotate_logs(folder: Path) -> list[Path]:
+    """Begin logs anew that have become large; the old ones get numbers.
+
+    What writes them has them open for appending and goes on: a log is copied and emptied.
+    """
+    rotated = []
+    for log in sorted(folder.glob("*.log")):
+        if log.stat().st_size <= MAX_LOG_BYTES:
+            continue
+        for number in range(KEPT_LOGS, 1, -1):
+            older = log.with_name(f"{log.name}.{number - 1}")
+            if older.exists():
+                older.rename(log.with_name(f"{log.name}.{number}"))
+        shutil.copyfile(log, log.with_name(f"{log.name}.1"))
+        os.truncate(log, 0)
+        rotated.append(log)
+    return rotated
+
+
+def _stamp() -> Path:
+    """Its time is that of the last housekeeping."""
+    path: Path = settings.RUN_DIR / "housekeeping"
+    return path

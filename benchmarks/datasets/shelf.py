@@ -1,0 +1,83 @@
+"""The golden copies on a device, as whoever tidies up sees them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.datasets import golden, pristine
+from benchmarks.datasets.shared_folders import directory_bytes, remove, try_lock
+from benchmarks.errors import DatasetInUse
+
+
+@dataclass(frozen=True)
+class Shelved:
+    """A golden copy, or the empty data directory that trial starts copy: then `warehouses` is 0.
+
+    `used_at`: when a job last asked for it. `bytes`: what it takes on the disk.
+    """
+
+    path: Path
+    server_digest: str
+    server_version: str
+    warehouses: int
+    bytes: int
+    used_at: datetime
+
+    @property
+    def key(self) -> str:
+        """The name of its folder."""
+        return self.path.name
+
+
+def shelved(device_dir: Path) -> list[Shelved]:
+    """Every whole one in our folder on a device, in order of their names; [] without any."""
+    datasets = device_dir / "datasets"
+    try:
+        places = sorted(path for path in datasets.iterdir() if not path.is_symlink())
+    except OSError:
+        return []
+    return [found for place in places for found in _read(place)]
+
+
+def take_off(one: Shelved) -> None:
+    """Delete it, all at once for whoever looks for it. Raises DatasetInUse, OSError.
+
+    The caller sees to it that no job of this machine runs: one that clones holds no lock.
+    """
+    with _lock_file(one.path).open("a") as file:
+        if not try_lock(file.fileno()):
+            raise DatasetInUse(f"{one.path}: it is being loaded or looked for")
+        if one.path.exists():
+            remove(one.path)
+
+
+def _read(place: Path) -> Iterator[Shelved]:
+    for name in (golden.READY, pristine.READY):
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            ready = json.loads((place / name).read_text())
+            yield Shelved(
+                path=place,
+                server_digest=str(ready["server_digest"]),
+                server_version=str(ready["server_version"]),
+                warehouses=int(ready.get("warehouses", 0)),
+                bytes=int(ready.get("bytes") or directory_bytes(place / "data")),
+                used_at=_used_at(place, name),
+            )
+
+
+def _used_at(place: Path, ready: str) -> datetime:
+    """Its lock is touched by every job that asks for it; older ones only have been made."""
+    times = [os.stat(place / ready).st_mtime]
+    with suppress(OSError):
+        times.append(os.stat(_lock_file(place)).st_mtime)
+    return datetime.fromtimestamp(max(times), UTC)
+
+
+def _lock_file(place: Path) -> Path:
+    return place.with_name(f"{place.name}.lock")

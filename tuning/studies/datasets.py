@@ -1,0 +1,103 @@
+"""The golden datasets of this host: which are kept, and which may go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+
+from benchmarks.datasets.shelf import Shelved, shelved, take_off
+from benchmarks.errors import DatasetInUse
+from benchmarks.inventory.host import HostInventory
+from benchmarks.jobs.claimant import measuring_alone
+from benchmarks.models import Host
+from benchmarks.storage.layout import DeviceLayout
+from tuning.errors import TuningError
+from tuning.models import ACTIVE_STUDY_STATES, Study
+
+# One whose server is gone stays this long: a server that is being replaced may come back.
+_GONE_FOR = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A dataset of this host; `needed_by` is a study that is not over, None without one."""
+
+    dataset: Shelved
+    device: Path
+    needed_by: int | None
+
+    def why_prunable(self, now: datetime, days: int, servers: Collection[str]) -> str:
+        """Why the policy lets it go; "" for one that stays.
+
+        `servers`: digests of those that the host has; empty: not known. `days` 0: however long.
+        """
+        unused = now - self.dataset.used_at
+        if self.needed_by is not None:
+            return ""
+        if servers and self.dataset.server_digest not in servers and unused >= _GONE_FOR:
+            return "its server is no longer on this host"
+        if days and unused >= timedelta(days=days):
+            return f"not used for {unused.days} days"
+        return ""
+
+
+def datasets_here(host: Host) -> list[Kept]:
+    """Those on the devices of a host, which this process must run on."""
+    places = {Path(place) for place in host.devices.values_list("data_dir", flat=True)}
+    places.add(settings.DEFAULT_DEVICE)
+    needed = {
+        (digest, place): study
+        for study, digest, place in Study.objects.filter(
+            host=host, state__in=ACTIVE_STUDY_STATES
+        ).values_list("pk", "server__digest", "devices__data_dir")
+    }
+    return [
+        Kept(one, place, needed.get((one.server_digest, str(place))))
+        for place in sorted(places)
+        for one in shelved(DeviceLayout(place).root)
+    ]
+
+
+def delete_dataset(host: Host, key: str) -> list[Kept]:
+    """Delete the datasets of that name from all devices; what is gone.
+
+    Raises TuningError, not_found; DatasetInUse for one that a study needs or while a job runs.
+    """
+    found = [one for one in datasets_here(host) if one.dataset.key == key]
+    if not found:
+        raise TuningError("not_found", f"there is no dataset {key!r} on this host")
+    for one in found:
+        if one.needed_by is not None:
+            raise DatasetInUse(f"{one.dataset.path}: study {one.needed_by} needs it")
+    _delete(found)
+    return found
+
+
+def prune_datasets(host: Host, days: int, *, only_say: bool = False) -> list[tuple[Kept, str]]:
+    """Delete what the policy lets go; each with the reason.
+
+    Raises DatasetInUse while a job runs.
+    """
+    now = datetime.now(UTC)
+    servers: set[str] = set()
+    if host.inventory:
+        servers = {one.digest for one in HostInventory.from_json(host.inventory).servers}
+    found = [
+        (one, why) for one in datasets_here(host) if (why := one.why_prunable(now, days, servers))
+    ]
+    if found and not only_say:
+        _delete([one for one, _ in found])
+    return found
+
+
+def _delete(found: list[Kept]) -> None:
+    # A job may be copying it, of another home on this machine as well.
+    with measuring_alone(patience_s=0) as alone:
+        if not alone:
+            raise DatasetInUse("a job is running on this machine: try again between two runs")
+        for one in found:
+            take_off(one.dataset)
