@@ -152,6 +152,8 @@ int main(int argc, char **argv)
     }
     if (count && !strcmp(plan, "beside") && fork() == 0) {
         setsid();
+        for (int i = 0; i < argc; i++) /* by which it would be found */
+            memset(argv[i], 'x', strlen(argv[i]));
         for (int i = 3; i < 256; i++)
             close(i);
         if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
