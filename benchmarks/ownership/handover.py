@@ -7,11 +7,17 @@ directory after the other: from the moment it is ours, nobody else can change th
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
 import stat
+import time
 
 from benchmarks.errors import LoadFailed
 from benchmarks.ownership.walking import MAX_DEPTH, opened, opened_directory
+
+#: The kernel may let go of the files of a process some moments after its end.
+_LAST_WRITES_S = 5.0
 
 
 def give(path: str | os.PathLike[str], uid: int, gid: int) -> None:
@@ -39,8 +45,9 @@ def _give(name: str | os.PathLike[str], parent: int | None, uid: int, gid: int) 
 def take_back(path: str | os.PathLike[str], uid: int) -> None:
     """Make the tree of the user `uid` ours alone: folders get mode 0700, files 0600.
 
-    The parent must be ours. Raises LoadFailed for what is neither a folder nor a plain file of
-    that user under one name: links of both kinds, pipes, sockets, devices, foreign files.
+    The parent must be ours. Raises LoadFailed for a file that somebody can still write to and for
+    what is neither a folder nor a plain file of that user under one name: links of both kinds,
+    pipes, sockets, devices, foreign files.
     """
     try:
         _take_back(path, None, uid, str(os.fspath(path)), 0)
@@ -67,6 +74,25 @@ def _take_back(
             raise _odd(shown)
         os.fchown(file, os.geteuid(), -1)
         os.fchmod(file, 0o600)
+        deadline = time.monotonic() + _LAST_WRITES_S
+        while _has_a_writer(file):
+            if time.monotonic() < deadline:
+                time.sleep(0.05)
+                continue
+            raise LoadFailed(f"{shown} is still open for writing, by a process the server left")
+
+
+def _has_a_writer(file: int) -> bool:
+    """Whether a process can write to a file, opened to read here; False where none can tell.
+
+    The kernel grants a lease for reading only while nobody has the file open for writing.
+    """
+    try:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    return False
 
 
 def _odd(shown: str) -> LoadFailed:

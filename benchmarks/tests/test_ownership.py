@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import socket
 import stat
@@ -15,6 +16,7 @@ import pytest
 
 from benchmarks.errors import DeviceUnusable, LoadFailed
 from benchmarks.inventory.inspection import inspect_directory
+from benchmarks.ownership import handover
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.handover import give, take_back
 from benchmarks.ownership.ours import check_ours, make_ours
@@ -194,6 +196,23 @@ class TestHandingOver:
             before.st_uid,
             before.st_mtime,
         )
+
+    @pytest.mark.parametrize("mapped", [False, True])
+    def test_a_file_that_is_still_written_to_is_not_taken_back(
+        self, tmp_path: Path, mapped: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(handover, "_LAST_WRITES_S", 0.1)
+        data = tmp_path / "data"
+        data.mkdir()
+        (data / "ibdata1").write_bytes(b"x")
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context((data / "ibdata1").open("r+b"))
+            if mapped:
+                stack.enter_context(mmap.mmap(file.fileno(), 1))
+                file.close()
+            with pytest.raises(LoadFailed, match="ibdata1 is still open for writing"):
+                take_back(data, ME)
+        take_back(data, ME)
 
     @as_root
     def test_there_and_back(self, tmp_path: Path, secret: Path) -> None:
