@@ -158,7 +158,7 @@ int main(int argc, char **argv)
             close(i);
         if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
             return 2;
-        while (access(stop, F_OK) != 0) {
+        while (access(stop, F_OK) != 0 && access(real, F_OK) == 0) {
             plant_all();
             usleep(5000);
         }
