@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from advisor.access.callers import caller_of
-from advisor.pages.fleet.typed_paths import FIELDS, SERVER, answer_of, answers_about
+from advisor.pages.fleet.typed_paths import FIELDS, answer_of, answers_about
 from benchmarks.models import Host, Inspection
 from tuning.errors import TuningError
 from tuning.results.known_hosts import hosts
@@ -39,8 +39,6 @@ def path_inspect(request: HttpRequest) -> HttpResponse:
         asked = list(hosts().filter(name__in=request.POST.getlist("host"))) or [host_for()]
     except TuningError as error:
         return render(request, "hosts/_path_answers.html", {"trouble": str(error)})
-    # A study over several hosts names the program of its first.
-    asked = asked[:1] if field == SERVER else asked
     answers = answers_about(
         field,
         request.POST.get(field, ""),

@@ -17,7 +17,7 @@ from advisor.pages.configs.texts import (
     pasted_configs,
     uploaded_configs,
 )
-from advisor.pages.fleet.typed_paths import FIELDS, SERVER, PathAnswer, answers_about
+from advisor.pages.fleet.typed_paths import FIELDS, PathAnswer, answers_about
 from advisor.pages.new_study.devices import choosable
 from advisor.pages.new_study.forms import NewStudyForm
 from advisor.pages.new_study.hosts import chosen_hosts
@@ -104,7 +104,7 @@ def _typed(request: HttpRequest, form: NewStudyForm) -> dict[str, list[PathAnswe
         name: answers_about(
             name,
             request.POST.get(name, ""),
-            form.hosts.chosen[:1] if name == SERVER else form.hosts.chosen,
+            form.hosts.chosen,
             lists=lists,
             user=request.user,
         )
