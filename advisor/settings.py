@@ -88,6 +88,7 @@ LOAD_PORT = read_limit("ADVISOR_LOAD_PORT", 0, kind=int)
 LOAD_TLS = read(env.bool, "ADVISOR_LOAD_TLS", True)
 # This host as a load host: the address that measured hosts see it come from, "" to look it up.
 LOAD_CLIENT_ADDRESS = read_address("ADVISOR_LOAD_CLIENT_ADDRESS")
+LOAD_PROCESSES = read_limit("ADVISOR_LOAD_PROCESSES", 1, kind=int)
 LOAD_CPU_LIMIT_PCT = read_limit("ADVISOR_LOAD_CPU_LIMIT_PCT", 90.0)
 
 # --- Django ----------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.remote_load.load_side import drive_for
 from benchmarks.remote_load.messages import Hello, Order, Result
 from benchmarks.remote_load.sealed import Seal
+from benchmarks.remote_load.several import SeveralProcesses
 from benchmarks.servers.reach import own_address_towards
 
 #: A started server costs its host's time: without an order nothing is waited for longer.
@@ -61,7 +62,10 @@ class LoadKind(JobKind[LoadJob]):
     def work(self, job: Job[LoadJob]) -> Ending:
         row, seal = job.row, Seal()
         driver = self.find(row.measured.workload.driver)
-        hello = _hello(row, driver, seal)
+        encrypts = driver.encrypts if isinstance(driver, TpccMysql) else True
+        if settings.LOAD_PROCESSES > 1:
+            driver = SeveralProcesses(driver, settings.LOAD_PROCESSES)
+        hello = _hello(row, driver, seal, encrypts=encrypts)
         folder = settings.RUN_DIR / f"{LOAD_PREFIX}{row.pk}"
         with RowLine(_exchange(row)) as line:
             line.write(hello=hello.model_dump(), step="waiting for the server")
@@ -85,13 +89,13 @@ class LoadKind(JobKind[LoadJob]):
         return Ending({"state": "failed", "step": "", "log_tail": failure.log_tail, **why})
 
 
-def _hello(row: LoadJob, driver: Driver, seal: Seal) -> Hello:
+def _hello(row: LoadJob, driver: Driver, seal: Seal, *, encrypts: bool) -> Hello:
     return Hello(
         address=settings.LOAD_CLIENT_ADDRESS or own_address_towards(row.address),
         key=seal.public,
         driver=driver.name,
         driver_version=driver.version,
-        encrypts=driver.encrypts if isinstance(driver, TpccMysql) else True,
+        encrypts=encrypts,
         facts=load_host_facts(),
     )
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from benchmarks.drivers.protocol import DriverResult, Load, LoadSide, Phase, Target
+from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load import load_side
@@ -23,6 +24,7 @@ from benchmarks.remote_load.driver import RemoteDriver, Report
 from benchmarks.remote_load.load_cpu import CpuWatch
 from benchmarks.remote_load.messages import Hello, Order, Phases, Result
 from benchmarks.remote_load.sealed import NotForUs, Seal, seal
+from benchmarks.remote_load.several import SeveralProcesses, split
 from benchmarks.telemetry.disturbance import Kind, Limits, load_host_troubles
 from benchmarks.tests.fake_driver import FakeDriver
 
@@ -321,3 +323,65 @@ def test_the_load_hosts_cpus_are_watched_between_both_ends() -> None:
 def test_what_is_stored_of_a_load_side_is_json() -> None:
     side = LoadSide("driver-1", 0.4, 0.2, 0.0, 1.0, encrypted=True, cpu={"busy_pct": 12.0})
     assert side.as_json()["cpu"] == {"busy_pct": 12.0}
+
+
+def _several(driver: FakeDriver, count: int, folder: Path) -> tuple[DriverResult, list[Phase]]:
+    seen: list[Phase] = []
+    result = SeveralProcesses(driver, count).run(
+        TARGET,
+        replace(LOAD, connections=7),
+        folder,
+        on_phase=seen.append,
+        should_stop=lambda: False,
+    )
+    return result, seen
+
+
+def test_several_processes_share_the_connections_and_merge_exactly(tmp_path: Path) -> None:
+    driver = FakeDriver(second_s=0.02)
+    result, seen = _several(driver, 3, tmp_path)
+    assert sorted(load.connections for load in driver.loads) == [2, 2, 3]
+    assert {load.warehouses for load in driver.loads} == {LOAD.warehouses}
+    assert len({load.seed for load in driver.loads}) == 3
+    assert seen == list(Phase)
+    alone = [
+        FakeDriver().run(
+            TARGET, load, tmp_path, on_phase=lambda _: None, should_stop=lambda: False
+        )
+        for load in driver.loads
+    ]
+    merged = ResponseTimes(LOAD.measure_s)
+    for one in alone:
+        merged.merge(one.new_orders)
+    assert result.new_orders.per_second() == merged.per_second()
+    for percent in (50, 95, 99):
+        assert result.new_orders.percentile(percent) == merged.percentile(percent)
+    for kind, counts in result.counts.items():
+        assert counts.completed == sum(one.counts[kind].completed for one in alone)
+    assert result.driver_cpu_seconds == pytest.approx(sum(one.driver_cpu_seconds for one in alone))
+    few = split(replace(LOAD, connections=2), 5)
+    assert [load.connections for load in few] == [1, 1]
+
+
+def test_a_process_that_fails_ends_the_others(tmp_path: Path) -> None:
+    class OneFails(FakeDriver):
+        def run(self, target: Target, load: Load, work_dir: Path, **hooks: Any) -> DriverResult:
+            if load.seed != LOAD.seed:
+                raise RunFailed(Outcome.DRIVER_FAILED, "this one")
+            return super().run(target, load, work_dir, **hooks)
+
+    with pytest.raises(RunFailed, match="this one"):
+        _several(OneFails(second_s=60), 2, tmp_path)
+
+
+def test_processes_that_begin_far_apart_do_not_measure_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slower(FakeDriver):
+        def run(self, target: Target, load: Load, work_dir: Path, **hooks: Any) -> DriverResult:
+            late = load.seed != LOAD.seed
+            return super().run(target, replace(load, warmup_s=4 * late), work_dir, **hooks)
+
+    monkeypatch.setattr("benchmarks.remote_load.several.MAX_SPREAD_S", 0.1)
+    with pytest.raises(RunFailed, match="began to measure"):
+        _several(Slower(second_s=0.1), 2, tmp_path)
