@@ -21,6 +21,7 @@ NAMES = {
     "throttled": "thermal throttling of the CPU",
     "host_changed": "a changed host configuration",
     "interval": "gaps in the telemetry",
+    "client": "a load host that was the limit itself",
 }
 
 

@@ -27,10 +27,12 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.models import Host, LoadJob, LoadState, Run, RunState, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load import load_side
+from benchmarks.telemetry.disturbance import Kind
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import made_up_host
 from benchmarks.tests.test_remote_load import FakeLink
 from tuning.models import Study, StudyState
+from tuning.results.data_quality import NAMES
 from tuning.studies.draining import drain_host
 from tuning.studies.jobs import StudyRunKind
 from tuning.studies.lifecycle import cancel_study
@@ -355,3 +357,7 @@ def test_a_host_that_no_load_host_can_reach_says_what_is_missing(
     assert run.state == RunState.SETUP_FAILED
     assert "ADVISOR_LOAD_ADDRESS" in run.reason
     assert json.dumps(run.fingerprint) == "{}"
+
+
+def test_every_kind_of_disturbance_has_a_name_for_people() -> None:
+    assert set(NAMES) == {kind.value for kind in Kind}
