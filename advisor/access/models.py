@@ -16,9 +16,9 @@ from advisor.access.roles import Role
 class Scope(models.TextChoices):
     """What a token may do, never more than its user."""
 
-    READ = "read", "read: results and pages of others"
-    RUN = "run", "run: also start and change own studies and probes"
-    ADMIN = "admin", "admin: also devices, hosts and others' studies"
+    READ = "read", "read: studies, results, devices and hosts"
+    RUN = "run", "run: also starts studies and probes, and changes its own"
+    ADMIN = "admin", "admin: also changes devices, hosts and others' studies"
 
 
 #: The role that a token of each scope has at most.

@@ -17,6 +17,8 @@ keepalive = 5
 # A worker that does not come to itself for so long is replaced.
 timeout = 120
 graceful_timeout = 10
+# Nobody steers it but the supervisor; the socket would be in the user's own home.
+control_socket_disable = True
 # What proxies say is advisor.access.proxies' business.
 forwarded_allow_ips = ""
 

@@ -40,9 +40,9 @@ class Migration(migrations.Migration):
                     "scope",
                     models.CharField(
                         choices=[
-                            ("read", "read: results and pages of others"),
-                            ("run", "run: also start and change own studies and probes"),
-                            ("admin", "admin: also devices, hosts and others' studies"),
+                            ("read", "read: studies, results, devices and hosts"),
+                            ("run", "run: also starts studies and probes, and changes its own"),
+                            ("admin", "admin: also changes devices, hosts and others' studies"),
                         ],
                         max_length=8,
                     ),
