@@ -39,7 +39,7 @@ BEGIN
       ('benchmarks_listedpath',           'SELECT, INSERT', 'host_id = (SELECT advisor_this_host())'),
       ('benchmarks_device',               'SELECT, INSERT, UPDATE', 'host_id = (SELECT advisor_this_host())'),
       ('benchmarks_server',               'SELECT, INSERT, UPDATE', 'host_id = (SELECT advisor_this_host())'),
-      ('benchmarks_inspection',           'SELECT, UPDATE', 'host_id = (SELECT advisor_this_host())'),
+      ('benchmarks_inspection',           'SELECT, INSERT, UPDATE, DELETE', 'host_id = (SELECT advisor_this_host())'),
       ('benchmarks_run',                  'SELECT, INSERT, UPDATE, DELETE', 'host_id = (SELECT advisor_this_host())'),
       ('benchmarks_crashtest',            'SELECT, INSERT, UPDATE', 'host_id = (SELECT advisor_this_host())'),
       -- written by both: the host that is measured and the one that drives it

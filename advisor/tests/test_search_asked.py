@@ -282,11 +282,11 @@ def test_the_database_is_there_before_a_space_is_asked_for(
         steps.append("space")
         raise TuningError("enough", "the order is all that was wanted")
 
-    monkeypatch.setattr(advise, "call_command", lambda name, **_: steps.append(name))
+    monkeypatch.setattr(advise, "prepare_database", lambda **_: steps.append("tables"))
     monkeypatch.setattr(advise, "search_here", space)
     with pytest.raises(SystemExit):
         call_command("advise", "--show-space", "--emulate", "hdd")
-    assert steps == ["migrate", "space"]
+    assert steps == ["tables", "space"]
 
 
 @pytest.mark.usefixtures("host")

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.db import connection
-from django.db.migrations.recorder import MigrationRecorder
 from django.db.models.functions import Now
 from django.test import Client
 
@@ -20,6 +19,7 @@ from advisor.processes import database, versions
 from advisor.processes.database import migrating_alone, prepare_database
 from advisor.tests import factories
 from advisor.worker import sweep
+from benchmarks.jobs import versions as jobs_versions
 from benchmarks.jobs.claimant import host_lock
 from benchmarks.jobs.versions import code_version, difference, known, tables_differ
 from benchmarks.models import Host, Release
@@ -27,12 +27,15 @@ from benchmarks.models import Host, Release
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def migrations(settings: Any) -> Iterator[None]:
-    """Those of the code, which the other tests do without: their tables are copied."""
-    settings.MIGRATION_MODULES = getattr(advisor.settings, "MIGRATION_MODULES", {})
+@pytest.fixture
+def applied(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[set[tuple[str, str]]]:
+    """What the database says was applied: all of this code's, until a test changes it."""
+    # The other tests do without migrations: their tables are copied.
+    settings.MIGRATION_MODULES = advisor.settings.MIGRATION_MODULES
     known.cache_clear()
-    yield
+    rows = set(known())
+    monkeypatch.setattr(jobs_versions, "_applied", lambda: frozenset(rows))
+    yield rows
     known.cache_clear()
 
 
@@ -40,10 +43,7 @@ def released(version: str) -> None:
     Release.objects.update_or_create(pk=1, defaults={"version": version, "migrated_at": Now()})
 
 
-def applied(app: str, name: str) -> Any:
-    return MigrationRecorder(connection).migration_qs.create(app=app, name=name)
-
-
+@pytest.mark.usefixtures("applied")
 def test_versions_agree_by_number_and_where_both_know_it_by_commit() -> None:
     Release.objects.all().delete()
     assert difference() == ""
@@ -58,20 +58,20 @@ def test_versions_agree_by_number_and_where_both_know_it_by_commit() -> None:
         assert tables_differ() == ""
 
 
-def test_a_database_that_is_older_or_newer_than_the_code_is_told_apart() -> None:
-    applied("an_app_that_was_removed", "9999_what")
-    applied("tuning", "0003_renamed_since")
+def test_a_database_that_is_older_or_newer_than_the_code_is_told_apart(
+    applied: set[tuple[str, str]],
+) -> None:
+    applied |= {("an_app_that_was_removed", "9999_what"), ("tuning", "0003_renamed_since")}
     assert tables_differ() == ""
-    newer = applied("tuning", "9999_from_the_future")
+    newer = ("tuning", "9999_from_the_future")
+    applied.add(newer)
     assert "newer version (such as tuning.9999_from_the_future): update" in tables_differ()
-    newer.delete()
-    MigrationRecorder(connection).migration_qs.filter(
-        app="benchmarks", name="0001_initial"
-    ).delete()
+    applied -= {newer, ("benchmarks", "0001_initial")}
     assert "lacks migrations of this code" in tables_differ()
     assert "benchmarks.0001_initial): run `python manage.py migrate`" in difference()
 
 
+@pytest.mark.usefixtures("applied")
 def test_a_worker_of_another_version_takes_no_work_until_they_agree(settings: Any) -> None:
     settings.HOST_NAME = "db-1"
     host = Host.objects.create(name="db-1")
@@ -91,25 +91,28 @@ def found() -> Iterator[None]:
     versions._FOUND.update(stops="", warns="")
 
 
-def test_a_dashboard_of_another_version_says_so(found: None, admin_client: Client) -> None:
+def test_a_dashboard_of_another_version_says_so(
+    found: None, applied: set[tuple[str, str]], admin_client: Client
+) -> None:
     factories.make_host()
     released("0.0.1")
     versions.look()
     page = admin_client.get("/").content.decode()
     assert "Versions differ: the database was brought up to date by version 0.0.1" in page
-    applied("benchmarks", "9999_later")
+    applied.add(("benchmarks", "9999_later"))
     versions.look()
     for path in ("/", "/api/v1/studies/"):
         answer = admin_client.get(path)
         assert answer.status_code == 503
         assert "benchmarks.9999_later" in answer.content.decode()
     assert answer.json()["error"]["code"] == "version_differs"
-    MigrationRecorder(connection).migration_qs.filter(name="9999_later").delete()
+    applied.remove(("benchmarks", "9999_later"))
     released(code_version())
     versions.look()
     assert "Versions differ" not in admin_client.get("/").content.decode()
 
 
+@pytest.mark.usefixtures("applied")
 def test_commands_migrate_a_database_of_this_home_and_never_a_shared_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

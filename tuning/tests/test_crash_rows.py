@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db.models.functions import Now
 
 from benchmarks.errors import RunFailed
 from benchmarks.jobs.leftovers import clear_leftovers
@@ -220,7 +221,9 @@ def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:
     study = measured()
     test = queued(study)
     assert test is not None
-    CrashTest.objects.filter(pk=test.pk).update(state=CrashTestState.RUNNING, step="recovering")
+    CrashTest.objects.filter(pk=test.pk).update(
+        state=CrashTestState.RUNNING, step="recovering", heartbeat_at=Now()
+    )
     assert is_under_way(study)
     assert "recovering" in study_progress(study).text
     cancel_study(study)
