@@ -13,7 +13,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.jobs.leftovers import clear_leftovers
 from benchmarks.measurement.crash_test import Recovered
 from benchmarks.measurement.plan import Plan
-from benchmarks.models import CrashTest, CrashTestState, Run, RunState
+from benchmarks.models import CrashTest, CrashTestState, Host, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
@@ -226,6 +226,7 @@ def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:
     )
     assert is_under_way(study)
     assert "recovering" in study_progress(study).text
+    Host.objects.update(worker_seen_at=Now())  # it lives, and will hear of it
     cancel_study(study)
     test.refresh_from_db()
     assert test.stop_request == "cancelled"
