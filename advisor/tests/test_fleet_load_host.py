@@ -42,7 +42,7 @@ from benchmarks_run run order by run.id
 _LOADS = "select load.* from benchmarks_loadjob load order by load.id"
 
 
-def test_a_host_drives_another_ones_server_and_a_dead_driver_loses_a_run_not_the_study(
+def test_a_load_host_that_dies_or_is_cut_off_loses_a_run_and_not_the_study(
     place: Fleet, mariadb_binary: ServerBinary
 ) -> None:
     scene.request_study(
@@ -62,6 +62,13 @@ def test_a_host_drives_another_ones_server_and_a_dead_driver_loses_a_run_not_the
     wait_for(lambda: not place.left_behind("db1"), 20, f"{place.left_behind('db1')}")
     wait_for(lambda: "driver1 is not heard of" in _progress(place), 20, f"{place.rows(_RUNS)}")
     place.start_worker("driver1")
+    scene.wait_until_measuring(place, "db1")
+    place.hosts["driver1"].cut_off()
+    try:
+        wait_for(lambda: _states(place).get("lost") == 2, 40, f"{place.rows(_RUNS)}")
+        wait_for(lambda: not db1.listening(), 20, "the server is still offered")
+    finally:
+        place.hosts["driver1"].reconnect()
     scene.wait_for_verdicts(place)
     for run in place.rows(_RUNS):
         if run["state"] == "lost":

@@ -84,6 +84,9 @@ class LoadKind(JobKind[LoadJob]):
                 shutil.rmtree(folder, ignore_errors=True)
         return Ending({"state": "ok", "step": "", "result": result.model_dump(mode="json")})
 
+    def cancelled(self, row: LoadJob) -> Ending:
+        return self.given_back(row, "the measured host no longer waits for it")
+
     def failed(self, row: LoadJob, failure: Failure) -> Ending:
         why = {"reason_code": failure.outcome.value, "reason": failure.reason}
         return Ending({"state": "failed", "step": "", "log_tail": failure.log_tail, **why})
