@@ -25,7 +25,7 @@ select run."tpmP", run.p95_ms, run.server_path_length, run.host_path_length, run
 from benchmarks_run run join tuning_slot slot on slot.run_id = run.id
 where slot.study_id = {study} and run.state = 'ok'
 """
-_MEASURE_S = 15
+_MEASURE_S = 10
 _HEAD = ("server", "driver", "load", "runs", "tpmP", "p95", "server", "host", "driver", "rtt", "±")
 _UNITS = ("", "", "", "", "", "ms", "kcycles", "kcycles", "kcycles", "ms", "ms")
 
@@ -35,7 +35,7 @@ def main() -> None:
     if why := centre.why_not():
         sys.exit(why)
     installed = (ROOT / "var" / "servers").resolve()
-    found = [*installed.glob("*/mariadbd"), *installed.glob("*/mysqld")]
+    found = [*installed.glob("*/mysqld"), *installed.glob("*/mariadbd")]
     servers = [identify(path) for path in found]
     with tempfile.TemporaryDirectory(prefix="advl-") as name:
         folder = Path(name)
@@ -66,7 +66,7 @@ def _line(place: Fleet, server: ServerBinary, driver: str, load_host: str) -> No
         blocks=1,
         load_host=load_host,
         connections=4,
-        warmup_s=4,
+        warmup_s=3,
     )
     query = f"select state, reason from tuning_study where id = {study}"
     wait_for(lambda: place.rows(query)[0]["state"] in ("finished", "failed"), 400, "no end")
