@@ -121,6 +121,14 @@ def private_dir(path: Path) -> Path:
     return path
 
 
+def read_lock(name: str, default: Path) -> Path:
+    """A file that is locked; it is made if need be, its folder is not."""
+    path = Path(read(env.str, name, str(default)))
+    if not path.is_absolute() or not path.parent.is_dir():
+        raise ImproperlyConfigured(f"{name}={str(path)!r} is not a file in an existing folder")
+    return path
+
+
 def machine_wide_file() -> Path:
     """A file that all containers of this machine see as one, without anything mounted.
 

@@ -20,6 +20,7 @@ from advisor.env import (
     read_broker,
     read_database,
     read_limit,
+    read_lock,
     read_networks,
     read_paths,
     read_port,
@@ -59,7 +60,7 @@ CODE_VERSION = version()
 INSTANCE_REGISTRY = RUN_DIR / "instances"
 # Whoever measures holds a lock on this file. By default it is one of the kernel's own, which all
 # containers of a machine see, so that two of them never measure at once.
-MEASURING_LOCK = Path(read(env.str, "ADVISOR_MEASURING_LOCK", str(machine_wide_file())))
+MEASURING_LOCK = read_lock("ADVISOR_MEASURING_LOCK", machine_wide_file())
 HEARTBEAT_SECONDS = 1.0
 # A run whose worker has been silent for this long is lost.
 LOST_AFTER_SECONDS = 20
@@ -298,8 +299,8 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-# All keys of a host begin with the name of its queue, so that its Redis user needs no others
-# (docs/fleet.md). Nobody controls a worker through Redis: it only learns which row to look at.
+# All keys of a host begin with the name of its queue: its Redis user needs no others
+# (docs/connections.md). Nobody controls a worker through Redis: it only hears of rows.
 _QUEUE = f"bench.{HOST_NAME}"
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 3,

@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 from pytest_django import Settings
 
-from advisor.env import read_reserve, socket_path
+from advisor.env import machine_wide_file, read_lock, read_reserve, socket_path
 from advisor.processes import supervisor
 from advisor.processes.child import Child
 from advisor.processes.supervisor import Supervisor
@@ -122,6 +122,15 @@ def test_the_file_is_written_past_a_trap_beside_it(tmp_path: Path) -> None:
     write_whole(target, "[mysqld]\n")
     assert (target.read_text(), victim.read_text()) == ("[mysqld]\n", "precious")
     assert sorted(os.listdir(tmp_path)) == [".my.cnf.draft", "my.cnf", "victim"]
+
+
+@pytest.mark.parametrize("text", ["measuring.lock", "/no/such/folder/measuring.lock"])
+def test_a_lock_that_cannot_be_made_is_refused_by_name(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADVISOR_MEASURING_LOCK", text)
+    with pytest.raises(ImproperlyConfigured, match=f"ADVISOR_MEASURING_LOCK='{text}' is not"):
+        read_lock("ADVISOR_MEASURING_LOCK", machine_wide_file())
 
 
 @pytest.mark.parametrize("text", ["much", "120%"])

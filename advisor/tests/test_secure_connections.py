@@ -1,6 +1,6 @@
 """Redis and PostgreSQL over TLS, and a host whose users may do what its work needs and no more.
 
-Set up with the commands, rules and files of docs/fleet.md, on this machine's loopback.
+Set up with the commands, rules and files of docs/connections.md, on this machine's loopback.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ pytestmark = [
     pytest.mark.skipif(postgres_programs() is None, reason="PostgreSQL is not installed"),
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
-GUIDE = (ROOT / "docs" / "fleet.md").read_text()
+GUIDE = (ROOT / "docs" / "connections.md").read_text()
 RIGHTS = (ROOT / "docs" / "host-role.sql").read_text()
 
 
 def of_guide(begins: str) -> str:
-    """The code block of docs/fleet.md that begins with these words."""
+    """The code block of docs/connections.md that begins with these words."""
     blocks = re.findall(r"^```[a-z]*\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     (block,) = [block for block in blocks if block.startswith(begins)]
     return str(block)
