@@ -30,7 +30,8 @@ def host_for(named: str = "", devices: Iterable[DeviceRequest] = ()) -> Host:
                 f"the device belongs to host {there}, and the study is to be measured on {name}",
                 field=f"devices[{place}]",
             )
-    hosts = {host.name: host for host in Host.objects.all()}
+    # Without the inventories, of which one at most is read.
+    hosts = {host.name: host for host in Host.objects.defer("inventory")}
     if name:
         if name not in hosts:
             raise BadRequest(f"there is no host {name!r}; there are: {_list(hosts)}", field="host")

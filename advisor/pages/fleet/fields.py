@@ -34,7 +34,8 @@ def inventory_in_form(form: forms.Form) -> HostInventory | None:
 
 
 def _names() -> list[tuple[str, str]]:
-    return [(host.name, host.name) for host in hosts().filter(retired_at=None)]
+    names = hosts().filter(retired_at=None).values_list("name", flat=True)
+    return [(name, name) for name in names]
 
 
 def _usual() -> str:

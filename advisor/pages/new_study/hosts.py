@@ -100,10 +100,11 @@ def chosen_hosts(asked: QueryDict) -> ChosenHosts:
 
     Retired ones cannot be chosen.
     """
-    known = list(hosts().filter(retired_at=None))
+    known = list(hosts().filter(retired_at=None).defer("inventory"))
     named = set(asked.getlist("host"))
     chosen = [host for host in known if host.name in named]
-    return ChosenHosts(known, chosen or _usual(known, asked.get("device", "")))
+    ids = [host.pk for host in chosen or _usual(known, asked.get("device", ""))]
+    return ChosenHosts(known, list(hosts().filter(pk__in=ids)))
 
 
 def _usual(known: Sequence[Host], device: str) -> list[Host]:
