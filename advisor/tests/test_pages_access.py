@@ -132,10 +132,10 @@ def test_forms_need_their_csrf_token(admin_user: User, study: Study) -> None:
 def test_a_bug_is_answered_with_a_page_that_needs_no_context(
     admin_user: User, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(study: Study) -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("advisor.pages.study.views.StudyResult", broken)
+    monkeypatch.setattr("advisor.pages.study.views._charts", broken)
     client = Client(raise_request_exception=False)
     client.force_login(admin_user)
     answer = client.get(reverse("study-charts", args=[study.pk]))

@@ -299,7 +299,7 @@ def test_refused_lines_of_a_config_are_listed_and_the_texts_kept(
     ("upload", "error"),
     [
         (SimpleUploadedFile("big.cnf", b"#" * 300_000), "larger than 256 KiB"),
-        (SimpleUploadedFile("huge.cnf", b"#" * 10_000_000), "larger than 256 KiB"),
+        (SimpleUploadedFile("huge.cnf", b"#" * 10_000_000), "larger than 8 MiB"),
     ],
 )
 def test_unusable_uploads_are_named(
