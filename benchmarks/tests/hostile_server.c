@@ -160,7 +160,7 @@ int main(int argc, char **argv)
             return 2;
         while (access(stop, F_OK) != 0 && access(real, F_OK) == 0) {
             plant_all();
-            usleep(5000);
+            usleep(20000);
         }
         return 0;
     }

@@ -33,6 +33,7 @@ LONG_AGO = 978_307_200
 
 pytestmark = [
     pytest.mark.server,
+    pytest.mark.long,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to lose to a server"),
 ]
 
