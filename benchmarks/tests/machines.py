@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import http.client
+import ipaddress
 import os
 import shutil
 import signal
@@ -22,6 +23,7 @@ from pathlib import Path
 
 import psutil
 
+NETWORK = "10.77.0.0/24"
 _CLONE_NEWNET = 0x40000000
 _PROGRAMS = ("ip", "unshare", "nsenter", "setpriv", "mount")
 
@@ -136,6 +138,17 @@ class Machine:
         fields = [line.split() for line in lines]
         return {int(words[1].rpartition(":")[2], 16) for words in fields if words[3] == "0A"}
 
+    def hide(self, *names: str) -> None:
+        """Have programs and directories of this machine that others see not be there."""
+        for name in names:
+            found = shutil.which(name) if "/" not in name else name
+            if found is None or not os.path.exists(found):
+                continue
+            if os.path.isdir(found):
+                self.run("mount", "-t", "tmpfs", "none", found)
+            else:
+                self.run("mount", "--bind", "/dev/null", os.path.realpath(found))
+
     def cut_off(self) -> None:
         """Pull its cable: nothing comes in or out, and no connection is told."""
         _in_network(self._switch, "ip", "link", "set", "dev", self.name, "down")
@@ -188,13 +201,13 @@ def machines(names: Sequence[str], folder: Path) -> Iterator[dict[str, Machine]]
         switch = stack.enter_context(_first_process(["--net"]))
         _in_network(switch, "ip", "link", "add", "br0", "type", "bridge")
         _in_network(switch, "ip", "link", "set", "br0", "up")
-        made = {}
+        made, network = {}, ipaddress.ip_network(NETWORK)
         for number, name in enumerate(names, 10):
             spaces = ["--net", "--pid", "--mount", "--uts", "--mount-proc"]
             init = stack.enter_context(_first_process(spaces))
             own = folder / name
             own.mkdir(mode=0o755)
-            machine = Machine(name, f"10.77.0.{number}", init, own, switch)
+            machine = Machine(name, str(network[number]), init, own, switch)
             _plug_in(machine)
             made[name] = machine
         yield made

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
+import re
 import secrets
+import shlex
 import shutil
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import psycopg
 from psycopg.rows import dict_row
 
+from advisor.tests.fleet import documented
 from advisor.tests.harness import ROOT, UNDISTURBED, wait_for
 from benchmarks.tests import machines
 from benchmarks.tests.machines import Machine
@@ -23,6 +30,8 @@ from benchmarks.tests.machines import Machine
 WEB_PORT = 8000
 SHORT = "advisor.tests.fleet.short_settings"
 PASSWORD = "correct horse battery staple"
+# The centre must not miss them.
+PROGRAMS_OF_A_HOST = ("mysqld", "mariadbd", "sysbench", "tpcc_start", "fio", "lsblk")
 NOTHING_IS_KEPT = {"fsync": "off"}
 
 
@@ -58,6 +67,7 @@ class Fleet:
     servers: Sequence[Path] = ()
     more: dict[str, dict[str, str]] = field(default_factory=dict)
     token: str = ""
+    _cookie: str = ""
 
     def environment(self, name: str) -> dict[str, str]:
         """What the advisor's commands get in the machine of that name."""
@@ -66,27 +76,36 @@ class Fleet:
             for name, value in os.environ.items()
             if not name.startswith(("ADVISOR_", "PYTEST", "COV_"))
         }
-        address = self.centre.address
+        title = "environment of a host" if name in self.hosts else "environment of the centre"
         return (
             kept
             | UNDISTURBED
+            | documented.variables(title, self.placeholders(name))
             | {
                 "DJANGO_SETTINGS_MODULE": self.settings,
                 "ADVISOR_HOME": str(self.folder / name / "home"),
-                "ADVISOR_DEVICE": str(self.folder / name / "device"),
-                "ADVISOR_HOST_NAME": name,
-                "ADVISOR_SERVERS": os.pathsep.join(map(str, self.servers)),
                 "ADVISOR_MEASURING_LOCK": str(self.folder / name / "measuring.lock"),
                 "ADVISOR_LOAD_ADDRESS": self.hosts[name].address if name in self.hosts else "",
                 # The machines share their processors: the load host always looks busy.
                 "ADVISOR_LOAD_CPU_LIMIT_PCT": "0",
-                "ADVISOR_SECRET_KEY": "the same on every machine",
-                "ADVISOR_ALLOWED_HOSTS": address,
-                "DATABASE_URL": f"postgres://advisor:{self.database_password}@{address}:5432/advisor",
-                "REDIS_URL": f"redis://:{self.redis_password}@{address}:6379/0",
             }
             | self.more.get(name, {})
         )
+
+    def placeholders(self, name: str) -> dict[str, str]:
+        """What stands in docs/fleet.md, and what that is in the machine of that name."""
+        return {
+            "10.0.0.0/24": machines.NETWORK,
+            "10.0.0.1": self.centre.address,
+            "DATABASE_PASSWORD": self.database_password,
+            "REDIS_PASSWORD": self.redis_password,
+            "A_LONG_RANDOM_TEXT": "anything",
+            "db1": name,
+            "/srv/mysql": str(self.folder / name / "device"),
+            "/opt/percona/bin/mysqld": os.pathsep.join(map(str, self.servers)),
+            ".venv/bin/python ": f"{sys.executable} ",
+            ".venv/bin/gunicorn ": f"{sys.executable} -m gunicorn ",
+        }
 
     def manage(self, name: str, *arguments: str, **environment: str) -> str:
         """Run `manage.py` in that machine; returns what it printed."""
@@ -102,7 +121,9 @@ class Fleet:
 
     def start_worker(self, name: str) -> None:
         """Start the worker of a host; `wait_for_workers` waits until it works."""
-        self.start(name, "worker")
+        (command,) = documented.block("commands of a host", self.placeholders(name))
+        environment = self.environment(name)
+        self.hosts[name].start(*shlex.split(command), log="worker", env=environment, cwd=ROOT)
 
     def wait_for_workers(self, *names: str, seconds: float = 60) -> None:
         """Until each has looked at its host, and was heard of in the last two seconds."""
@@ -136,6 +157,34 @@ class Fleet:
             text = answer.read().decode()
         assert answer.status < 300, f"{method} {path}: {answer.status} {text}"
         return json.loads(text)
+
+    def page(self, path: str) -> str:
+        """A page as the administrator sees it, who logs in once."""
+        with closing(self.centre.http(self.centre.address, WEB_PORT)) as connection:
+            self._cookie = self._cookie or self._log_in(connection)
+            connection.request("GET", path, headers={"Cookie": self._cookie})
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        assert answer.status == 200, f"{path}: {answer.status} {text}"
+        return text
+
+    def _log_in(self, connection: http.client.HTTPConnection) -> str:
+        """Log in; the cookies of the session."""
+        connection.request("GET", "/login/")
+        answer = connection.getresponse()
+        page, cookies = answer.read().decode(), SimpleCookie(answer.getheader("Set-Cookie"))
+        (token,) = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', page)[:1]
+        form = {"username": "admin", "password": PASSWORD, "csrfmiddlewaretoken": token}
+        headers = {
+            "Cookie": f"csrftoken={cookies['csrftoken'].value}",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        connection.request("POST", "/login/", urlencode(form), headers)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 302, answer.status
+        given = SimpleCookie(", ".join(answer.headers.get_all("Set-Cookie", [])))
+        return f"sessionid={given['sessionid'].value}"
 
     def left_behind(self, name: str, after: Sequence[str] = ("manage.py worker",)) -> list[str]:
         """What a host has besides its worker: processes, ports, folders of runs, registered
@@ -177,78 +226,66 @@ def fleet(
             (folder / name / "device").mkdir(mode=0o755)
         _start_postgres(place, postgres)
         _start_redis(place)
-        place.manage("centre", "migrate", "--verbosity", "0")
         _start_web(place)
         yield place
 
 
 def _start_postgres(place: Fleet, more: Mapping[str, str]) -> None:
-    """As its own user, which is not root."""
+    """As its own user, which is not root; set up by what docs/fleet.md says."""
     programs = postgres_programs()
     assert programs is not None
     folder, centre = place.folder / "centre", place.centre
     shutil.chown(folder, "postgres", "postgres")
-    password = folder / "password"
-    password.write_text(place.database_password)
-    shutil.chown(password, "postgres")
-    password.chmod(0o400)
     user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]
-    data = folder / "database"
+    data, given = folder / "database", place.placeholders("centre")
     centre.run(
-        *(*user, str(programs / "initdb"), "--pgdata", str(data), "--username", "advisor"),
-        *("--auth", "scram-sha-256", "--pwfile", str(password), "--no-sync"),
+        *(*user, str(programs / "initdb"), "--pgdata", str(data), "--no-sync"),
+        *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
         *("--encoding", "UTF8", "--locale", "C"),
     )
     with (data / "pg_hba.conf").open("a") as rules:
-        rules.write("host all advisor 10.77.0.0/24 scram-sha-256\n")
-    given = {
-        "listen_addresses": centre.address,
-        "unix_socket_directories": str(folder),
-        **more,
-    }
-    words = [word for name, value in given.items() for word in ("-c", f"{name}={value}")]
-    centre.start(*user, str(programs / "postgres"), "-D", str(data), *words, log="postgres")
-
-    def made() -> bool:
-        try:
-            with psycopg.connect(
-                host=str(folder), dbname="postgres", user="advisor",
-                password=place.database_password, autocommit=True,
-            ) as server:  # fmt: skip
-                server.execute("create database advisor")
-            return True
-        except psycopg.OperationalError:
-            return False
-
-    wait_for(made, 30, centre.log("postgres"))
+        rules.writelines(f"{line}\n" for line in documented.block("pg_hba.conf", given))
+    options = {"unix_socket_directories": str(folder), **more}
+    words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
+    server = [*user, str(programs / "postgres"), "-D", str(data), *words]
+    centre.start(*server, log="postgres")
+    wait_for((folder / ".s.PGSQL.5432").exists, 30, centre.log("postgres"))
+    for line in documented.block("postgresql", given):
+        centre.run(*user, "env", f"PGHOST={folder}", *shlex.split(line))
+    centre.kill("postgres -D", signal.SIGINT)
+    wait_for(lambda: not centre.processes("postgres"), 30, centre.log("postgres"))
+    centre.start(*server, log="postgres")
+    wait_for(lambda: 5432 in centre.listening(), 30, centre.log("postgres"))
 
 
 def _start_redis(place: Fleet) -> None:
-    """With its password from a file, as in docker/: what is on a command line can be read."""
+    """With its password from a file: what is on a command line can be read."""
     centre = place.centre
     rules = centre.folder / "redis.conf"
-    rules.write_text(
-        f"bind {centre.address}\nrequirepass {place.redis_password}\ndir {centre.folder}\n"
-        'save ""\nmaxmemory-policy noeviction\n'
-    )
+    lines = [*documented.block("redis.conf", place.placeholders("centre")), f"dir {centre.folder}"]
+    rules.write_text("\n".join(lines))
     centre.start("redis-server", str(rules), log="redis")
     wait_for(lambda: 6379 in centre.listening(), 20, centre.log("redis"))
 
 
 def _start_web(place: Fleet) -> None:
-    """The server that docs/fleet.md names, and an administrator with a token."""
-    centre = place.centre
-    command = ["createsuperuser", "--no-input", "--username", "admin", "--email", "a@example.org"]
-    place.manage("centre", *command, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
-    create = ["token", "create", "--role", "administrator", "--user", "admin", "fleet"]
-    place.token = place.manage("centre", *create).strip()
-    centre.start(
-        *(sys.executable, "-m", "gunicorn", "-c", "python:advisor.processes.web"),
-        *("--bind", f"{centre.address}:{WEB_PORT}"),
-        *("--access-logfile", str(centre.folder / "access.log")),
-        *("--access-logformat", "%(m)s %(U)s %(s)s %(D)s"),
-        log="web",
-        env=place.environment("centre"),
-        cwd=ROOT,
-    )
+    """Tables, an administrator with a token, and the web server on a machine that has no server
+    program, no driver and nothing that looks at disks.
+    """
+    centre, environment = place.centre, place.environment("centre")
+    centre.hide(*PROGRAMS_OF_A_HOST, str(ROOT / "var"))
+    commands = documented.block("commands of the centre", place.placeholders("centre"))
+    migrate, create, serve = map(shlex.split, commands)
+    centre.run(*migrate, "--verbosity", "0", env=environment, cwd=ROOT)
+    account = {
+        "DJANGO_SUPERUSER_USERNAME": "admin",
+        "DJANGO_SUPERUSER_EMAIL": "admin@example.org",
+        "DJANGO_SUPERUSER_PASSWORD": PASSWORD,
+    }
+    centre.run(*create, "--no-input", env=environment | account, cwd=ROOT)
+    token = ("token", "create", "--role", "administrator", "--user", "admin", "fleet")
+    place.token = place.manage("centre", *token).strip()
+    log = ["--access-logfile", str(centre.folder / "access.log")]
+    log += ["--access-logformat", "%(m)s %(U)s %(s)s %(D)s"]
+    centre.start(*serve, *log, log="web", env=environment, cwd=ROOT)
     wait_for(lambda: WEB_PORT in centre.listening(), 60, centre.log("web"))

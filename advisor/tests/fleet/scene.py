@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -145,3 +146,16 @@ def check_nothing_is_left(place: Fleet) -> None:
 
     wait_for(lambda: not left(), 20, f"left behind: {left()}")
     assert not place.rows("select id from benchmarks_run where state in ('queued', 'running')")
+
+
+def check_hosts_are_named(place: Fleet) -> None:
+    """The list of hosts has all of them, and each study says where it was measured."""
+    measured = studies(place)
+    overview = place.page("/hosts/")
+    for host, study in measured.items():
+        assert host in overview
+        page = place.page(f"/studies/{study['id']}/")
+        assert host in page
+        for other in set(measured) - {host}:
+            assert other not in page
+        assert host in json.dumps(place.api(f"studies/{study['id']}/"))

@@ -1,0 +1,136 @@
+"""The scene of the tests in full: two database hosts and a load host, MySQL and MariaDB, a cable
+that is pulled for 40 s, and a browser that looks at it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from advisor.tests.fleet import scene
+from advisor.tests.fleet.centre import PASSWORD, WEB_PORT, Fleet, fleet
+from advisor.tests.harness import ROOT
+from benchmarks.servers.binary import ServerBinary, identify
+from tuning.tests.tables import markdown
+
+CUT_S = 40.0
+_SERVERS = ROOT / "var" / "servers"
+_FIGURES = """
+select host.name as host, server.flavour, run.state, count(*) as runs,
+       round(avg(run."tpmP")::numeric) as tpmp, round(avg(run.p95_ms)::numeric, 2) as p95,
+       round(avg(run.server_path_length / 1e6)::numeric, 2) as server_path,
+       round(avg(run.host_path_length / 1e6)::numeric, 2) as host_path
+from benchmarks_run run
+join benchmarks_host host on host.id = run.host_id
+join benchmarks_server server on server.id = run.server_id
+group by 1, 2, 3 order by 1, 3
+"""
+
+
+def play(folder: Path) -> None:
+    """Raises AssertionError where something is not as docs/fleet.md says; prints the figures."""
+    mysql, mariadb = (identify(_SERVERS / name) for name in ("mysql/mysqld", "mariadb/mariadbd"))
+    with fleet(["db1", "db2", "load1", "desk"], folder) as place:
+        delayed = [machine.delay(0.5) for machine in place.hosts.values()]
+        print(f"delay of 0.5 ms on every machine: {'yes' if all(delayed) else 'no netem here'}")
+        place.servers = [mysql.path, mariadb.path]
+        workers = ("db1", "db2", "load1")
+        for name in workers:
+            place.start_worker(name)
+        place.wait_for_workers(*workers, seconds=120)
+        _play(place, mysql, mariadb)
+
+
+def _play(place: Fleet, mysql: ServerBinary, mariadb: ServerBinary) -> None:
+    began = time.monotonic()
+    scene.request_study(place, "db1", mysql, driver="sysbench", measure_s=8, blocks=2)
+    scene.request_study(
+        place, "db2", mariadb, driver="sysbench", measure_s=8, blocks=2, load_host="load1"
+    )
+    scene.kill_what_measures(place, "db1")
+    with sync_playwright() as player, tempfile.TemporaryDirectory() as folder:
+        browser = player.chromium.launch(
+            executable_path=_chromium_on_desk(place, Path(folder)), args=["--no-sandbox"]
+        )
+        page = browser.new_page()
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        _log_in(place, page)
+        scene.kill_and_cut_off(place, "db1", "db2", seconds=CUT_S)
+        _look(place, page)
+        scene.wait_for_verdicts(place, 600)
+        _look(place, page)
+        browser.close()
+    assert not complaints, complaints
+    scene.check_runs(place)
+    scene.check_nothing_is_left(place)
+    scene.check_hosts_are_named(place)
+    rows = place.rows(_FIGURES)
+    print(f"both studies ended after {time.monotonic() - began:.0f} s")
+    print(
+        markdown(
+            "Runs of the scene", list(rows[0]), [[str(v) for v in row.values()] for row in rows]
+        )
+    )
+    sizes = place.rows(
+        "select round(avg(pg_column_size(r.*))) as run, "
+        "(select round(avg(pg_column_size(s.*))) from benchmarks_sample s) as sample "
+        "from benchmarks_run r where state = 'ok'"
+    )
+    print(f"bytes of a real run's row, and of a sample's: {sizes}")
+
+
+def _chromium_on_desk(place: Fleet, folder: Path) -> str:
+    """A program that starts the browser on the desk's machine."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    assert chromium, "no browser on PATH"
+    program = folder / "chromium"
+    words = " ".join(place.hosts["desk"].words(chromium))
+    program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    program.chmod(0o755)
+    return str(program)
+
+
+def _log_in(place: Fleet, page: Page) -> None:
+    page.goto(f"http://{place.centre.address}:{WEB_PORT}/")
+    page.fill("input[name=username]", "admin")
+    page.fill("input[name=password]", PASSWORD)
+    page.click("form button[type=submit]")
+    page.wait_for_selector("nav")
+
+
+def _look(place: Fleet, page: Page) -> None:
+    """At the hosts and at each study, as they are at the moment."""
+    address = f"http://{place.centre.address}:{WEB_PORT}"
+    page.goto(f"{address}/hosts/")
+    shown = page.inner_text("body")
+    for host in ("db1", "db2", "load1"):
+        assert host in shown, f"{host} is not among the hosts"
+    for host, study in scene.studies(place).items():
+        answer = page.goto(f"{address}/studies/{study['id']}/")
+        assert answer is not None
+        assert answer.ok
+        assert host in page.inner_text("body")
+
+
+def main() -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
+    with tempfile.TemporaryDirectory(prefix="fleet-scene-") as folder:
+        Path(folder).chmod(0o755)
+        try:
+            play(Path(folder))
+        except AssertionError:
+            for log in Path(folder).glob("*/worker.log"):
+                print(log, log.read_text()[-6000:], file=sys.stderr)
+            raise
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
