@@ -20,7 +20,8 @@ from benchmarks.inventory.host import Refused
 from benchmarks.models import Host, LoadJob, LoadState, Probe, ProbeState, Run, RunState
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from tuning.models import Study, StudyState
-from tuning.results.known_hosts import HostState, hosts, known_hosts
+from tuning.results.host_jobs import HostState
+from tuning.results.known_hosts import hosts, known_hosts
 
 pytestmark = pytest.mark.django_db
 

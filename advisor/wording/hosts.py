@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tuning.results.known_hosts import HostState
+from tuning.results.host_jobs import HostState
 
 STATE_WORDS = {
     HostState.RETIRED: "Retired",

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from advisor.api.serializers.common import StrictSerializer, TimeField, below, computed
 from advisor.api.serializers.identities import IdentitySerializer
 from benchmarks.models import Host, Inspection, InspectionState
-from tuning.results.known_hosts import HostState
+from tuning.results.host_jobs import HostState
 from tuning.studies.inspecting import waiting_text
 from tuning.studies.pause_columns import MAX_PAUSE_REASON
 

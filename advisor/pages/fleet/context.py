@@ -9,7 +9,8 @@ from advisor.wording.words import certainty
 from benchmarks.models import Device
 from tuning.comparison.devices import device_names
 from tuning.models import Recommendation
-from tuning.results.known_hosts import HostProblem, HostState, KnownHost
+from tuning.results.host_jobs import HostState
+from tuning.results.known_hosts import HostProblem, KnownHost
 from tuning.studies.draining import drain_text
 
 

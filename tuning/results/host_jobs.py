@@ -1,0 +1,121 @@
+"""What each host does now; it does one thing at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from benchmarks.models import (
+    CrashTest,
+    CrashTestState,
+    Host,
+    LoadJob,
+    LoadState,
+    Probe,
+    ProbeState,
+    Run,
+    RunState,
+)
+from tuning.models import Study, StudyState
+
+
+class HostState(StrEnum):
+    """In a word; the first that applies, in this order."""
+
+    RETIRED = "retired"
+    SILENT = "silent"
+    DRAINED = "drained"
+    DRAINING = "draining"
+    MEASURING = "measuring"
+    PROBING = "probing"
+    PREPARING = "preparing"
+    DRIVING = "driving"
+    WAITING = "waiting"
+    IDLE = "idle"
+
+
+@dataclass(frozen=True)
+class CurrentJob:
+    """What a host does now: `what` and `step` in words, `since` when, for which study.
+
+    `study` and `study_name` are None and "" for a probe, `device` is what it measures if known.
+    """
+
+    state: HostState
+    what: str
+    step: str
+    since: datetime | None
+    study: int | None = None
+    study_name: str = ""
+    device: int | None = None
+
+
+def current_jobs(rows: list[Host]) -> dict[int, CurrentJob]:
+    """By host what it does; there is at most one job at a time."""
+    found = {
+        run["host"]: CurrentJob(
+            HostState.MEASURING,
+            f"{run['slot__candidate__name']}, block {run['slot__block']}",
+            run["step"] or "starting",
+            run["started_at"],
+            run["slot__study"],
+            run["slot__study__name"] or "",
+            run["device"],
+        )
+        for run in Run.objects.filter(host__in=rows, state=RunState.RUNNING).values(
+            *("host", "step", "started_at", "device"),
+            *("slot__block", "slot__candidate__name", "slot__study", "slot__study__name"),
+        )
+    }
+    tests = CrashTest.objects.filter(host__in=rows, state=CrashTestState.RUNNING)
+    for test in tests.values(
+        *("host", "step", "started_at", "device"),
+        *("slot__candidate__name", "slot__study", "slot__study__name"),
+    ):
+        found[test["host"]] = CurrentJob(
+            HostState.MEASURING,
+            f"crash recovery of {test['slot__candidate__name']}",
+            test["step"] or "starting",
+            test["started_at"],
+            test["slot__study"],
+            test["slot__study__name"] or "",
+            test["device"],
+        )
+    for probe in Probe.objects.filter(device__host__in=rows, state=ProbeState.RUNNING).values(
+        "device", "device__host", "device__data_dir", "fraction", "started_at"
+    ):
+        found[probe["device__host"]] = CurrentJob(
+            HostState.PROBING,
+            f"probe of {probe['device__data_dir']}",
+            f"{probe['fraction']:.0%}",
+            probe["started_at"],
+            device=probe["device"],
+        )
+    driving = LoadJob.objects.filter(host__in=rows, state=LoadState.RUNNING)
+    for load in driving.values(
+        *("host", "step", "started_at", "run__host__name", "crash_test__host__name"),
+        *("run__slot__study", "run__slot__study__name"),
+    ):
+        found[load["host"]] = CurrentJob(
+            HostState.DRIVING,
+            f"drives {load['run__host__name'] or load['crash_test__host__name']}",
+            load["step"] or "starting",
+            load["started_at"],
+            load["run__slot__study"],
+            load["run__slot__study__name"] or "",
+        )
+    preparing = Study.objects.filter(host__in=rows, state=StudyState.PREPARING)
+    for study in preparing.exclude(claimed_by="").values(
+        "pk", "name", "host", "preparing_text", "preparing_fraction", "started_at"
+    ):
+        text, share = study["preparing_text"], study["preparing_fraction"]
+        found[study["host"]] = CurrentJob(
+            HostState.PREPARING,
+            text or "loading the dataset",
+            f"{share:.0%}" if share else "",
+            study["started_at"],
+            study["pk"],
+            study["name"],
+        )
+    return found
