@@ -175,6 +175,9 @@ def test_a_host_is_drained_and_undrained_on_its_page(admin_client: Client) -> No
     assert "Host db-host-1 is drained since" in text
     assert "The study continues when the host takes work again." in text
     assert "Waiting for the host" in text
+    probe = Probe.objects.create(device=study.devices.get(), seconds=50)
+    text = text_of(admin_client, reverse("device-live", args=[probe.device_id]))
+    assert "Waiting: host db-host-1 is drained since" in text
     again = admin_client.post(address, follow=True).content.decode()
     assert "The host was not drained: host db-host-1 is already drained." in again
     address = reverse("host-undrain", args=[host.pk])

@@ -11,6 +11,7 @@ from benchmarks.models import Probe, ProbeState, Run, RunState
 from benchmarks.probe.jobs import Job, Pattern, Purpose
 from benchmarks.probe.result import JobResult, ProbeResult
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.studies.draining import drain_text
 
 KIB, MIB = 1024, 1024 * 1024
 
@@ -129,6 +130,7 @@ def waits_for(probe: Probe) -> dict[str, Any]:
     other = running.exclude(pk=probe.pk).first()
     is_measuring = Run.objects.filter(host=host, state=RunState.RUNNING).exists()
     return {
+        "drain": drain_text(probe.device.host),
         "study": study,
         "probe": other,
         "is_measuring": is_measuring,
