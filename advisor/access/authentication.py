@@ -17,7 +17,8 @@ from rest_framework import authentication
 from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.request import Request
 
-from advisor.access.limits import WRONG_TOKENS, place
+from advisor.access.addresses import place
+from advisor.access.limits import WRONG_TOKENS
 from advisor.access.models import ApiToken
 
 # The last use is stored to the minute: not every request writes.

@@ -5,13 +5,10 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
 
 # Keys beyond this are forgotten, those that were used longest ago first.
 MAX_KEYS = 10_000
-# Who has an IPv6 address has all of its network.
-IPV6_PREFIX = 64
 
 
 class Limit:
@@ -62,14 +59,3 @@ ALL = (
     PASSWORD_CHANGES,
     WRONG_TOKENS,
 )
-
-
-def place(address: str) -> str:
-    """The key of an address: itself, of IPv6 its network."""
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(found, IPv6Address):
-        return str(ip_network(f"{found}/{IPV6_PREFIX}", strict=False))
-    return str(found)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+
+from advisor.access.addresses import parse
 
 FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST")
 # Of other servers and programs: read by nothing here, and not left for a library to find.
@@ -48,25 +49,15 @@ class ProxyMiddleware:
         if host:
             meta["HTTP_HOST"] = host[-1]
         strangers = [one for one in addresses if not is_listed(one)]
-        if strangers and _is_address(strangers[-1]):
-            meta["REMOTE_ADDR"] = strangers[-1]
+        if strangers and (address := parse(strangers[-1])):
+            meta["REMOTE_ADDR"] = str(address)
         return self._get_response(request)
 
 
-def is_listed(address: str) -> bool:
+def is_listed(text: str) -> bool:
     """Whether the address is of a proxy in ADVISOR_PROXY."""
-    if not _is_address(address):
-        return False
-    found = ip_address(address)
-    return any(found in network for network in settings.PROXIES)
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
+    address = parse(text)
+    return address is not None and any(address in network for network in settings.PROXIES)
 
 
 def _values(header: Any) -> list[str]:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import cast
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from advisor.access.models import ROLES, ApiToken, Scope
 from advisor.access.roles import Role, role_of
@@ -51,12 +51,13 @@ def create_token(user: User, name: str, scope: Scope, days: int | None = None) -
         raise TokenRefused(
             "invalid_days", f"a token ends after 1 to {MAX_DAYS} days, or never", "days"
         )
-    tokens = ApiToken.objects.filter(user=user)
-    with transaction.atomic():
-        if tokens.filter(name=name).exists():
-            raise TokenRefused("name_taken", f"there is a token {name!r} already", "name")
-        if tokens.count() >= MAX_TOKENS:
-            raise TokenRefused("too_many", f"nobody has more than {MAX_TOKENS} tokens", "name")
-        expiry = None if days is None else timedelta(days=days)
-        _, token = ApiToken.objects.create(user=user, expiry=expiry, name=name, scope=scope)
+    if ApiToken.objects.filter(user=user).count() >= MAX_TOKENS:
+        raise TokenRefused("too_many", f"nobody has more than {MAX_TOKENS} tokens", "name")
+    expiry = None if days is None else timedelta(days=days)
+    try:
+        with transaction.atomic():
+            _, token = ApiToken.objects.create(user=user, expiry=expiry, name=name, scope=scope)
+    except IntegrityError as error:
+        text = f"there is a token {name!r} already"
+        raise TokenRefused("name_taken", text, "name") from error
     return cast(str, token)

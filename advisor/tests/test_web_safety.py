@@ -27,7 +27,8 @@ from django.urls import reverse
 from knox.crypto import hash_token
 from pytest_django import Settings
 
-from advisor.access.limits import MAX_KEYS, Limit, place
+from advisor.access.addresses import place
+from advisor.access.limits import MAX_KEYS, Limit
 from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
@@ -127,6 +128,10 @@ def test_a_limit_counts_by_key_within_its_time_and_forgets_old_keys() -> None:
     assert len(limit._tries) == MAX_KEYS
     assert place("2001:db8::1") == place("2001:db8::ffff") != place("2001:db8:0:1::1")
     assert place("10.0.0.1") != place("10.0.0.2")
+    # A socket for both protocols sees IPv4 like this.
+    assert place("::ffff:10.0.0.1") == place("10.0.0.1:4711") == "10.0.0.1"
+    assert place("[2001:db8::1]:443") == "2001:db8::/64"
+    assert place("no address") == "no address"
 
 
 # --- the API -------------------------------------------------------------------------------------
@@ -256,6 +261,7 @@ def test_links_are_https_where_the_listed_proxy_says_so(admin_client: Client, pr
         factories.make_study(blocks=1, names=["a"])
     assert location(admin_client, REMOTE_ADDR=proxy).startswith("https://advisor.example.org/")
     assert location(admin_client, REMOTE_ADDR="10.8.0.1").startswith("http://testserver/")
+    assert location(admin_client, REMOTE_ADDR=f"::ffff:{proxy}").startswith("https://")
     # Loopback is no exception.
     assert location(admin_client).startswith("http://testserver/")
 

@@ -10,13 +10,13 @@ from django.contrib.auth import views as auth
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
+from advisor.access.addresses import place
 from advisor.access.limits import (
     LOGINS,
     LOGINS_OF_ADDRESS,
     LOGINS_OF_BROWSER,
     LOGINS_TO_ACCOUNT,
     Limit,
-    place,
 )
 
 logger = logging.getLogger(__name__)
