@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Case, Exists, OuterRef, Q, When
 
 from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
@@ -65,13 +65,13 @@ def waiting_text(study: Study) -> str:
     return f"load host {host} is not heard of; the study goes on when its worker is back"
 
 
-def serves_another(host_id: int) -> bool:
-    """Whether the host drives, or is about to: then nothing of its own begins."""
-    there = LoadJob.objects.filter(host_id=host_id)
-    return there.filter(state=LoadState.RUNNING).exists() or next_load(host_id) is not None
+def current_load(host_id: int) -> LoadJob | None:
+    """The load that the host drives, else the oldest that waits for it and is still wanted.
 
-
-def next_load(host_id: int) -> LoadJob | None:
-    """The oldest load that waits for the host, and for which somebody still waits."""
-    there = LoadJob.objects.filter(host_id=host_id, state=LoadState.QUEUED, host__drained_at=None)
-    return there.filter(is_measured()).select_related("host").order_by("pk").first()
+    While there is one, nothing of the host's own begins.
+    """
+    there = LoadJob.objects.filter(host_id=host_id).select_related("host")
+    is_wanted = Q(state=LoadState.QUEUED, host__drained_at=None) & is_measured()
+    active = there.filter(Q(state=LoadState.RUNNING) | is_wanted)
+    running_first = Case(When(state=LoadState.RUNNING, then=0), default=1)
+    return active.order_by(running_first, "pk").first()

@@ -34,6 +34,7 @@ from benchmarks.models import (
     Host,
     Inspection,
     InspectionState,
+    LoadState,
     Probe,
     ProbeState,
     Run,
@@ -50,7 +51,7 @@ from tuning.studies.crash_tests import (
     running_crash_test,
     waiting_crash_test,
 )
-from tuning.studies.load_hosts import has_load_host_away, next_load, serves_another
+from tuning.studies.load_hosts import current_load, has_load_host_away
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
 
@@ -100,10 +101,10 @@ def advance_host(host_id: int) -> None:
 
 def _send_load(host_id: int) -> bool:
     """Wake the worker for the oldest load that another host waits for; True while there is one."""
-    load = next_load(host_id)
+    load = current_load(host_id)
     if load is None:
-        return serves_another(host_id)
-    if not is_measuring(host_id):
+        return False
+    if load.state == LoadState.QUEUED and not is_measuring(host_id):
         _send(LOAD, load.pk, load.host)
     return True
 
