@@ -19,7 +19,7 @@ from benchmarks.models import CrashTest, CrashTestState
 from tuning.models import Slot, Study
 
 #: The time left, and whatever else follows from the clock, is worked out this often, in seconds.
-REFRESH_S = 10.0
+REFRESH_S = 15.0
 
 _STUDY = (
     "created_at",
