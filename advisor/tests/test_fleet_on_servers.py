@@ -17,7 +17,7 @@ from benchmarks.servers.binary import ServerBinary
 pytestmark = [
     pytest.mark.server,
     pytest.mark.slow,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(600),
     pytest.mark.skipif(bool(why := centre.why_not()), reason=why),
 ]
 

@@ -95,7 +95,7 @@ class Machine:
         *command: str,
         env: Mapping[str, str] | None = None,
         cwd: Path = Path("/"),
-        timeout: float = 120,
+        timeout: float = 240,
     ) -> str:
         """Run a program to its end and return what it printed; fails if it does."""
         words = self.words(*command, cwd=cwd)

@@ -125,7 +125,7 @@ class Fleet:
         environment = self.environment(name)
         self.hosts[name].start(*shlex.split(command), log="worker", env=environment, cwd=ROOT)
 
-    def wait_for_workers(self, *names: str, seconds: float = 60) -> None:
+    def wait_for_workers(self, *names: str, seconds: float = 150) -> None:
         """Until each has looked at its host, and was heard of in the last two seconds."""
         query = (
             "select name from benchmarks_host "
@@ -288,4 +288,4 @@ def _start_web(place: Fleet) -> None:
     log = ["--access-logfile", str(centre.folder / "access.log")]
     log += ["--access-logformat", "%(m)s %(U)s %(s)s %(D)s"]
     centre.start(*serve, *log, log="web", env=environment, cwd=ROOT)
-    wait_for(lambda: WEB_PORT in centre.listening(), 60, centre.log("web"))
+    wait_for(lambda: WEB_PORT in centre.listening(), 150, centre.log("web"))

@@ -21,6 +21,7 @@ from typing import Any
 import psutil
 
 from advisor.tests.fleet.centre import WEB_PORT, Fleet, fleet, why_not
+from advisor.tests.fleet_bench import in_full
 from advisor.tests.harness import ROOT
 from tuning.tests.tables import markdown
 
@@ -34,6 +35,7 @@ _PROGRAMS = {"PostgreSQL": "postgres", "Redis": "redis-server", "web": "gunicorn
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="make bench-fleet", description=__doc__)
+    parser.add_argument("--only", choices=["scene", "simulated"], help="one of the two parts")
     parser.add_argument("--hosts", type=int, default=200)
     parser.add_argument("--per-minute", type=int, default=2000, help="runs of all hosts")
     parser.add_argument("--minutes", type=float, default=3)
@@ -45,6 +47,10 @@ def main(arguments: Sequence[str]) -> int:
     if why := why_not():
         print(f"bench-fleet: {why}")
         return 1
+    if asked.only != "simulated":
+        in_full.main()
+    if asked.only == "scene":
+        return 0
     with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
         Path(folder).chmod(0o755)
         given = _POSTGRES | (_STATEMENTS if asked.statements else {})
