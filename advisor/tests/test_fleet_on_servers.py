@@ -75,3 +75,4 @@ def test_two_hosts_measure_at_once_while_one_worker_is_killed_and_one_host_cut_o
     assert any(run["state"] == "lost" and run["host"] == "db1" for run in scene.runs(place))
     scene.check_nothing_is_left(place)
     scene.check_hosts_are_named(place)
+    scene.check_connections_are_kept(place)

@@ -159,3 +159,23 @@ def check_hosts_are_named(place: Fleet) -> None:
         for other in set(measured) - {host}:
             assert other not in page
         assert host in json.dumps(place.api(f"studies/{study['id']}/"))
+
+
+def check_connections_are_kept(place: Fleet) -> None:
+    """Each host's worker has few connections to PostgreSQL, and not a new one for every look."""
+    query = (
+        "select host(client_addr) as address, count(*) as number, "
+        "max(clock_timestamp() - backend_start) > interval '5 seconds' as is_kept "
+        "from pg_stat_activity where client_addr is not null group by 1"
+    )
+
+    def wrong() -> list[str]:
+        found = {row["address"]: row for row in place.rows(query)}
+        seen = {name: found.get(machine.address) for name, machine in place.hosts.items()}
+        return [
+            f"{name}: {row}"
+            for name, row in seen.items()
+            if row is None or row["number"] > 3 or not row["is_kept"]
+        ]
+
+    wait_for(lambda: not wrong(), 30, f"{wrong()}")
