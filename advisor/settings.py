@@ -303,6 +303,9 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # (docs/connections.md). Nobody controls a worker through Redis: it only hears of rows.
 _QUEUE = f"bench.{HOST_NAME}"
 CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # A message that cannot be sent is given up at once: the sweep sends it again. Without this
+    # kombu keeps a request of the web server for six seconds. Workers connect again by themselves.
+    "max_retries": 0,
     "socket_connect_timeout": 3,
     "socket_timeout": 10,
     "priority_steps": [0],

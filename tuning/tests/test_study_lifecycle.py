@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from celery import current_app
+from celery import Celery, current_app
 from django.db import DataError, IntegrityError, OperationalError, connection
 from django.db.backends.signals import connection_created
 from django.db.models import QuerySet
@@ -715,6 +715,23 @@ def test_a_redis_that_is_away_does_not_stop_the_study(
     monkeypatch.setattr(current_app, "send_task", down)
     run_to_the_end(study, measure_by_config)
     assert study.state == StudyState.FINISHED
+
+
+def test_nobody_waits_for_a_redis_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kombu.exceptions import OperationalError
+    from kombu.utils import functional
+
+    def waited(seconds: float) -> None:
+        pytest.fail("it waits for Redis")
+
+    monkeypatch.setattr(functional, "sleep", waited)
+    app = Celery("sender", set_as_current=False)
+    app.config_from_object("django.conf:settings", namespace="CELERY")
+    app.conf.broker_url = f"redis+socket://{tmp_path}/nobody.sock"
+    with pytest.raises(OperationalError):
+        app.send_task("execute", args=[1], queue="bench.nobody")
 
 
 def test_studies_of_one_host_wait_their_turn(study: Study, sent: list[Any]) -> None:
