@@ -271,7 +271,7 @@ SPECTACULAR_SETTINGS = {
         "InspectionSubjectEnum": "advisor.api.serializers.hosts.INSPECTION_SUBJECTS",
         "HostStateEnum": "advisor.api.serializers.hosts.HOST_STATES",
         "FormatEnum": "advisor.api.serializers.common.FORMAT_NAMES",
-        "ProbeStateEnum": "benchmarks.models.ProbeState.values",
+        "ProbeStateEnum": "benchmarks.models.JobState.values",
         "SlotPurposeEnum": "tuning.models.SlotPurpose.values",
         "StateEnum": "tuning.models.StudyState.values",
     },

@@ -298,6 +298,23 @@ class JobRow(models.Model):
         abstract = True
 
 
+class JobState(models.TextChoices):
+    """Of a probe, crash test, inspection or load: `queued` and `running`, then how it ended.
+
+    A failed one has its outcome as `reason_code`.
+    """
+
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    OK = "ok", "OK"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+    LOST = "lost", "Lost"
+
+
+ACTIVE_JOB_STATES = (JobState.QUEUED, JobState.RUNNING)
+
+
 class RunState(models.TextChoices):
     """`queued` and `running`, then one of the outcomes, which are final."""
 
@@ -438,20 +455,6 @@ class Run(JobRow, UsageColumns):
         return wall - self.workload.warmup_s - self.workload.measure_s
 
 
-class CrashTestState(models.TextChoices):
-    """`queued` and `running`, then how it ended; a failed one has its outcome as `reason_code`."""
-
-    QUEUED = "queued", "Queued"
-    RUNNING = "running", "Running"
-    OK = "ok", "OK"
-    FAILED = "failed", "Failed"
-    CANCELLED = "cancelled", "Cancelled"
-    LOST = "lost", "Lost"
-
-
-ACTIVE_CRASH_TEST_STATES = (CrashTestState.QUEUED, CrashTestState.RUNNING)
-
-
 class CrashTest(JobRow):
     """A server killed under load and started again, with one config. The row is the job."""
 
@@ -464,7 +467,7 @@ class CrashTest(JobRow):
     logs_with_data = models.BooleanField(default=False)
     load_s = models.PositiveIntegerField(help_text="seconds of load before each kill")
 
-    state = models.CharField(max_length=16, choices=CrashTestState, default=CrashTestState.QUEUED)
+    state = models.CharField(max_length=16, choices=JobState, default=JobState.QUEUED)
     step = models.CharField(max_length=64, blank=True)
     queued_at = models.DateTimeField(auto_now_add=True)
     reason_code = models.CharField(max_length=64, blank=True)
@@ -482,26 +485,12 @@ class CrashTest(JobRow):
 
     @property
     def is_finished(self) -> bool:
-        return self.state not in ACTIVE_CRASH_TEST_STATES
+        return self.state not in ACTIVE_JOB_STATES
 
     @property
     def seconds(self) -> list[float]:
         """Until the server took connections again, one per kill; empty unless it is OK."""
         return [kill["seconds"] for kill in self.kills] if self.state == "ok" else []
-
-
-class InspectionState(models.TextChoices):
-    """`queued` and `running`, then how it ended; a failed one says why and of which field."""
-
-    QUEUED = "queued", "Queued"
-    RUNNING = "running", "Running"
-    OK = "ok", "OK"
-    FAILED = "failed", "Failed"
-    CANCELLED = "cancelled", "Cancelled"
-    LOST = "lost", "Lost"
-
-
-ACTIVE_INSPECTION_STATES = (InspectionState.QUEUED, InspectionState.RUNNING)
 
 
 class Inspection(JobRow):
@@ -529,9 +518,7 @@ class Inspection(JobRow):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
 
-    state = models.CharField(
-        max_length=16, choices=InspectionState, default=InspectionState.QUEUED
-    )
+    state = models.CharField(max_length=16, choices=JobState, default=JobState.QUEUED)
     step = models.CharField(max_length=64, blank=True)
     queued_at = models.DateTimeField(auto_now_add=True)
     reason_code = models.CharField(max_length=64, blank=True)
@@ -551,21 +538,7 @@ class Inspection(JobRow):
 
     @property
     def is_finished(self) -> bool:
-        return self.state not in ACTIVE_INSPECTION_STATES
-
-
-class LoadState(models.TextChoices):
-    """`queued` and `running`, then how it ended; a failed one has its outcome as `reason_code`."""
-
-    QUEUED = "queued", "Queued"
-    RUNNING = "running", "Running"
-    OK = "ok", "OK"
-    FAILED = "failed", "Failed"
-    CANCELLED = "cancelled", "Cancelled"
-    LOST = "lost", "Lost"
-
-
-ACTIVE_LOAD_STATES = (LoadState.QUEUED, LoadState.RUNNING)
+        return self.state not in ACTIVE_JOB_STATES
 
 
 class LoadJob(JobRow):
@@ -584,7 +557,7 @@ class LoadJob(JobRow):
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="load_jobs")
     address = models.CharField(max_length=64, help_text="on which the server is offered")
 
-    state = models.CharField(max_length=16, choices=LoadState, default=LoadState.QUEUED)
+    state = models.CharField(max_length=16, choices=JobState, default=JobState.QUEUED)
     step = models.CharField(max_length=64, blank=True)
     queued_at = models.DateTimeField(auto_now_add=True)
     hello = models.JSONField(null=True, blank=True)
@@ -605,7 +578,7 @@ class LoadJob(JobRow):
         indexes: ClassVar = [models.Index(fields=["host", "state"])]
 
     def __str__(self) -> str:
-        return f"load {self.pk} ({LoadState(self.state).label})"
+        return f"load {self.pk} ({JobState(self.state).label})"
 
     @property
     def measured(self) -> Run | CrashTest:
@@ -640,18 +613,6 @@ class Sample(UsageColumns):
         return f"run {self.run_id} second {self.second}"
 
 
-class ProbeState(models.TextChoices):
-    QUEUED = "queued", "Queued"
-    RUNNING = "running", "Running"
-    OK = "ok", "OK"
-    FAILED = "failed", "Failed"
-    CANCELLED = "cancelled", "Cancelled"
-    LOST = "lost", "Lost"
-
-
-ACTIVE_PROBE_STATES = (ProbeState.QUEUED, ProbeState.RUNNING)
-
-
 class Probe(JobRow):
     """One measurement of a device with fio. The row is the job, as with runs."""
 
@@ -661,7 +622,7 @@ class Probe(JobRow):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
 
-    state = models.CharField(max_length=16, choices=ProbeState, default=ProbeState.QUEUED)
+    state = models.CharField(max_length=16, choices=JobState, default=JobState.QUEUED)
     fraction = models.FloatField(default=0.0, help_text="progress, 0 to 1")
     step = models.CharField(max_length=64, blank=True, help_text="its current measurement")
     queued_at = models.DateTimeField(auto_now_add=True)
@@ -696,7 +657,7 @@ class Probe(JobRow):
 
     @property
     def is_finished(self) -> bool:
-        return self.state not in ACTIVE_PROBE_STATES
+        return self.state not in ACTIVE_JOB_STATES
 
     @property
     def found(self) -> ProbeResult | None:

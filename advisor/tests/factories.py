@@ -19,8 +19,8 @@ from benchmarks.models import (
     Config,
     Device,
     Host,
+    JobState,
     Probe,
-    ProbeState,
     Run,
     RunState,
     Sample,
@@ -166,7 +166,7 @@ def probed(device: Device, result: ProbeResult | None = None, **values: Any) -> 
     low, high = suggested_io_capacity(result) if writes else (None, None)
     facts: dict[str, Any] = {
         "seconds": 50,
-        "state": ProbeState.OK,
+        "state": JobState.OK,
         "fraction": 1.0,
         "started_at": result.date,
         "finished_at": result.date + timedelta(seconds=result.seconds),

@@ -35,7 +35,7 @@ from advisor.tests.access_table import (
     table,
     written_table,
 )
-from benchmarks.models import Probe, ProbeState
+from benchmarks.models import JobState, Probe
 from tuning.models import Study, StudyGroup
 
 pytestmark = pytest.mark.django_db
@@ -91,7 +91,7 @@ class World:
         }
         self.probes = {
             whose: Probe.objects.create(
-                device=device, seconds=50, state=ProbeState.OK, created_by=user
+                device=device, seconds=50, state=JobState.OK, created_by=user
             )
             for whose, user in (("own", operator), ("other", somebody))
         }

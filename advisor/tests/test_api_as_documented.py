@@ -21,7 +21,7 @@ from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token, scope_of
 from advisor.tests import factories
-from benchmarks.models import Probe, ProbeState
+from benchmarks.models import JobState, Probe
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
@@ -44,7 +44,7 @@ def world(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     study = factories.measured_study(blocks=1)
     device = study.devices.get()
     factories.probed(device)
-    Probe.objects.create(device=device, seconds=50, state=ProbeState.QUEUED)
+    Probe.objects.create(device=device, seconds=50, state=JobState.QUEUED)
 
 
 def api(token: str) -> Any:

@@ -17,7 +17,7 @@ from advisor.tests.test_api import Service, error
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.inventory.host import Refused
 from benchmarks.inventory.inspection import inspect_directory
-from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.models import Device, Host, JobState, Probe
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, with_inventory
@@ -264,7 +264,7 @@ def test_a_running_probe_is_asked_to_stop(api: Client) -> None:
     probe = Probe.objects.create(
         device=device,
         seconds=50,
-        state=ProbeState.RUNNING,
+        state=JobState.RUNNING,
         fraction=0.41,
         step="random reads",
         heartbeat_at=timezone.now(),

@@ -25,7 +25,7 @@ from pytest_django.live_server_helper import LiveServer
 from advisor.access.roles import Role, set_role
 from advisor.tests import claimed, factories, probes
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
-from benchmarks.models import Probe, ProbeState
+from benchmarks.models import JobState, Probe
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study, StudyState
 
@@ -480,7 +480,7 @@ def test_a_device_draws_its_probe_and_fits_into_every_window(visitor: Visitor) -
 def test_a_probe_that_ends_brings_its_charts(visitor: Visitor) -> None:
     device = factories.found_device()
     probe = Probe.objects.create(
-        device=device, seconds=50, state=ProbeState.RUNNING, fraction=0.4, step="write 1024k, fill"
+        device=device, seconds=50, state=JobState.RUNNING, fraction=0.4, step="write 1024k, fill"
     )
     page = visitor.page
 

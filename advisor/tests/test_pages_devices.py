@@ -21,7 +21,7 @@ from advisor.tests import factories, probes
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable
 from benchmarks.inventory.devices import DeviceRequest
-from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.models import Device, Host, JobState, Probe
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import StudyState
@@ -50,7 +50,7 @@ def emulated(**values: Any) -> Device:
 
 
 def unfinished(device: Device, **values: Any) -> Probe:
-    facts: dict[str, Any] = {"seconds": 50, "state": ProbeState.RUNNING}
+    facts: dict[str, Any] = {"seconds": 50, "state": JobState.RUNNING}
     return Probe.objects.create(device=device, **(facts | values))
 
 
@@ -119,7 +119,7 @@ def test_retired_devices_are_folded_away(admin_client: Client) -> None:
 
 def test_a_probe_that_failed_after_a_good_one_is_shown_beside_it(admin_client: Client) -> None:
     device = factories.probed_device()
-    failed = unfinished(device, state=ProbeState.FAILED, reason="no room")
+    failed = unfinished(device, state=JobState.FAILED, reason="no room")
     assert "last probe failed" in text_of(admin_client, "device-list")
     factories.probed(device)
     assert "last probe" not in text_of(admin_client, "device-list")
@@ -398,7 +398,7 @@ def test_a_probe_is_begun_and_cancelled(admin_client: Client, admin_user: User) 
     cancel = reverse("probe-cancel", args=[device.pk, probe.pk])
     assert admin_client.post(cancel).status_code == 302
     probe.refresh_from_db()
-    assert probe.state == ProbeState.CANCELLED
+    assert probe.state == JobState.CANCELLED
     assert "had already finished" in admin_client.post(cancel, follow=True).content.decode()
     text = text_of(admin_client, "device-detail", device.pk)
     assert "cancelled by the user" in text
@@ -454,7 +454,7 @@ def test_a_running_probe_is_followed_and_brings_its_result(admin_client: Client)
 def test_a_queued_probe_says_what_it_waits_for(admin_client: Client) -> None:
     device = factories.found_device()
     study = factories.make_study(device=device, state=StudyState.RUNNING, blocks=1)
-    unfinished(device, state=ProbeState.QUEUED)
+    unfinished(device, state=JobState.QUEUED)
     text = text_of(admin_client, "device-detail", device.pk)
     assert f'Waiting for the study <a href="{reverse("study-detail", args=[study.pk])}"' in text
 
@@ -463,7 +463,7 @@ def test_a_probe_that_no_worker_takes_says_so(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device = factories.found_device()
-    unfinished(device, state=ProbeState.QUEUED)
+    unfinished(device, state=JobState.QUEUED)
     host = Host.objects.filter(pk=device.host_id)
     assert "has never been seen. Start one with" in text_of(
         admin_client, "device-detail", device.pk
@@ -484,13 +484,13 @@ def test_a_probe_that_no_worker_takes_says_so(
 @pytest.mark.parametrize(
     ("state", "reason"),
     [
-        (ProbeState.FAILED, "fio ended with status 1"),
-        (ProbeState.CANCELLED, "cancelled by the user"),
-        (ProbeState.LOST, "the worker died"),
+        (JobState.FAILED, "fio ended with status 1"),
+        (JobState.CANCELLED, "cancelled by the user"),
+        (JobState.LOST, "the worker died"),
     ],
 )
 def test_a_probe_that_ended_otherwise_says_why(
-    admin_client: Client, state: ProbeState, reason: str
+    admin_client: Client, state: JobState, reason: str
 ) -> None:
     device = factories.found_device()
     probe = unfinished(device, state=state, reason=reason, reason_code="some_code")

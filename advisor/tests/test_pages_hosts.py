@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from advisor.tests import factories
 from benchmarks.inventory.host import Refused
-from benchmarks.models import Host, LoadJob, LoadState, Probe, ProbeState, Run, RunState
+from benchmarks.models import Host, JobState, LoadJob, Probe, Run, RunState
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from tuning.models import Study, StudyState
 from tuning.results.host_jobs import HostState
@@ -69,7 +69,7 @@ def fleet(name: str) -> Host:
         factories.make_study(
             device=device, blocks=0, state=state, reason="no room", finished_at=timezone.now()
         )
-    Probe.objects.create(device=device, seconds=50, state=ProbeState.QUEUED)
+    Probe.objects.create(device=device, seconds=50, state=JobState.QUEUED)
     return host
 
 
@@ -124,16 +124,16 @@ def test_states_follow_from_the_rows() -> None:
     assert state_of(host) == HostState.WAITING
     [run] = Run.objects.filter(step="warming up")
     elsewhere = a_host("load-host")
-    LoadJob.objects.create(run=run, host=elsewhere, state=LoadState.RUNNING, step="warm-up")
+    LoadJob.objects.create(run=run, host=elsewhere, state=JobState.RUNNING, step="warm-up")
     assert state_of(elsewhere) == HostState.DRIVING
-    LoadJob.objects.update(state=LoadState.OK)
+    LoadJob.objects.update(state=JobState.OK)
     assert state_of(elsewhere) == HostState.IDLE
     elsewhere.load_jobs.all().delete()
     elsewhere.delete()
     Study.objects.update(state=StudyState.PREPARING, claimed_by="a process")
     assert state_of(host) == HostState.PREPARING
     Study.objects.update(state=StudyState.CANCELLED)
-    Probe.objects.create(device=study.devices.get(), seconds=50, state=ProbeState.RUNNING)
+    Probe.objects.create(device=study.devices.get(), seconds=50, state=JobState.RUNNING)
     assert state_of(host) == HostState.PROBING
     Host.objects.update(worker_seen_at=Now() - timedelta(seconds=31))
     assert state_of(host) == HostState.SILENT
@@ -212,6 +212,6 @@ def test_fifty_hosts_take_no_more_queries_than_two(admin_client: Client) -> None
                 state=state,
                 finished_at=timezone.now(),
             )
-        Probe.objects.create(device=device, seconds=50, state=ProbeState.QUEUED)
+        Probe.objects.create(device=device, seconds=50, state=JobState.QUEUED)
     assert queries() == few
     assert few <= 22

@@ -12,7 +12,7 @@ from advisor.tests import factories
 from advisor.tests.probes import identity
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.inventory.devices import FoundDevice
-from benchmarks.models import ProbeState, Run, RunState
+from benchmarks.models import JobState, Run, RunState
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.kinds import DeviceKind
 from tuning.configs.notes import Action, Note
@@ -36,7 +36,7 @@ def test_a_device_is_known_by_its_newest_good_probe() -> None:
     good = factories.probed(
         device, random_write_iops=40_000.0, random_read_iops=90_000.0, commit_p50_us=55.0
     )
-    factories.probed(device, state=ProbeState.FAILED, random_write_iops=3.0)
+    factories.probed(device, state=JobState.FAILED, random_write_iops=3.0)
     found = facts_of(HOST, [NVME])
     assert (found.write_iops, found.read_iops, found.commit_us) == (
         good.random_write_iops,

@@ -15,7 +15,7 @@ from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.emulation.shipped import RealFigures, shipped_profiles
 from benchmarks.errors import DeviceUnusable, EmulationUnavailable, about
 from benchmarks.inventory.host import FoundDirectory, HostInventory
-from benchmarks.models import Device, Host, Probe, ProbeState
+from benchmarks.models import Device, Host, JobState, Probe
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 
@@ -188,7 +188,7 @@ def _real_figures(data: DeviceIdentity, inventory: HostInventory) -> RealFigures
             device__data_dir=str(data.path),
             device__emulation_label="",
             device__retired_at=None,
-            state=ProbeState.OK,
+            state=JobState.OK,
         )
         .select_related("device")
         .defer("result")

@@ -13,7 +13,7 @@ from benchmarks.jobs.leftovers import CRASH_TEST_PREFIX
 from benchmarks.jobs.provenance import code_commit
 from benchmarks.jobs.runs import Wake, nobody, planned
 from benchmarks.measurement.crash_test import Recovered, crash_test
-from benchmarks.models import CrashTest, CrashTestState
+from benchmarks.models import CrashTest, JobState
 from benchmarks.outcomes import Outcome
 
 Kill = Callable[..., list[Recovered]]
@@ -33,7 +33,7 @@ class CrashTestKind(JobKind[CrashTest]):
         return CrashTest.objects.select_related("device", "server", "workload", "config")
 
     def claimed(self) -> Values:
-        return {"state": CrashTestState.RUNNING, "started_at": Now()}
+        return {"state": JobState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[CrashTest]) -> Ending:
         test = job.row

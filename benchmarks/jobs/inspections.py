@@ -15,7 +15,7 @@ from benchmarks.inventory.host import FoundDirectory, Refused
 from benchmarks.inventory.inspection import absolute, inspect_directory
 from benchmarks.inventory.stored import change_inventory, inventory_of, list_paths
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
-from benchmarks.models import Inspection, InspectionState
+from benchmarks.models import Inspection, JobState
 from benchmarks.servers.binary import identify
 
 
@@ -35,7 +35,7 @@ class InspectionKind(JobKind[Inspection]):
         return Inspection.objects.select_related("host")
 
     def claimed(self) -> Values:
-        return {"state": InspectionState.RUNNING, "started_at": Now()}
+        return {"state": JobState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Inspection]) -> Ending:
         row = job.row

@@ -16,7 +16,7 @@ from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.jobs.kinds import Values
 from benchmarks.jobs.row_line import SELDOM_S, SOON_S, RowLine
-from benchmarks.models import ACTIVE_LOAD_STATES, CrashTest, Host, LoadJob, LoadState, Run
+from benchmarks.models import ACTIVE_JOB_STATES, CrashTest, Host, JobState, LoadJob, Run
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load.driver import Report
 from benchmarks.remote_load.messages import Hello, Order, Phases, Result
@@ -52,7 +52,7 @@ class LoadDesk:
         phases = Phases.model_validate(row["phases"]) if row["phases"] else None
         is_measuring = phases is not None and phases.warming and not phases.stopping
         self._line.period_s = SELDOM_S if is_measuring else SOON_S
-        if row["state"] == LoadState.OK and row["result"]:
+        if row["state"] == JobState.OK and row["result"]:
             return Report(phases, Result.model_validate(row["result"]))
         return Report(phases, failure=_failure(self.host, row))
 
@@ -64,7 +64,7 @@ class LoadDesk:
 
     def _is_active(self) -> bool:
         row = self._line.latest
-        return row is not None and row["state"] in ACTIVE_LOAD_STATES
+        return row is not None and row["state"] in ACTIVE_JOB_STATES
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def _exchange(job_id: int) -> Callable[[Values], Values | None]:
 
     def exchange(values: Values) -> dict[str, Any] | None:
         if values:
-            rows.filter(state__in=ACTIVE_LOAD_STATES).update(**values)
+            rows.filter(state__in=ACTIVE_JOB_STATES).update(**values)
         return rows.annotate(silent=silent).values(*_COLUMNS, "silent").first()
 
     return exchange
@@ -119,14 +119,14 @@ def _exchange(job_id: int) -> Callable[[Values], Values | None]:
 def _failure(host: str, row: dict[str, Any]) -> RunFailed | None:
     """Why there will be no result; None as long as there may be one."""
     state, reason = row["state"], row["reason"]
-    if state == LoadState.RUNNING and row["silent"]:
+    if state == JobState.RUNNING and row["silent"]:
         return RunFailed(Outcome.LOST, f"load host {host} is no longer heard of")
-    if state == LoadState.FAILED:
+    if state == JobState.FAILED:
         outcome = Outcome(row["reason_code"])
         return RunFailed(outcome, f"load host {host}: {reason}", log_tail=row["log_tail"])
-    if state == LoadState.LOST:
+    if state == JobState.LOST:
         return RunFailed(Outcome.LOST, f"load host {host}: {reason}")
-    if state in (LoadState.CANCELLED, LoadState.OK):
+    if state in (JobState.CANCELLED, JobState.OK):
         # Its worker was stopped, as is done on purpose: the run is measured again.
         return RunFailed(Outcome.CANCELLED, f"load host {host}: {reason or 'it was stopped'}")
     return None
@@ -151,7 +151,7 @@ def _wait_for_hello(
                 return Hello.model_validate(found["hello"])
         if should_stop():
             raise RunFailed(Outcome.CANCELLED, "cancelled while waiting for the load host")
-        is_queued = found is None or found["state"] == LoadState.QUEUED
+        is_queued = found is None or found["state"] == JobState.QUEUED
         if is_queued and time.monotonic() - checked >= _CHECK_EVERY_S:
             checked = time.monotonic()
             _check_worth_waiting(row, load_host)
@@ -191,7 +191,7 @@ def _waits_for_us(row: Run | CrashTest, load_host: Host) -> bool:
     waiting = {
         measured: (driving, run)
         for measured, driving, run in LoadJob.objects.filter(
-            state=LoadState.QUEUED, run__state="running"
+            state=JobState.QUEUED, run__state="running"
         ).values_list("run__host", "host", "run")
     }
     host, youngest, seen = load_host.pk, row.pk, set[int]()
@@ -206,7 +206,7 @@ def _close(job_id: int) -> None:
     """Nobody waits for this load any more; what was read need not stay."""
     rows = LoadJob.objects.filter(pk=job_id)
     rows.update(sealed_order="", result=None)
-    rows.filter(state=LoadState.QUEUED).update(
-        state=LoadState.CANCELLED, finished_at=Now(), reason="no longer needed"
+    rows.filter(state=JobState.QUEUED).update(
+        state=JobState.CANCELLED, finished_at=Now(), reason="no longer needed"
     )
-    rows.filter(state=LoadState.RUNNING).update(stop_request=CANCELLED)
+    rows.filter(state=JobState.RUNNING).update(stop_request=CANCELLED)

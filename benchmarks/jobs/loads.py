@@ -20,7 +20,7 @@ from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import LOAD_PREFIX
 from benchmarks.jobs.row_line import SELDOM_S, RowLine
 from benchmarks.measurement.fingerprint import load_host_facts
-from benchmarks.models import CrashTest, LoadJob, LoadState, Run
+from benchmarks.models import CrashTest, JobState, LoadJob, Run
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load.load_side import drive_for
 from benchmarks.remote_load.messages import Hello, Order, Result
@@ -57,7 +57,7 @@ class LoadKind(JobKind[LoadJob]):
         return LoadJob.objects.select_related("run__workload", "crash_test__workload")
 
     def claimed(self) -> Values:
-        return {"state": LoadState.RUNNING, "started_at": Now()}
+        return {"state": JobState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[LoadJob]) -> Ending:
         row, seal = job.row, Seal()

@@ -12,7 +12,7 @@ from benchmarks.emulation.device import emulated_device
 from benchmarks.inventory.in_place import check_still_there
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.provenance import code_commit
-from benchmarks.models import Probe, ProbeState
+from benchmarks.models import JobState, Probe
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Pattern
@@ -37,7 +37,7 @@ class ProbeKind(JobKind[Probe]):
         return Probe.objects.select_related("device").defer("result")
 
     def claimed(self) -> Values:
-        return {"state": ProbeState.RUNNING, "started_at": Now()}
+        return {"state": JobState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Probe]) -> Ending:
         probe, device = job.row, job.row.device

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
-from benchmarks.models import CrashTest, CrashTestState
+from benchmarks.models import CrashTest, JobState
 from benchmarks.outcomes import Outcome
 from tuning.statistics.aim import recovery_limit_text
 
@@ -27,7 +27,7 @@ def not_recovered(tests: Mapping[str, CrashTest], limit_s: float | None) -> dict
     """
     found = {}
     for name, test in tests.items():
-        if test.state == CrashTestState.FAILED and test.reason_code in _FAULTS:
+        if test.state == JobState.FAILED and test.reason_code in _FAULTS:
             found[name] = f"after a kill under load: {test.reason}"
         elif limit_s is not None:
             slowest = max(test.seconds, default=float("inf"))

@@ -8,12 +8,10 @@ from enum import StrEnum
 
 from benchmarks.models import (
     CrashTest,
-    CrashTestState,
     Host,
+    JobState,
     LoadJob,
-    LoadState,
     Probe,
-    ProbeState,
     Run,
     RunState,
 )
@@ -68,7 +66,7 @@ def current_jobs(rows: list[Host]) -> dict[int, CurrentJob]:
             *("slot__block", "slot__candidate__name", "slot__study", "slot__study__name"),
         )
     }
-    tests = CrashTest.objects.filter(host__in=rows, state=CrashTestState.RUNNING)
+    tests = CrashTest.objects.filter(host__in=rows, state=JobState.RUNNING)
     for test in tests.values(
         *("host", "step", "started_at", "device"),
         *("slot__candidate__name", "slot__study", "slot__study__name"),
@@ -82,7 +80,7 @@ def current_jobs(rows: list[Host]) -> dict[int, CurrentJob]:
             test["slot__study__name"] or "",
             test["device"],
         )
-    for probe in Probe.objects.filter(device__host__in=rows, state=ProbeState.RUNNING).values(
+    for probe in Probe.objects.filter(device__host__in=rows, state=JobState.RUNNING).values(
         "device", "device__host", "device__data_dir", "fraction", "started_at"
     ):
         found[probe["device__host"]] = CurrentJob(
@@ -92,7 +90,7 @@ def current_jobs(rows: list[Host]) -> dict[int, CurrentJob]:
             probe["started_at"],
             device=probe["device"],
         )
-    driving = LoadJob.objects.filter(host__in=rows, state=LoadState.RUNNING)
+    driving = LoadJob.objects.filter(host__in=rows, state=JobState.RUNNING)
     for load in driving.values(
         *("host", "step", "started_at", "run__host__name", "crash_test__host__name"),
         *("run__slot__study", "run__slot__study__name"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Max
 
-from benchmarks.models import ACTIVE_PROBE_STATES, Device, Probe, ProbeState
+from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
 from tuning.models import DurabilityClass, Recommendation, StudyState
 
 
@@ -36,9 +36,9 @@ class KnownDevice:
 def known_devices(devices: Iterable[Device]) -> list[KnownDevice]:
     """What is known about each of the devices, in four queries for all of them."""
     devices = list(devices)
-    good = _newest_probes(devices, ProbeState.OK)
-    ended = _newest_probes(devices, ProbeState.FAILED, ProbeState.CANCELLED, ProbeState.LOST)
-    active = _newest_probes(devices, *ACTIVE_PROBE_STATES)
+    good = _newest_probes(devices, JobState.OK)
+    ended = _newest_probes(devices, JobState.FAILED, JobState.CANCELLED, JobState.LOST)
+    active = _newest_probes(devices, *ACTIVE_JOB_STATES)
     found = _newest_answers(devices)
     known = []
     for device in devices:
@@ -73,7 +73,7 @@ def answers_for(device: Device) -> list[Recommendation]:
     )
 
 
-def _newest_probes(devices: list[Device], *states: ProbeState) -> dict[int, Probe]:
+def _newest_probes(devices: list[Device], *states: JobState) -> dict[int, Probe]:
     """By device; without the result, some 20 KB each."""
     newest = (
         Probe.objects.filter(device__in=devices, state__in=states)

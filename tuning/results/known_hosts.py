@@ -15,12 +15,12 @@ from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.presence import seen
 from benchmarks.models import (
-    ACTIVE_INSPECTION_STATES,
+    ACTIVE_JOB_STATES,
     Device,
     Host,
     Inspection,
+    JobState,
     Probe,
-    ProbeState,
 )
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs
@@ -182,14 +182,14 @@ def _by_host(rows: Iterable[Any]) -> Mapping[int, list[Any]]:
 
 def _probes(rows: list[Host]) -> Mapping[int, list[Probe]]:
     found: dict[int, list[Probe]] = defaultdict(list)
-    queued = Probe.objects.filter(device__host__in=rows, state=ProbeState.QUEUED)
+    queued = Probe.objects.filter(device__host__in=rows, state=JobState.QUEUED)
     for probe in queued.select_related("device").defer("result").order_by("pk"):
         found[probe.device.host_id].append(probe)
     return found
 
 
 def _inspections(rows: list[Host]) -> dict[int, int]:
-    waiting = Inspection.objects.filter(host__in=rows, state__in=ACTIVE_INSPECTION_STATES)
+    waiting = Inspection.objects.filter(host__in=rows, state__in=ACTIVE_JOB_STATES)
     return dict(waiting.order_by().values_list("host").annotate(Count("pk")))
 
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.jobs.presence import is_silent, silent_hosts
 from benchmarks.jobs.sweep import close_cancelled
-from benchmarks.models import CrashTest, CrashTestState, Host, Probe, ProbeState, Run, RunState
+from benchmarks.models import CrashTest, Host, JobState, Probe, Run, RunState
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.jobs import KINDS
 from tuning.studies.scheduler import advance_host, end_study
@@ -85,7 +85,7 @@ def stop_study(study: Study, state: StudyState, code: str, reason: str) -> None:
     end_study(study, state, code, reason)
     for running in (
         Run.objects.filter(slot__study=study, state=RunState.RUNNING),
-        CrashTest.objects.filter(slot__study=study, state=CrashTestState.RUNNING),
+        CrashTest.objects.filter(slot__study=study, state=JobState.RUNNING),
     ):
         running.update(stop_request=CANCELLED)
 
@@ -93,10 +93,10 @@ def stop_study(study: Study, state: StudyState, code: str, reason: str) -> None:
 def stop_probes(host: Host, reason: str) -> None:
     """Cancel the host's probes."""
     there: QuerySet[Probe] = Probe.objects.filter(device__host=host)
-    there.filter(state=ProbeState.QUEUED).update(
-        state=ProbeState.CANCELLED, finished_at=Now(), reason=reason
+    there.filter(state=JobState.QUEUED).update(
+        state=JobState.CANCELLED, finished_at=Now(), reason=reason
     )
-    there.filter(state=ProbeState.RUNNING).update(stop_request=CANCELLED)
+    there.filter(state=JobState.RUNNING).update(stop_request=CANCELLED)
 
 
 def silence_text(host: Host) -> str:

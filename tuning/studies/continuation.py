@@ -15,7 +15,7 @@ from pathlib import Path
 from django.db.models import Max
 
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.models import CrashTestState, RunState
+from benchmarks.models import JobState, RunState
 from tuning.catalogue.knob import Durability
 from tuning.configs.proposed import plan_proposed
 from tuning.errors import TuningError
@@ -39,7 +39,7 @@ from tuning.studies.host_resources import facts_of_host
 from tuning.studies.rows import add_slots, candidate_row
 from tuning.studies.searching import plan_of
 
-_UNFINISHED_TESTS = (CrashTestState.QUEUED, CrashTestState.RUNNING)
+_UNFINISHED_TESTS = (JobState.QUEUED, JobState.RUNNING)
 # Proposals of which nothing can be measured, one after the other: then it is not going to change.
 MAX_FRUITLESS = 100
 

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from benchmarks.jobs import heartbeat
-from benchmarks.models import CrashTest, CrashTestState
+from benchmarks.models import CrashTest, JobState
 from tuning.models import Candidate, CrashSlot, Study
 from tuning.results.boards import Board
 from tuning.results.recommendation import advised_on
@@ -50,13 +50,13 @@ def next_crash_test(study: Study) -> CrashTest | None:
 
 def waiting_crash_test(study: Study) -> CrashTest | None:
     """One that is queued already."""
-    queued = CrashTest.objects.filter(slot__study=study, state=CrashTestState.QUEUED)
+    queued = CrashTest.objects.filter(slot__study=study, state=JobState.QUEUED)
     return queued.order_by("pk").first()
 
 
 def running_crash_test(study: Study) -> CrashTest | None:
     """The one under way, with its slot and candidate."""
-    there = CrashTest.objects.filter(slot__study=study, state=CrashTestState.RUNNING)
+    there = CrashTest.objects.filter(slot__study=study, state=JobState.RUNNING)
     return there.select_related("slot__candidate").first()
 
 
@@ -66,19 +66,19 @@ def cancel_crash_tests(study: Study) -> None:
     The queued ones first: one that is claimed at the same moment is running at the second step.
     """
     there = _close_queued(study, "cancelled by the user")
-    there.filter(state=CrashTestState.RUNNING).update(stop_request=heartbeat.CANCELLED)
+    there.filter(state=JobState.RUNNING).update(stop_request=heartbeat.CANCELLED)
 
 
 def close_crash_tests(study: Study, reason: str) -> None:
     """The study has ended: queued ones never start, and a lost one stays without a figure."""
-    _close_queued(study, reason).filter(state=CrashTestState.LOST).update(claimed_by="")
+    _close_queued(study, reason).filter(state=JobState.LOST).update(claimed_by="")
 
 
 def _close_queued(study: Study, reason: str) -> QuerySet[CrashTest]:
     """Ends those that have not begun; returns all of the study."""
     there = CrashTest.objects.filter(slot__study=study)
-    there.filter(state=CrashTestState.QUEUED).update(
-        state=CrashTestState.CANCELLED, finished_at=Now(), reason=reason
+    there.filter(state=JobState.QUEUED).update(
+        state=JobState.CANCELLED, finished_at=Now(), reason=reason
     )
     return there
 
@@ -107,9 +107,9 @@ def _test_of(study: Study, board: Board, candidate: Candidate) -> CrashTest:
             test=_queued(study, board, candidate),
         )
         slot.save()
-    elif slot.test.state == CrashTestState.LOST and slot.losses < settings.LOST_RUN_RETRIES:
+    elif slot.test.state == JobState.LOST and slot.losses < settings.LOST_RUN_RETRIES:
         _replace(slot, _queued(study, board, candidate), losses=slot.losses + 1)
-    elif slot.test.state == CrashTestState.CANCELLED:  # its worker was stopped
+    elif slot.test.state == JobState.CANCELLED:  # its worker was stopped
         _replace(slot, _queued(study, board, candidate), losses=slot.losses)
     return slot.test
 

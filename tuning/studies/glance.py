@@ -15,7 +15,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count, Max, QuerySet
 
-from benchmarks.models import CrashTest, CrashTestState
+from benchmarks.models import CrashTest, JobState
 from tuning.models import Slot, Study
 
 #: The time left, and whatever else follows from the clock, is worked out this often, in seconds.
@@ -57,7 +57,7 @@ def results_glance(study_id: int) -> str:
 # To have Django make a query takes several times as long as the database needs to answer it.
 @cache
 def _progress_queries() -> tuple[Sql, ...]:
-    tests = CrashTest.objects.filter(slot__study_id=_ANY_STUDY, state=CrashTestState.RUNNING)
+    tests = CrashTest.objects.filter(slot__study_id=_ANY_STUDY, state=JobState.RUNNING)
     return (
         _sql(_study().values_list(*_STUDY)),
         _sql(_states(Max("run__step"))),

@@ -13,7 +13,7 @@ from benchmarks.errors import about
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.presence import is_silent
-from benchmarks.models import Host, Inspection, InspectionState
+from benchmarks.models import Host, Inspection, JobState
 from tuning.errors import TuningError
 from tuning.studies.request import BadRequest
 from tuning.studies.retired import check_not_retired
@@ -76,7 +76,7 @@ def waiting_text(row: Inspection) -> str:
     """What an inspection that is not finished waits for, without a full stop; "" once it is."""
     if row.is_finished:
         return ""
-    if row.state == InspectionState.QUEUED:
+    if row.state == JobState.QUEUED:
         if is_silent(row.host_id):
             return f"waits for the worker of host {row.host}, which does not report"
         if is_measuring(row.host_id):
@@ -98,7 +98,7 @@ def _queued(host: Host, user: Any, **values: Any) -> Inspection:
     with transaction.atomic():
         there = Inspection.objects.filter(host=host)
         there.filter(finished_at__lt=Now() - _KEPT).delete()
-        if there.filter(state=InspectionState.QUEUED).count() >= MAX_WAITING:
+        if there.filter(state=JobState.QUEUED).count() >= MAX_WAITING:
             raise TuningError(
                 "host_busy", f"{MAX_WAITING} inspections wait for host {host} already"
             )

@@ -8,7 +8,7 @@ from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.load_desk import is_serving
 from benchmarks.jobs.loads import is_measured
-from benchmarks.models import Host, LoadJob, LoadState, Workload
+from benchmarks.models import Host, JobState, LoadJob, Workload
 from tuning.models import Study
 from tuning.studies.request import BadRequest
 
@@ -71,7 +71,7 @@ def current_load(host_id: int) -> LoadJob | None:
     While there is one, nothing of the host's own begins.
     """
     there = LoadJob.objects.filter(host_id=host_id).select_related("host")
-    is_wanted = Q(state=LoadState.QUEUED, host__drained_at=None) & is_measured()
-    active = there.filter(Q(state=LoadState.RUNNING) | is_wanted)
-    running_first = Case(When(state=LoadState.RUNNING, then=0), default=1)
+    is_wanted = Q(state=JobState.QUEUED, host__drained_at=None) & is_measured()
+    active = there.filter(Q(state=JobState.RUNNING) | is_wanted)
+    running_first = Case(When(state=JobState.RUNNING, then=0), default=1)
     return active.order_by(running_first, "pk").first()

@@ -30,13 +30,10 @@ from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
 from benchmarks.models import (
     CrashTest,
-    CrashTestState,
     Host,
     Inspection,
-    InspectionState,
-    LoadState,
+    JobState,
     Probe,
-    ProbeState,
     Run,
     RunState,
 )
@@ -104,7 +101,7 @@ def _send_load(host_id: int) -> bool:
     load = current_load(host_id)
     if load is None:
         return False
-    if load.state == LoadState.QUEUED and not is_measuring(host_id):
+    if load.state == JobState.QUEUED and not is_measuring(host_id):
         _send(LOAD, load.pk, load.host)
     return True
 
@@ -112,9 +109,9 @@ def _send_load(host_id: int) -> bool:
 def _send_inspection(host_id: int) -> bool:
     """Wake the worker for the host's oldest inspection; True while there is one to be done now."""
     there = Inspection.objects.filter(host_id=host_id).select_related("host")
-    if there.filter(state=InspectionState.RUNNING).exists():
+    if there.filter(state=JobState.RUNNING).exists():
         return True
-    row = there.filter(state=InspectionState.QUEUED, host__retired_at=None).order_by("pk").first()
+    row = there.filter(state=JobState.QUEUED, host__retired_at=None).order_by("pk").first()
     if row is None or is_measuring(host_id):
         return False
     _send(INSPECT, row.pk, row.host)
@@ -132,9 +129,9 @@ def is_measuring(host_id: int) -> bool:
 def _send_probe(host_id: int) -> bool:
     """Wake the worker for the host's oldest probe; True while there is one."""
     there = Probe.objects.filter(device__host_id=host_id).select_related("device__host")
-    if there.filter(state=ProbeState.RUNNING).exists():
+    if there.filter(state=JobState.RUNNING).exists():
         return True
-    waiting = there.filter(state=ProbeState.QUEUED, device__host__drained_at=None)
+    waiting = there.filter(state=JobState.QUEUED, device__host__drained_at=None)
     probe = waiting.order_by("pk").first()
     if probe is None:
         return False
@@ -150,7 +147,7 @@ def _next_study(host_id: int) -> Study | None:
     blocks is interrupted. Cancelled studies are closed first.
     """
     running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
-    crashing = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=CrashTestState.RUNNING)
+    crashing = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
     is_loading = Q(state=StudyState.PREPARING) & ~Q(claimed_by="")
     return (
         Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)

@@ -9,7 +9,7 @@ from django.db.models import Max
 
 from benchmarks.inventory.devices import FoundDevice
 from benchmarks.inventory.host import HostInventory
-from benchmarks.models import Probe, ProbeState, Run, RunState
+from benchmarks.models import JobState, Probe, Run, RunState
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.target import ServerTraits
@@ -106,7 +106,7 @@ def _rates(host: str, device: FoundDevice) -> DeviceFacts:
         # A limit on memory changes nothing of what the device can do.
         label = kept.pop("device__emulation_label")
         kept["device__emulation_label__in"] = [label, ""]
-    probe = Probe.objects.filter(**kept, state=ProbeState.OK).order_by("-pk").first()
+    probe = Probe.objects.filter(**kept, state=JobState.OK).order_by("-pk").first()
     if probe is not None:
         return DeviceFacts(
             write_iops=probe.random_write_iops,

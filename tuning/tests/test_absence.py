@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.jobs.spool import Note, notes
-from benchmarks.models import Host, Probe, ProbeState, Run, RunState
+from benchmarks.models import Host, JobState, Probe, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.studies import absence
@@ -93,11 +93,11 @@ def test_a_preparation_and_a_probe_on_a_vanished_host_can_be_cancelled(
     study.refresh_from_db()
     assert study.state == StudyState.CANCELLED
     probe = start_probe(device)
-    Probe.objects.update(state=ProbeState.RUNNING)
+    Probe.objects.update(state=JobState.RUNNING)
     gone(study.host)
     cancel_probe(probe)
     probe.refresh_from_db()
-    assert (probe.state, probe.reason) == (ProbeState.CANCELLED, "cancelled by the user")
+    assert (probe.state, probe.reason) == (JobState.CANCELLED, "cancelled by the user")
 
 
 def test_a_host_that_is_cut_off_for_a_while_keeps_its_run(study: Study) -> None:
@@ -151,7 +151,7 @@ def test_a_retired_host_ends_its_studies_and_takes_none_until_it_is_back(
     for one in (study, later):
         assert (one.state, one.reason_code) == (StudyState.CANCELLED, "host_retired")
         assert one.reason.endswith("by ann: sold")
-    assert probe.state == ProbeState.CANCELLED
+    assert probe.state == JobState.CANCELLED
     assert (run.state, run.stop_request) == (RunState.RUNNING, CANCELLED)  # its worker lives
     gone(host)
     Attendant().look()
@@ -165,7 +165,7 @@ def test_a_retired_host_ends_its_studies_and_takes_none_until_it_is_back(
     with pytest.raises(TuningError, match="sold"):
         extend_study(Study.objects.get(pk=later.pk), 1)
     unretire_host(host)
-    assert start_probe(study.devices.get()).state == ProbeState.QUEUED
+    assert start_probe(study.devices.get()).state == JobState.QUEUED
 
 
 @pytest.mark.parametrize("why", ["idle", "retired"])

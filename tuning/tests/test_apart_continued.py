@@ -10,7 +10,7 @@ import pytest
 from benchmarks.measurement.crash_test import Recovered
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
-from benchmarks.models import CrashTest, CrashTestState, Run, RunState
+from benchmarks.models import CrashTest, JobState, Run, RunState
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.models import SlotPurpose, Study, StudyState
@@ -108,7 +108,7 @@ def crash_tested(study: Study, slow: str) -> list[str]:
         return [Recovered(seconds, 31_000_000, 5, 100_000_000)] * 3
 
     to_the_end(study, QUIET)
-    waiting = CrashTest.objects.filter(slot__study=study, state=CrashTestState.QUEUED)
+    waiting = CrashTest.objects.filter(slot__study=study, state=JobState.QUEUED)
     while test := waiting.first():
         assert execute_crash_test(test.pk, kill)
         advance_host(study.host_id)

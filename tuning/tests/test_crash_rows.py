@@ -13,7 +13,7 @@ from benchmarks.errors import RunFailed
 from benchmarks.jobs.leftovers import clear_leftovers
 from benchmarks.measurement.crash_test import Recovered
 from benchmarks.measurement.plan import Plan
-from benchmarks.models import CrashTest, CrashTestState, Host, Run, RunState
+from benchmarks.models import CrashTest, Host, JobState, Run, RunState
 from benchmarks.outcomes import Outcome
 from tuning.export.formats import ExportRequest
 from tuning.models import Study, StudyState
@@ -59,7 +59,7 @@ def measured(**values: Any) -> Study:
 
 
 def queued(study: Study) -> CrashTest | None:
-    return CrashTest.objects.filter(slot__study=study, state=CrashTestState.QUEUED).first()
+    return CrashTest.objects.filter(slot__study=study, state=JobState.QUEUED).first()
 
 
 def to_the_end(study: Study, kill: Callable[..., list[Recovered]]) -> Study:
@@ -163,7 +163,7 @@ def test_a_server_that_does_not_come_back_is_never_recommended() -> None:
         return recovering({})(plan, **values)
 
     study = to_the_end(measured(), kill)
-    test = CrashTest.objects.get(state=CrashTestState.FAILED)
+    test = CrashTest.objects.get(state=JobState.FAILED)
     assert (test.reason_code, test.log_tail) == ("timed_out", "[ERROR]")
     found = study.recommendations.get()
     assert found.candidate.name == "second"
@@ -190,7 +190,7 @@ def test_a_lost_test_is_made_again_once_and_one_of_a_stopped_worker_always(setti
     for _ in range(3):
         test = queued(study)
         assert test is not None
-        CrashTest.objects.filter(pk=test.pk).update(state=CrashTestState.CANCELLED)
+        CrashTest.objects.filter(pk=test.pk).update(state=JobState.CANCELLED)
         advance_host(study.host_id)
         again = queued(study)
         assert again is not None
@@ -222,7 +222,7 @@ def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:
     test = queued(study)
     assert test is not None
     CrashTest.objects.filter(pk=test.pk).update(
-        state=CrashTestState.RUNNING, step="recovering", heartbeat_at=Now()
+        state=JobState.RUNNING, step="recovering", heartbeat_at=Now()
     )
     assert is_under_way(study)
     assert "recovering" in study_progress(study).text
@@ -230,11 +230,11 @@ def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:
     cancel_study(study)
     test.refresh_from_db()
     assert test.stop_request == "cancelled"
-    CrashTest.objects.filter(pk=test.pk).update(state=CrashTestState.QUEUED)
+    CrashTest.objects.filter(pk=test.pk).update(state=JobState.QUEUED)
     advance_host(study.host_id)
     test.refresh_from_db()
     study.refresh_from_db()
-    assert (study.state, test.state) == (StudyState.CANCELLED, CrashTestState.CANCELLED)
+    assert (study.state, test.state) == (StudyState.CANCELLED, JobState.CANCELLED)
 
 
 def test_a_queued_test_of_a_cancelled_study_cannot_be_claimed_any_more(
@@ -248,7 +248,7 @@ def test_a_queued_test_of_a_cancelled_study_cannot_be_claimed_any_more(
     cancel_study(study)
     assert not execute_crash_test(test.pk, recovering({}))
     test.refresh_from_db()
-    assert (test.state, test.reason) == (CrashTestState.CANCELLED, "cancelled by the user")
+    assert (test.state, test.reason) == (JobState.CANCELLED, "cancelled by the user")
 
 
 def test_the_folder_of_a_dead_crash_test_is_deleted(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from benchmarks.inventory.in_place import check_measurable, check_still_there
 from benchmarks.inventory.inspection import inspect_directory
 from benchmarks.jobs import runs
 from benchmarks.measurement import measure
-from benchmarks.models import Config, Device, Host, Probe, ProbeState, Run, Server, Workload
+from benchmarks.models import Config, Device, Host, JobState, Probe, Run, Server, Workload
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage import identify as storage
 from benchmarks.storage.identify import identify_device
@@ -170,7 +170,7 @@ def test_sata_ssd_is_scaled_to_what_a_probe_found(find: Find, host: Host) -> Non
     probe = Probe.objects.create(
         device=device,
         seconds=50,
-        state=ProbeState.OK,
+        state=JobState.OK,
         random_read_iops=50_000,
         random_write_iops=20_000,
         read_mb_s=3000,
@@ -296,7 +296,7 @@ def test_a_kept_device_keeps_its_limits_after_another_probe(
     Probe.objects.create(
         device=real,
         seconds=50,
-        state=ProbeState.OK,
+        state=JobState.OK,
         random_read_iops=50_000,
         random_write_iops=20_000,
         read_mb_s=3000,
@@ -309,7 +309,7 @@ def test_a_kept_device_keeps_its_limits_after_another_probe(
 def test_a_probe_of_another_disk_scales_nothing(find: Find, host: Host) -> None:
     real = device_row(host, find())
     Probe.objects.create(
-        device=real, seconds=50, state=ProbeState.OK, random_read_iops=90, random_write_iops=90
+        device=real, seconds=50, state=JobState.OK, random_read_iops=90, random_write_iops=90
     )
     Device.objects.update(identity=real.identity | {"model": "Another Disk 9000"})
     assert find(emulate="hdd").emulation is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.jobs.engine import execute
-from benchmarks.models import Host, Probe, ProbeState, RunState
+from benchmarks.models import Host, JobState, Probe, RunState
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.studies.draining import drain_host, drain_text, undrain_host
@@ -55,7 +55,7 @@ def test_a_drained_host_ends_its_run_and_begins_nothing_until_it_is_undrained(
     undrain_host(host)
     assert drain_text(host) == ""
     assert [(task, pk) for task, pk, _ in sent] == [(PROBE, Probe.objects.get().pk)]
-    Probe.objects.update(state=ProbeState.CANCELLED)
+    Probe.objects.update(state=JobState.CANCELLED)
     advance_host(host.pk)
     run_to_the_end(later, measure_by_config)
     assert later.state == StudyState.FINISHED

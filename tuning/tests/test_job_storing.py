@@ -29,7 +29,7 @@ from benchmarks.jobs.spool import Note, folder, notes
 from benchmarks.jobs.sweep import CLEARINGS
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Ended, Measurement
-from benchmarks.models import ProbeState, Run, RunState
+from benchmarks.models import JobState, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.process import this_process
 from benchmarks.storage.held import new_folder
@@ -504,10 +504,10 @@ def test_probes_and_preparations_are_kept_as_runs_are(
 
     execute_probe(probe.pk, look=fails)
     probe.refresh_from_db()
-    assert probe.state == ProbeState.RUNNING
+    assert probe.state == JobState.RUNNING
     sweep_host(study.host_id)
     probe.refresh_from_db()
-    assert (probe.state, probe.reason_code) == (ProbeState.FAILED, "setup_failed")
+    assert (probe.state, probe.reason_code) == (JobState.FAILED, "setup_failed")
 
 
 def test_a_database_that_is_away_when_a_run_begins_is_no_bug_and_the_run_comes_again(
@@ -585,7 +585,7 @@ def test_a_cancel_is_heard_while_the_worker_ends(settings: Any, tmp_path: Path, 
 
     execute_probe(probe.pk, look=look)
     probe.refresh_from_db()
-    assert (probe.state, probe.reason) == (ProbeState.CANCELLED, "cancelled by the user")
+    assert (probe.state, probe.reason) == (JobState.CANCELLED, "cancelled by the user")
 
 
 def test_a_worker_that_ends_in_the_last_moment_of_a_preparation_stops_no_retries(

@@ -24,7 +24,7 @@ from benchmarks.jobs import engine, load_desk
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.loads import LoadKind
 from benchmarks.measurement.plan import Plan
-from benchmarks.models import Host, LoadJob, LoadState, Run, RunState, Workload
+from benchmarks.models import Host, JobState, LoadJob, Run, RunState, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.remote_load import load_side
 from benchmarks.telemetry.disturbance import Kind
@@ -209,7 +209,7 @@ class LoadHost:
         self._threads: list[threading.Thread] = []
 
     def wake(self, host_id: int) -> None:
-        load = LoadJob.objects.get(host_id=host_id, state=LoadState.QUEUED)
+        load = LoadJob.objects.get(host_id=host_id, state=JobState.QUEUED)
         thread = threading.Thread(target=self._work, args=(load.pk,))
         thread.start()
         self._threads.append(thread)
@@ -256,7 +256,7 @@ def test_a_run_is_driven_through_the_rows_and_no_row_has_the_password(
     assert run.load_side["host"] == "driver-1"
     assert run.load_side["round_trip_ms"] == 1.0
     assert [one.connections for one in driver.loads] == [run.workload.connections]
-    assert (load.state, load.sealed_order, load.result) == (LoadState.OK, "", None)
+    assert (load.state, load.sealed_order, load.result) == (JobState.OK, "", None)
     assert SECRET not in serializers.serialize("json", [load, run])
 
 
@@ -275,7 +275,7 @@ def test_a_failure_of_the_load_host_is_the_runs(
     assert run.state == state
     assert run.reason.startswith("load host driver-1: ")
     assert run.log_tail == "the fake driver's output"
-    assert (load.state, load.reason_code) == (LoadState.FAILED, outcome.value)
+    assert (load.state, load.reason_code) == (JobState.FAILED, outcome.value)
 
 
 def test_a_load_host_that_falls_silent_loses_the_run_and_is_told_to_end(
@@ -285,7 +285,7 @@ def test_a_load_host_that_falls_silent_loses_the_run_and_is_told_to_end(
 
     def taken_by_one_who_dies(_: int) -> None:
         then = timezone.now() - timedelta(hours=1)
-        LoadJob.objects.update(state=LoadState.RUNNING, claimed_by="x", heartbeat_at=then)
+        LoadJob.objects.update(state=JobState.RUNNING, claimed_by="x", heartbeat_at=then)
 
     kind = StudyRunKind(drive_by_the_driver, wake=taken_by_one_who_dies)
     assert execute(kind, run.pk)
@@ -305,7 +305,7 @@ def test_a_run_whose_load_host_does_not_come_is_queued_again(
     assert execute(StudyRunKind(drive_by_the_driver), run.pk)
     run.refresh_from_db()
     assert (run.state, run.reason) == (RunState.CANCELLED, "load host driver-1 is not heard of")
-    assert LoadJob.objects.get().state == LoadState.CANCELLED
+    assert LoadJob.objects.get().state == JobState.CANCELLED
     seen_now(load_host)
     advance_host(study.host_id)
     assert Run.objects.get(retry_of=run).state == RunState.QUEUED

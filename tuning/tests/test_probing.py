@@ -15,7 +15,7 @@ from django.utils import timezone
 from benchmarks.errors import ProbeFailed, RunFailed
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import heartbeat
-from benchmarks.models import Device, Host, Probe, ProbeState, Server, Workload
+from benchmarks.models import Device, Host, JobState, Probe, Server, Workload
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.jobs import Pattern
 from benchmarks.probe.run import Progress, probe_device
@@ -111,11 +111,11 @@ def test_a_probe_goes_before_a_study_that_waits(
     study = a_study(device.host, StudyState.QUEUED)
     advance_host(device.host_id)
     assert set(sent) == {(PROBE, probe.pk)}
-    Probe.objects.update(state=ProbeState.RUNNING)
+    Probe.objects.update(state=JobState.RUNNING)
     advance_host(device.host_id)
     study.refresh_from_db()
     assert study.state == StudyState.QUEUED
-    Probe.objects.update(state=ProbeState.OK)
+    Probe.objects.update(state=JobState.OK)
     advance_host(device.host_id)
     assert sent[-1] == (PREPARE, study.pk)
 
@@ -123,17 +123,17 @@ def test_a_probe_goes_before_a_study_that_waits(
 @pytest.mark.parametrize(
     ("error", "state", "code"),
     [
-        (ProbeFailed("fio said nothing"), ProbeState.FAILED, "probe_failed"),
-        (RunFailed(Outcome.DISK_FULL, "full"), ProbeState.FAILED, "disk_full"),
-        (RunFailed(Outcome.TIMED_OUT, "slow"), ProbeState.FAILED, "timed_out"),
-        (RunFailed(Outcome.LOST, "fio was killed"), ProbeState.LOST, ""),
-        (OSError(errno.ENOSPC, "full"), ProbeState.FAILED, "disk_full"),
-        (OSError(errno.EIO, "broken"), ProbeState.FAILED, "setup_failed"),
-        (ZeroDivisionError("a bug"), ProbeState.FAILED, "internal_error"),
+        (ProbeFailed("fio said nothing"), JobState.FAILED, "probe_failed"),
+        (RunFailed(Outcome.DISK_FULL, "full"), JobState.FAILED, "disk_full"),
+        (RunFailed(Outcome.TIMED_OUT, "slow"), JobState.FAILED, "timed_out"),
+        (RunFailed(Outcome.LOST, "fio was killed"), JobState.LOST, ""),
+        (OSError(errno.ENOSPC, "full"), JobState.FAILED, "disk_full"),
+        (OSError(errno.EIO, "broken"), JobState.FAILED, "setup_failed"),
+        (ZeroDivisionError("a bug"), JobState.FAILED, "internal_error"),
     ],
 )
 def test_a_failure_is_kept_with_its_reason(
-    device: Device, error: Exception, state: ProbeState, code: str
+    device: Device, error: Exception, state: JobState, code: str
 ) -> None:
     probe = start_probe(device)
     assert execute_probe(probe.pk, look=fails_with(error))
@@ -149,14 +149,14 @@ def test_a_worker_that_is_terminated_closes_its_row(device: Device) -> None:
     with pytest.raises(SystemExit):
         execute_probe(probe.pk, look=fails_with(SystemExit()))
     probe.refresh_from_db()
-    assert (probe.state, probe.reason) == (ProbeState.CANCELLED, "the worker was terminated")
+    assert (probe.state, probe.reason) == (JobState.CANCELLED, "the worker was terminated")
 
 
 def test_a_probe_that_waits_is_cancelled_at_once(device: Device) -> None:
     probe = start_probe(device)
     cancel_probe(probe)
     probe.refresh_from_db()
-    assert (probe.state, probe.reason) == (ProbeState.CANCELLED, "cancelled by the user")
+    assert (probe.state, probe.reason) == (JobState.CANCELLED, "cancelled by the user")
     assert not execute_probe(probe.pk)
     start_probe(device)
 
@@ -164,10 +164,10 @@ def test_a_probe_that_waits_is_cancelled_at_once(device: Device) -> None:
 @pytest.mark.parametrize(
     ("request_end", "state", "reason"),
     [
-        (lambda probe: cancel_probe(probe), ProbeState.CANCELLED, "cancelled by the user"),
+        (lambda probe: cancel_probe(probe), JobState.CANCELLED, "cancelled by the user"),
         (
             lambda probe: request_stop(probe.device.host_id),
-            ProbeState.CANCELLED,
+            JobState.CANCELLED,
             "the worker was stopped",
         ),
     ],
@@ -176,7 +176,7 @@ def test_one_that_runs_hears_of_it(
     device: Device,
     settings: Any,
     request_end: Callable[[Probe], None],
-    state: ProbeState,
+    state: JobState,
     reason: str,
 ) -> None:
     settings.HEARTBEAT_SECONDS = 0.05
@@ -199,14 +199,14 @@ def test_one_that_runs_hears_of_it(
 def test_one_whose_worker_died_is_lost(device: Device) -> None:
     probe = start_probe(device)
     Probe.objects.update(
-        state=ProbeState.RUNNING,
+        state=JobState.RUNNING,
         claimed_by="elsewhere:1:1",
         heartbeat_at=timezone.now() - timedelta(hours=1),
     )
     sweep_host(device.host_id)
     probe.refresh_from_db()
     assert (probe.state, probe.reason) == (
-        ProbeState.LOST,
+        JobState.LOST,
         "the worker stopped sending heartbeats",
     )
 
@@ -214,11 +214,11 @@ def test_one_whose_worker_died_is_lost(device: Device) -> None:
 def test_one_that_beats_is_left_alone(device: Device) -> None:
     probe = start_probe(device)
     Probe.objects.update(
-        state=ProbeState.RUNNING, claimed_by="elsewhere:1:1", heartbeat_at=timezone.now()
+        state=JobState.RUNNING, claimed_by="elsewhere:1:1", heartbeat_at=timezone.now()
     )
     sweep_host(device.host_id)
     probe.refresh_from_db()
-    assert probe.state == ProbeState.RUNNING
+    assert probe.state == JobState.RUNNING
     cancel_probe(probe)
     probe.refresh_from_db()
     assert probe.stop_request == heartbeat.CANCELLED
@@ -240,7 +240,7 @@ def test_a_real_probe(device: Device) -> None:
 
     assert execute_probe(probe.pk, look=brief)
     probe.refresh_from_db()
-    assert (probe.state, probe.reason, probe.fraction) == (ProbeState.OK, "", 1.0)
+    assert (probe.state, probe.reason, probe.fraction) == (JobState.OK, "", 1.0)
     found = probe.found
     assert found is not None
     assert probe.random_write_iops == found.best_iops(Pattern.RANDOM_WRITE)

@@ -15,7 +15,7 @@ from django.db import connection
 from benchmarks.errors import DeviceUnusable, RunFailed
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
-from benchmarks.models import CrashTest, CrashTestState, Run, RunState
+from benchmarks.models import CrashTest, JobState, Run, RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.trial import Trial
@@ -307,7 +307,7 @@ def test_nothing_is_thought_over_while_a_recovery_is_timed(search: Callable[...,
     watched = Watched(RandomSearch(), [])
     study = to_the_end(search(watched, seed=3, blocks=6, recovery=True), noisy({"5000": 1.3}))
     test = CrashTest.objects.get(slot__study=study)
-    for state in (CrashTestState.QUEUED, CrashTestState.RUNNING):
+    for state in (JobState.QUEUED, JobState.RUNNING):
         CrashTest.objects.filter(pk=test.pk).update(state=state)
         asked = len(watched.held)
         advance_host(study.host_id)

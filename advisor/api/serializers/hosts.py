@@ -8,13 +8,13 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import StrictSerializer, TimeField, below, computed
 from advisor.api.serializers.identities import IdentitySerializer
-from benchmarks.models import Host, Inspection, InspectionState
+from benchmarks.models import Host, Inspection, JobState
 from tuning.results.host_jobs import HostState
 from tuning.studies.inspecting import waiting_text
 from tuning.studies.pause_columns import MAX_PAUSE_REASON
 
 HOST_STATES = [state.value for state in HostState]
-INSPECTION_STATES = InspectionState.values
+INSPECTION_STATES = JobState.values
 INSPECTION_SUBJECTS = Inspection.Subject.values
 
 

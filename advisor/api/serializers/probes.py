@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import NamedDeviceSerializer, TimeField, computed
 from advisor.api.serializers.identities import IdentitySerializer
-from benchmarks.models import Probe, ProbeState
+from benchmarks.models import JobState, Probe
 from benchmarks.probe.jobs import Pattern, Purpose
 
 
@@ -48,7 +48,7 @@ class ProbeIdsSerializer(serializers.Serializer[Any]):
 class ProbeSummarySerializer(ProbeIdsSerializer, NamedDeviceSerializer):
     """Progress and main figures of a probe."""
 
-    state = serializers.ChoiceField(choices=ProbeState.values)
+    state = serializers.ChoiceField(choices=JobState.values)
     reason_code = serializers.CharField(help_text="Stable code of the failure; else empty.")
     reason = serializers.CharField(help_text="Reason of the failure in words; else empty.")
     seconds = serializers.FloatField(help_text="Requested duration.")

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from benchmarks.models import CrashTestState
+from benchmarks.models import JobState
 from tuning.results.boards import Board
 
 
@@ -25,7 +25,7 @@ class RecoverySerializer(serializers.Serializer[Any]):
     """The crash test of one candidate."""
 
     config = serializers.CharField(help_text="The candidate's name.")
-    state = serializers.ChoiceField(source="test.state", choices=CrashTestState.values)
+    state = serializers.ChoiceField(source="test.state", choices=JobState.values)
     reason = serializers.CharField(source="test.reason", help_text="Why it has no figures.")
     load_s = serializers.IntegerField(
         source="test.load_s", help_text="Seconds of load before each kill."

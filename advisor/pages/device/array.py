@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from advisor.pages.device.forms import OneDiskForm
-from benchmarks.models import Device, Probe, ProbeState
+from benchmarks.models import Device, JobState, Probe
 from benchmarks.probe.arrays import ArrayLoss, Figures, RaidLevel, array_of, compare, figures_of
 from benchmarks.probe.result import ProbeResult
 from benchmarks.storage.identity import DeviceIdentity
@@ -141,7 +141,7 @@ def _probe_of(device: Device, model: str) -> Probe | None:
             device__host=device.host_id,
             device__model=model,
             device__emulation_label="",
-            state=ProbeState.OK,
+            state=JobState.OK,
         )
         .exclude(device__discovered_kind=DeviceKind.RAID)
         .select_related("device")

@@ -7,7 +7,7 @@ from typing import Any
 
 from advisor.charts.probe import WORDS, probe_figures, split_jobs
 from benchmarks.jobs.presence import is_silent
-from benchmarks.models import Probe, ProbeState, Run, RunState
+from benchmarks.models import JobState, Probe, Run, RunState
 from benchmarks.probe.jobs import Job, Pattern, Purpose
 from benchmarks.probe.result import JobResult, ProbeResult
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
@@ -126,7 +126,7 @@ def waits_for(probe: Probe) -> dict[str, Any]:
         .exclude(state=StudyState.QUEUED)
         .first()
     )
-    running = Probe.objects.filter(device__host=host, state=ProbeState.RUNNING)
+    running = Probe.objects.filter(device__host=host, state=JobState.RUNNING)
     other = running.exclude(pk=probe.pk).first()
     is_measuring = Run.objects.filter(host=host, state=RunState.RUNNING).exists()
     return {

@@ -24,7 +24,7 @@ from advisor.pages.device.probe import probe_view, step_words, waits_for
 from advisor.wording.words import certainty
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import correct_kind
-from benchmarks.models import ACTIVE_PROBE_STATES, Device, Probe, ProbeState
+from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
 from tuning.errors import TuningError
 from tuning.results.known_devices import answers_for, known_devices
 from tuning.studies.devices import register_device
@@ -167,7 +167,7 @@ def _live_context(device: Device) -> dict[str, Any]:
         "active": active,
         "step": step_words(active.step) if active else "",
         "percent": round(active.fraction * 100) if active else 0,
-        "waits_for": waits_for(active) if active and active.state == ProbeState.QUEUED else {},
+        "waits_for": waits_for(active) if active and active.state == JobState.QUEUED else {},
         "stamp": "" if newest is None else f"{newest.pk}.{newest.is_finished}",
         "probe_form": ProbeForm(auto_id="probe_%s"),
     }
@@ -175,9 +175,7 @@ def _live_context(device: Device) -> dict[str, Any]:
 
 def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
     identity, log = device.found, device.found_for_logs
-    shown = (
-        device.probes.filter(state=ProbeState.OK).select_related("device", "created_by").first()
-    )
+    shown = device.probes.filter(state=JobState.OK).select_related("device", "created_by").first()
     view = probe_view(shown) if shown else None
     chosen = device.kind_correction
     return {
@@ -204,5 +202,5 @@ def _device_context(device: Device, request: HttpRequest) -> dict[str, Any]:
 
 def _ended_probes(device: Device) -> list[Probe]:
     """Newest first, without their results."""
-    ended = device.probes.exclude(state__in=ACTIVE_PROBE_STATES)
+    ended = device.probes.exclude(state__in=ACTIVE_JOB_STATES)
     return list(ended.defer("result").select_related("created_by"))

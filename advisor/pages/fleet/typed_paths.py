@@ -11,7 +11,7 @@ from advisor.wording.formatting import byte_size
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.models import Host, Inspection, InspectionState
+from benchmarks.models import Host, Inspection, JobState
 from benchmarks.servers.binary import Flavour
 from benchmarks.storage.identity import DeviceIdentity
 from tuning.catalogue.target import FLAVOUR_NAMES, ServerTraits
@@ -49,7 +49,7 @@ def answer_of(row: Inspection) -> PathAnswer:
     """What an inspection found so far."""
     if not row.is_finished:
         return PathAnswer(row.host, waiting_text(row), asked=row)
-    if row.state == InspectionState.OK:
+    if row.state == JobState.OK:
         return PathAnswer(row.host, _found(row))
     reason = row.reason or f"the inspection was {row.get_state_display().lower()}: try again"
     return PathAnswer(row.host, reason, is_refused=True)
