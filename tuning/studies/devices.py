@@ -19,6 +19,7 @@ from tuning.models import Study
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.studies.hosts import host_for
+from tuning.studies.load_hosts import load_host_of
 from tuning.studies.request import BadRequest
 from tuning.studies.retired import check_not_retired
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
@@ -101,6 +102,8 @@ def register_device(request: DeviceRequest, host: str = "") -> Device:
 def check_none_retired(study: Study) -> None:
     """Raise TuningError, device_retired or host_retired, if no further run of the study can be."""
     check_not_retired(study.host)
+    if (load_host := load_host_of(study)) is not None:
+        check_not_retired(load_host)
     if gone := study.devices.exclude(retired_at=None).first():
         raise TuningError("device_retired", f"{gone}: another device is in its place now")
 

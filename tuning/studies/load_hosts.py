@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import Case, Exists, OuterRef, Q, When
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 
 from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
@@ -53,6 +53,11 @@ def driver_for(named: str, measured: HostInventory, load_host: Host | None) -> F
 def load_host_of(study: Study) -> Host | None:
     """The host that drives the study; None if the driver runs beside the server."""
     return Host.objects.filter(driven_workloads__studies=study).first()
+
+
+def driven_by(host: Host) -> QuerySet[Study, int]:
+    """The keys of the studies that the host drives for others."""
+    return Study.objects.filter(workloads__load_host=host).values_list("pk", flat=True)
 
 
 def waiting_text(study: Study) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.absence import close_what_was_cancelled, stop_probes, stop_study
+from tuning.studies.load_hosts import driven_by
 from tuning.studies.pause_columns import MAX_PAUSE_REASON, MAX_PAUSED_BY, one_line
 from tuning.studies.retired import retire_text
 from tuning.studies.scheduler import advance_host
 
 
 def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
-    """End all that runs or waits on the host, and begin nothing there any more.
+    """End all that runs or waits on the host or for it to drive, and begin nothing there any more.
 
     Raises TuningError, already_retired. `by` is the user.
     """
@@ -27,10 +29,14 @@ def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
     if not is_new:
         raise TuningError("already_retired", f"host {host} is already retired")
     why = retire_text(host)
-    for study in Study.objects.filter(host=host, state__in=ACTIVE_STUDY_STATES):
+    active = Study.objects.filter(state__in=ACTIVE_STUDY_STATES)
+    there = list(active.filter(Q(host=host) | Q(pk__in=driven_by(host))))
+    for study in there:
         stop_study(study, StudyState.CANCELLED, "host_retired", why)
     stop_probes(host, why)
-    close_what_was_cancelled(host.pk)
+    close_what_was_cancelled()
+    for other in {study.host_id for study in there} - {host.pk}:
+        advance_host(other)
 
 
 def unretire_host(host: Host) -> None:

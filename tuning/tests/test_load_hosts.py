@@ -31,13 +31,15 @@ from benchmarks.telemetry.disturbance import Kind
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import made_up_host
 from benchmarks.tests.test_remote_load import FakeLink
+from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.results.data_quality import NAMES
 from tuning.studies.draining import drain_host
 from tuning.studies.jobs import StudyRunKind
-from tuning.studies.lifecycle import cancel_study
+from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.progress import study_progress
 from tuning.studies.request import BadRequest
+from tuning.studies.retiring import retire_host
 from tuning.studies.scheduler import EXECUTE, LOAD, advance_host
 from tuning.tests.test_pausing import Sent, asked, under_way
 from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
@@ -153,6 +155,21 @@ def test_a_study_waits_for_its_load_host_and_says_so_while_others_go_on(
     cancel_study(study)
     study.refresh_from_db()
     assert study.state == StudyState.CANCELLED
+
+
+def test_a_retired_load_host_ends_what_it_was_to_drive_and_takes_nothing_more(
+    study: Study, sent: Sent
+) -> None:
+    """Nobody waits for it for ever, and the measured host goes on with its queue."""
+    later, driver = asked(), Host.objects.get(name="driver-1")
+    retire_host(driver, by="ann", reason="sold")
+    study.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.CANCELLED, "host_retired")
+    assert "driver-1 was retired" in study.reason
+    assert sent[-1][1] == later.pk
+    Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
+    with pytest.raises(TuningError, match="sold"):
+        extend_study(Study.objects.get(pk=study.pk), 1)
 
 
 def queued_load(run: Run, host: Host, **values: Any) -> LoadJob:
