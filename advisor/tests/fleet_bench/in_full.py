@@ -100,7 +100,7 @@ def _log_in(place: Fleet, page: Page) -> None:
     page.goto(f"http://{place.centre.address}:{WEB_PORT}/")
     page.fill("input[name=username]", "admin")
     page.fill("input[name=password]", PASSWORD)
-    page.click("form button[type=submit]")
+    page.press("input[name=password]", "Enter")
     page.wait_for_selector("nav")
 
 
