@@ -94,7 +94,8 @@ def difference() -> str:
         return ""
     return (
         f"the database was brought up to date by version {release.version}, this code is "
-        f"{code_version()}: update it, or run `python manage.py migrate` with this version"
+        f"{code_version()}: update it and start it again, or run `python manage.py migrate` with "
+        "this version"
     )
 
 

@@ -41,7 +41,6 @@ class Command(BaseCommand):
                     # Nobody listens to what it would say every two seconds.
                     "--without-heartbeat",
                     "--without-mingle",
-                    "--without-heartbeat",
                 ]
             )
         finally:
