@@ -49,6 +49,8 @@ LOGINS_OF_ADDRESS = Limit(5, 60)
 LOGINS_TO_ACCOUNT = Limit(5, 60)
 #: Of a browser that has logged in to the account before: strangers cannot lock it out.
 LOGINS_OF_BROWSER = Limit(5, 60)
+#: Of such browsers, right or wrong: a right password costs as much to check.
+LOGINS_OF_KNOWN = Limit(15, 60)
 PASSWORD_CHANGES = Limit(5, 60)
 WRONG_TOKENS = Limit(30, 60)
 ALL = (
@@ -56,6 +58,7 @@ ALL = (
     LOGINS_OF_ADDRESS,
     LOGINS_TO_ACCOUNT,
     LOGINS_OF_BROWSER,
+    LOGINS_OF_KNOWN,
     PASSWORD_CHANGES,
     WRONG_TOKENS,
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from advisor.access.models import Account, ApiToken
 from advisor.access.roles import Role, set_role
@@ -52,14 +53,20 @@ def note_demand(request: Any, user: User, **_: Any) -> None:
 def make_first_account() -> Path | None:
     """Make the first account, an administrator, where there is no account yet.
 
-    Returns the file that its random password is in, for this user only.
+    Returns the file that its random password is in, for this user only. Without the file there
+    is no account either: nobody would know its password.
     """
-    if User.objects.exists():
-        return None
-    password = secrets.token_urlsafe(12)
-    user = User.objects.create_user(FIRST_NAME, password=password)
-    set_role(user, Role.ADMINISTRATOR)
-    demand_change(user)
+    with transaction.atomic():
+        if User.objects.exists():
+            return None
+        password = secrets.token_urlsafe(12)
+        user = User.objects.create_user(FIRST_NAME, password=password)
+        set_role(user, Role.ADMINISTRATOR)
+        demand_change(user)
+        return _write_first_password(password)
+
+
+def _write_first_password(password: str) -> Path:
     path = _first_password_file()
     with suppress(FileNotFoundError):
         path.unlink()

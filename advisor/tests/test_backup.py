@@ -75,7 +75,9 @@ def live_through(folder: Path) -> None:
     assert restore(file, force=True) == 1
     assert everything() == before
     assert kept.read_text() == "[mysqld]\n"
-    assert key.read_text() == "another key"  # what is there is not replaced
+    # A new home has made a key of its own before anything is restored into it.
+    assert key.read_text() == "the key"
+    assert key.stat().st_mode & 0o777 == 0o600
     # New rows get numbers of their own.
     newest = max(Config.objects.values_list("pk", flat=True))
     assert Config.objects.create(hash="made afterwards", knobs={}).pk > newest
@@ -91,6 +93,10 @@ def live_through(folder: Path) -> None:
         with pytest.raises(BackupFailed) as refused:
             restore(changed, force=True)
         assert (name, refused.value.code) == (name, code)
+    for name, strange in strange_files(file, folder):
+        with pytest.raises(BackupFailed) as refused:
+            restore(strange, force=True)
+        assert (name, refused.value.code) == (name, "damaged")
     half = folder / "half"
     half.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     for broken, code in ((half, "damaged"), (folder / "none", "not_found")):
@@ -99,6 +105,34 @@ def live_through(folder: Path) -> None:
         assert refused.value.code == code
     assert Config.objects.filter(hash="made afterwards").exists()
     assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
+
+
+def strange_files(file: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Backups that are zip files with a good manifest, and yet none."""
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+        first = next(one for one in archive.infolist() if one.filename.startswith("database/"))
+    data = bytearray(file.read_bytes())
+    for at in range(first.header_offset + 80, first.header_offset + 120):
+        data[at] ^= 0xFF
+    (folder / "turned").write_bytes(data)
+    yield "bits that were turned", folder / "turned"
+    empty = folder / "empty.sqlite3"
+    with closing(sqlite3.connect(empty)) as made:
+        made.execute("CREATE TABLE django_migrations (app TEXT, name TEXT)")
+        made.commit()
+    is_sqlite = first.filename.endswith(".sqlite3")
+    strange = {"no database": None, "not a database": b"rows"}
+    if is_sqlite:
+        strange["another database"] = empty.read_bytes()
+    for name, content in strange.items():
+        with zipfile.ZipFile(folder / name, "w") as new:
+            for part, kept in parts.items():
+                if part != first.filename:
+                    new.writestr(part, kept)
+            if content is not None:
+                new.writestr(first.filename, content)
+        yield name, folder / name
 
 
 def rewritten(source: Path, target: Path, change: dict[str, object]) -> Path:
@@ -118,6 +152,47 @@ def test_everything_comes_back_on_sqlite(tmp_path: Path, settings: Settings) -> 
     settings.PRIVATE_DIR.mkdir(parents=True)
     live_through(tmp_path)
     assert list(settings.PRIVATE_DIR.iterdir()) == [settings.PRIVATE_DIR / "secret-key"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_foreign_backup_writes_nothing_else_into_the_home(
+    tmp_path: Path, settings: Settings
+) -> None:
+    settings.HOME, settings.PRIVATE_DIR = tmp_path / "home", tmp_path / "home" / "private"
+    settings.PRIVATE_DIR.mkdir(parents=True)
+    file = tmp_path / "backup.zip"
+    back_up(file)
+    with zipfile.ZipFile(file, "a") as archive:
+        for name in ("private/first-password", "servers/mine/mysqld", "recommended/../run/x"):
+            archive.writestr(f"home/{name}", "theirs")
+        archive.writestr("home/recommended/../../outside", "theirs")
+        archive.writestr("home/recommended/study-1/my.cnf", "kept")
+    assert restore(file, force=True) == 1
+    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == {"backup.zip", "home/recommended/study-1/my.cnf"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_refuses_is_no_bug(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HOME = settings.PRIVATE_DIR = tmp_path / "home"
+    settings.PRIVATE_DIR.mkdir()
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    back_up(tmp_path / "whole.zip")
+    monkeypatch.setattr("advisor.upkeep.backup.copy_sqlite", full)
+    monkeypatch.setattr("advisor.upkeep.backup._replace_sqlite", full)
+    for code, work in (
+        ("not_written", lambda: back_up(tmp_path / "backup.zip")),
+        ("not_restored", lambda: restore(tmp_path / "whole.zip", force=True)),
+    ):
+        with pytest.raises(BackupFailed, match="disk is full") as refused:
+            work()
+        assert refused.value.code == code
+    assert not (tmp_path / "backup.zip").exists()
 
 
 @pytest.fixture

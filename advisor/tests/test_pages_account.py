@@ -240,6 +240,15 @@ def test_the_first_account_has_its_password_in_a_private_file_and_chooses_anothe
     assert make_first_account() is None
 
 
+def test_there_is_no_first_account_without_its_password(private: Path, settings: Settings) -> None:
+    settings.PRIVATE_DIR = private / "not there"
+    with pytest.raises(FileNotFoundError):
+        make_first_account()
+    assert not User.objects.exists()
+    settings.PRIVATE_DIR = private
+    assert make_first_account() == private / "first-password"
+
+
 # --- Django's pages for accounts -----------------------------------------------------------------
 
 

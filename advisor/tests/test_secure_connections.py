@@ -251,7 +251,7 @@ from celery import current_app
 from django.db import connection
 from advisor.tests import factories
 from benchmarks.jobs import runs
-from benchmarks.models import Host, ListedPath, Run, RunState
+from benchmarks.models import Host, ListedPath, Run, RunState, Sample
 from tuning.models import Study, StudyState
 """
 
@@ -266,6 +266,10 @@ def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -
             device = make_device(host=make_host(name), data_dir=f"/srv/{name}")
             names = factories.NAMES[:2]
             make_study(names=names, blocks=2, state=StudyState.RUNNING, device=device)
+        race = factories.raced_study(most=6, device=make_device(host=make_host("db3")))
+        run = race.slots.filter(run__state="ok").first().run
+        Run.objects.filter(pk=run.pk).update(finished_at="2020-01-01T00:00Z")
+        Sample.objects.get_or_create(run=run, second=0)
     """)
     )
     worker = centre.start(
@@ -307,9 +311,19 @@ def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -
             advance_host(study.host_id)
         study.refresh_from_db()
         print(study.state, study.reason)
+
+        # Its housekeeping too ends what is its own, and only that.
+        from advisor.upkeep.housekeeping import keep_house
+        own = Run.objects.filter(slot__study=study, state=RunState.OK)
+        own.update(finished_at="2020-01-01T00:00Z")
+        Sample.objects.get_or_create(run=own.first(), second=0)
+        done = list(keep_house(Host.objects.get(name="db1")))
+        assert len(done) == 1 and "lost their series" in done[0], done
+        assert not Sample.objects.filter(run__in=own).exists()
+        assert Sample.objects.filter(run__host__name="db3").exists()
     """)
     )
-    assert done.splitlines()[-1].startswith("finished"), done
+    assert "finished" in [line.split()[0] for line in done.splitlines() if line], done
     log = (centre.folder / "postgres.log").read_text()
     assert "permission denied" not in log
     assert "row-level security" not in log

@@ -98,6 +98,26 @@ def test_strangers_cannot_lock_out_a_browser_that_has_logged_in_before() -> None
     assert statuses == [200] * 5 + [429]
 
 
+def test_right_passwords_are_not_hashed_without_limit_either(hashed: list[str]) -> None:
+    User.objects.create_user("dba", password=RIGHT)
+    hashed.clear()
+    client = Client()
+    found = []
+    for _ in range(30):
+        found.append(tried(client, "dba", RIGHT))
+        client.post(reverse("logout"))
+    assert found == [302] * 16 + [429] * 14
+    assert len(hashed) == 16
+
+
+def test_other_spellings_of_a_name_count_as_the_same_account(hashed: list[str]) -> None:
+    """The form strips names and normalizes them."""
+    names = ["dba", " dba", "dba  ", "\uff44ba", "d\uff42a", "db\uff41", "\tdba", "DBA"]
+    for n, name in enumerate(names):
+        tried(Client(), name, "wrong", REMOTE_ADDR=f"10.1.0.{n}")
+    assert len(hashed) == 5
+
+
 def test_a_right_password_ends_the_count_of_wrong_ones() -> None:
     User.objects.create_user("dba", password=RIGHT)
     client = Client()

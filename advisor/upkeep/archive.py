@@ -10,8 +10,9 @@ import json
 import os
 import secrets
 import zipfile
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +27,18 @@ from benchmarks.storage.identify import check_usable
 
 _MANIFEST: Final = "manifest.json"
 _FORMAT: Final = 1
+_KEY: Final = "home/private/secret-key"
+_RECOMMENDED: Final = "home/recommended/"
+#: What a file raises that is no zip, or one that was changed: also encrypted or packed otherwise.
+_DAMAGED: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 class BackupFailed(AdvisorError):
@@ -79,15 +92,23 @@ def writing(path: Path, needed_bytes: int) -> Iterator[zipfile.ZipFile]:
 @contextmanager
 def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
     """A whole backup of this version and kind of database. Raises BackupFailed."""
-    try:
-        with zipfile.ZipFile(path) as archive:
+    with ExitStack() as stack:
+        try:
+            archive = stack.enter_context(zipfile.ZipFile(path))
             if damaged := archive.testzip():
                 raise BackupFailed("damaged", f"{path} is damaged, in {damaged}")
-            yield archive, _checked(path, json.loads(archive.read(_MANIFEST)))
-    except FileNotFoundError as error:
-        raise BackupFailed("not_found", f"{path} does not exist") from error
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
-        raise BackupFailed("damaged", f"{path} is no backup, or damaged: {error}") from error
+            manifest = _checked(path, json.loads(archive.read(_MANIFEST)))
+        except FileNotFoundError as error:
+            raise BackupFailed("not_found", f"{path} does not exist") from error
+        except _DAMAGED as error:
+            raise BackupFailed("damaged", f"{path} is no backup, or damaged: {error}") from error
+        yield archive, manifest
+
+
+def require_parts(archive: zipfile.ZipFile, names: list[str]) -> None:
+    """Raise BackupFailed where one of them is not in the file."""
+    if missing := sorted(set(names) - set(archive.namelist())):
+        raise BackupFailed("damaged", f"{archive.filename} lacks {missing[0]}")
 
 
 def write_manifest(archive: zipfile.ZipFile, manifest: Manifest) -> None:
@@ -102,19 +123,29 @@ def add_home(archive: zipfile.ZipFile) -> None:
 
 
 def restore_home(archive: zipfile.ZipFile) -> int:
-    """Write the files of the home that are not there; how many."""
+    """The secret key, in place of the one that a new home has made itself, and what was
+    recommended where it is not there; how many files were written. Nothing else is taken.
+    """
+    if _KEY in archive.namelist():
+        draft = settings.PRIVATE_DIR / f".secret-key.{secrets.token_hex(4)}"
+        _write_new(draft, archive.read(_KEY))
+        draft.replace(settings.PRIVATE_DIR / "secret-key")
+    below = settings.HOME / "recommended"
     written = 0
     for name in archive.namelist():
-        if not name.startswith("home/"):
-            continue
         target = (settings.HOME / name.removeprefix("home/")).resolve()
-        if not target.is_relative_to(settings.HOME) or target.exists():
+        is_one = name.startswith(_RECOMMENDED) and target.is_relative_to(below)
+        if not is_one or name.endswith("/") or target.exists():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(archive.read(name))
+        _write_new(target, archive.read(name))
         written += 1
     return written
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
 
 
 def _files_of_home() -> list[Path]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sqlite3
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +18,7 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.color import no_style
-from django.db import connection, transaction
+from django.db import DataError, Error, IntegrityError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 from advisor.upkeep.archive import (
@@ -24,6 +26,7 @@ from advisor.upkeep.archive import (
     Manifest,
     add_home,
     reading,
+    require_parts,
     restore_home,
     write_manifest,
     writing,
@@ -41,7 +44,7 @@ _CHUNK: Final = 1 << 20
 
 def back_up(path: Path) -> None:
     """Write everything to a new file. Raises BackupFailed, DeviceUnusable."""
-    with writing(path, _size()) as archive:
+    with _failing_as("not_written"), writing(path, _size()) as archive:
         write_manifest(archive, Manifest.of_database())
         if connection.vendor == "sqlite":
             with tempfile.TemporaryDirectory(dir=settings.PRIVATE_DIR) as folder:
@@ -58,13 +61,15 @@ def restore(path: Path, *, force: bool) -> int:
 
     The database must have the tables of this version, and nobody may migrate it meanwhile. All
     of it is replaced or nothing. Raises BackupFailed: in_use while a worker runs, not_empty unless
-    `force`, version_differs, other_database, damaged, not_found.
+    `force`, version_differs, other_database, damaged, not_found, not_restored.
     """
-    with reading(path) as (archive, _):
+    with reading(path) as (archive, manifest), _failing_as("not_restored"):
         _check_target(force=force)
         if connection.vendor == "sqlite":
+            require_parts(archive, [_SQLITE])
             with tempfile.TemporaryDirectory(dir=settings.PRIVATE_DIR) as folder:
                 copy = Path(archive.extract(_SQLITE, folder))
+                _check_sqlite(copy, manifest)
                 _replace_sqlite(copy)
         else:
             with transaction.atomic():
@@ -82,11 +87,39 @@ def copy_sqlite(source: sqlite3.Connection, target: Path) -> None:
         copied.close()
 
 
+@contextmanager
+def _failing_as(code: str) -> Iterator[None]:
+    """A database that refuses, such as for a full disk, is no bug of ours; rows that it cannot
+    read come from the file. Raises BackupFailed.
+    """
+    try:
+        with connection.wrap_database_errors:
+            yield
+    except (DataError, IntegrityError) as error:
+        raise BackupFailed("damaged", f"rows of the backup: {error}") from error
+    except Error as error:
+        raise BackupFailed(code, f"the database says: {error}") from error
+
+
+def _check_sqlite(copy: Path, manifest: Manifest) -> None:
+    """Raise BackupFailed unless it is whole and what the manifest says."""
+    source = sqlite3.connect(copy)
+    try:
+        found = source.execute("PRAGMA integrity_check").fetchone()
+        tables = source.execute("SELECT app, name FROM django_migrations").fetchall()
+    except sqlite3.Error as error:
+        raise BackupFailed("damaged", f"the database in the backup: {error}") from error
+    finally:
+        source.close()
+    if found != ("ok",):
+        raise BackupFailed("damaged", f"the database in the backup is damaged: {found}")
+    if sorted(map(list, tables)) != manifest.migrations:
+        raise BackupFailed("damaged", "the database in the backup is not of its manifest")
+
+
 def _replace_sqlite(copy: Path) -> None:
     source = sqlite3.connect(copy)
     try:
-        if (found := source.execute("PRAGMA integrity_check").fetchone()) != ("ok",):
-            raise BackupFailed("damaged", f"the database in the backup is damaged: {found}")
         source.backup(_sqlite())
     finally:
         source.close()
@@ -140,6 +173,7 @@ def _export_tables(archive: zipfile.ZipFile) -> None:
 def _import_tables(archive: zipfile.ZipFile) -> None:
     with connection.cursor() as cursor:
         tables = _tables(cursor)
+        require_parts(archive, [f"{_TABLES}{table}" for table in tables])
         cursor.execute(f"TRUNCATE {', '.join(map(_quoted, tables))}")
         for table in tables:
             into = f"COPY {_quoted(table)} ({_columns(cursor, table)}) FROM STDIN"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import unicodedata
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from advisor.access.limits import (
     LOGINS,
     LOGINS_OF_ADDRESS,
     LOGINS_OF_BROWSER,
+    LOGINS_OF_KNOWN,
     LOGINS_TO_ACCOUNT,
     Limit,
 )
@@ -44,9 +46,9 @@ class LoginView(auth.LoginView):
         return super().form_invalid(form)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        # Only tries that failed count; of all together every one does.
+        # Only tries that failed count; of what bounds the cost every one does.
         for limit, key in _limits(self.request):
-            if limit is not LOGINS:
+            if limit not in (LOGINS, LOGINS_OF_KNOWN):
                 limit.forget(key)
         answer = super().form_valid(form)
         answer.set_signed_cookie(
@@ -70,9 +72,14 @@ def too_many(wait: int) -> HttpResponse:
 
 def _limits(request: HttpRequest) -> list[tuple[Limit, str]]:
     """What counts the try, each with its key."""
-    account = request.POST.get("username", "")[:150].casefold()
+    account = _account(request.POST.get("username", ""))
     known = request.get_signed_cookie(KNOWN, default=None, salt=KNOWN, max_age=KNOWN_SECONDS)
-    if known is not None and known.casefold() == account:
-        return [(LOGINS_OF_BROWSER, account)]
+    if known is not None and _account(known) == account:
+        return [(LOGINS_OF_BROWSER, account), (LOGINS_OF_KNOWN, account)]
     address = place(request.META.get("REMOTE_ADDR", ""))
     return [(LOGINS_OF_ADDRESS, address), (LOGINS_TO_ACCOUNT, account), (LOGINS, "")]
+
+
+def _account(name: str) -> str:
+    """One key for all that the form takes for the same name: it strips and normalizes them."""
+    return unicodedata.normalize("NFKC", name).strip()[:150].casefold()
