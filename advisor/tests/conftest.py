@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -8,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from django.core.cache import cache
+from filelock import FileLock
 from pytest_django import Settings
 
 from advisor.access import limits
+from advisor.tests import postgres
 from advisor.tests.harness import Home
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import FOLDER
@@ -26,6 +29,23 @@ def quick_requests(settings: Settings) -> None:
     for limit in limits.ALL:
         limit.clear()
     cache.clear()  # where requests to the API are counted
+
+
+@pytest.fixture(scope="session")
+def migrated_postgres(shared_tmp: Path) -> Callable[[Path], None]:
+    """Gives a test its own copy of a data directory with the advisor's tables; see
+    `advisor.tests.postgres.make_migrated`. To migrate takes PostgreSQL many seconds.
+    """
+    folder = shared_tmp / "postgres"
+    with FileLock(f"{folder}.lock"):
+        data = folder / "data"
+        if not folder.exists():
+            data = postgres.make_migrated(folder)
+
+    def copy(target: Path) -> None:
+        subprocess.run(["cp", "--archive", data, target], check=True)
+
+    return copy
 
 
 @pytest.fixture(scope="session")

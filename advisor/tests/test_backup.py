@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import psycopg
 import pytest
 from django.apps import apps
 from django.conf import settings
@@ -25,8 +23,7 @@ from django.core import serializers
 from django.db.models.functions import Now
 from pytest_django import Settings
 
-from advisor.tests import factories
-from advisor.tests.fleet.centre import postgres_programs
+from advisor.tests import factories, postgres
 from advisor.tests.harness import ROOT
 from advisor.upkeep.archive import BackupFailed
 from advisor.upkeep.backup import back_up, copy_sqlite, restore
@@ -196,57 +193,24 @@ def test_a_database_that_refuses_is_no_bug(
 
 
 @pytest.fixture
-def postgres() -> Iterator[str]:
+def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of an empty database of a PostgreSQL of its own."""
-    programs = postgres_programs()
-    if programs is None:
+    if postgres.postgres_programs() is None:
         pytest.skip("PostgreSQL is not installed")
     # A socket's path is short, and its user must be able to enter the folder.
-    folder = Path(tempfile.mkdtemp(prefix="adv-pg-", dir="/tmp"))
-    folder.chmod(0o755)
-    user: list[str] = []
-    if os.geteuid() == 0:
-        user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]
-        shutil.chown(folder, "postgres", "postgres")
-    data = str(folder / "data")
-    initdb = [str(programs / "initdb"), "-D", data, "-U", "advisor", "-A", "trust", "--no-sync"]
-    subprocess.run([*user, *initdb, "-E", "UTF8", "--locale", "C"], check=True, stdout=-3)
-    options = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={folder}"]
-    server = subprocess.Popen(
-        [*user, str(programs / "postgres"), "-D", data, "-F", *options],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        _wait_for(folder)
-        yield f"postgres:///advisor?host={folder}&user=advisor"
-    finally:
-        server.terminate()
-        server.wait(30)
-        shutil.rmtree(folder)
-
-
-def _wait_for(folder: Path) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            with psycopg.connect(
-                host=str(folder), user="advisor", dbname="postgres", autocommit=True
-            ) as server:
-                server.execute("create database advisor")
-            return
-        except psycopg.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
+    with tempfile.TemporaryDirectory(prefix="adv-pg-", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        postgres.give_to_postgres(folder)
+        request.getfixturevalue("migrated_postgres")(folder / "data")
+        with postgres.server(folder / "data", folder) as url:
+            yield url
 
 
 _ON_POSTGRES = """
 import sys, django
 from pathlib import Path
 django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from advisor.tests.test_backup import live_through
 live_through(Path(sys.argv[1]))
 print("all of it")
@@ -254,8 +218,8 @@ print("all of it")
 
 
 @pytest.mark.long
-def test_everything_comes_back_on_postgresql(postgres: str, tmp_path: Path) -> None:
-    ours = {"ADVISOR_HOME": str(tmp_path / "home"), "DATABASE_URL": postgres}
+def test_everything_comes_back_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+    ours = {"ADVISOR_HOME": str(tmp_path / "home"), "DATABASE_URL": postgres_url}
     done = subprocess.run(
         [sys.executable, "-c", _ON_POSTGRES, str(tmp_path)],
         cwd=ROOT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,16 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def place(server_session_tmp: Path, mariadb_binary: ServerBinary) -> Iterator[Fleet]:
+def place(
+    server_session_tmp: Path,
+    mariadb_binary: ServerBinary,
+    migrated_postgres: Callable[[Path], None],
+) -> Iterator[Fleet]:
     folder = server_session_tmp / "load-fleet"
     folder.mkdir(mode=0o755)
-    with centre.fleet(["db1", "driver1"], folder, settings=centre.SHORT) as made:
+    with centre.fleet(
+        ["db1", "driver1"], folder, settings=centre.SHORT, migrated=migrated_postgres
+    ) as made:
         made.servers = [mariadb_binary.path]
         for name in made.hosts:
             made.start_worker(name)

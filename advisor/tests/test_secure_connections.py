@@ -12,7 +12,8 @@ import socket
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from kombu import Connection
 from kombu.exceptions import OperationalError
 
 from advisor.env import read_broker
-from advisor.tests.fleet.centre import postgres_programs
+from advisor.tests import postgres
 from advisor.tests.harness import ROOT, wait_for
 
 PROGRAMS = ("openssl", "redis-server", "redis-cli", "setpriv")
@@ -33,7 +34,7 @@ pytestmark = [
     pytest.mark.skipif(
         os.geteuid() != 0, reason="PostgreSQL runs as another user, which takes root"
     ),
-    pytest.mark.skipif(postgres_programs() is None, reason="PostgreSQL is not installed"),
+    pytest.mark.skipif(postgres.postgres_programs() is None, reason="PostgreSQL is not installed"),
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 GUIDE = (ROOT / "docs" / "connections.md").read_text()
@@ -108,32 +109,27 @@ class Centre:
 
 
 @pytest.fixture(scope="module")
-def centre(server_session_tmp: Path) -> Iterator[Centre]:
+def centre(
+    server_session_tmp: Path, migrated_postgres: Callable[[Path], None]
+) -> Iterator[Centre]:
     folder = server_session_tmp / "centre"
     folder.mkdir(mode=0o755)
     commands = of_guide("openssl req -x509").replace("centre.example", "localhost")
     commands = commands.replace("-newkey rsa:3072", "-newkey ec -pkeyopt ec_paramgen_curve:P-256")
     subprocess.run(["sh", "-ec", commands], cwd=folder, check=True, capture_output=True)
     made = Centre(folder, free_port(), free_port())
-    servers = [_start_redis(made), _start_postgres(made)]
+    redis = _start_redis(made)
     try:
-        wait_for(lambda: _answers(made), 30, "PostgreSQL does not answer")
-        made.run("""
-            import django
-            django.setup()
-            from django.core.management import call_command
-            call_command("migrate", verbosity=0)
-        """)
-        with _owner(made) as owner:
-            owner.execute(RIGHTS.encode())
-            create = re.search(r"CREATE ROLE advisor_db1 [^\"]*", GUIDE)
-            assert create is not None
-            owner.execute(create[0].encode())
-        yield made
+        with _postgres(made, migrated_postgres):
+            with _owner(made) as owner:
+                owner.execute(RIGHTS.encode())
+                create = re.search(r"CREATE ROLE advisor_db1 [^\"]*", GUIDE)
+                assert create is not None
+                owner.execute(create[0].encode())
+            yield made
     finally:
-        for server in servers:
-            server.terminate()
-            server.wait()
+        redis.terminate()
+        redis.wait()
 
 
 def _start_redis(made: Centre) -> subprocess.Popen[bytes]:
@@ -147,58 +143,32 @@ def _start_redis(made: Centre) -> subprocess.Popen[bytes]:
     )
 
 
-def _start_postgres(made: Centre) -> subprocess.Popen[bytes]:
-    programs, data = postgres_programs(), made.folder / "postgres"
-    assert programs is not None
-    data.mkdir()
+@contextmanager
+def _postgres(made: Centre, copy: Callable[[Path], None]) -> Iterator[None]:
+    folder = made.folder / "postgres"
+    folder.mkdir()
+    copy(folder / "data")
     for name in ("centre.key", "centre.pem"):
-        shutil.copy(made.folder / name, data / name)
-    (data / "password").write_text("OWNER")
-    for path in (data, *data.iterdir()):
-        shutil.chown(path, "postgres", "postgres")
-    (data / "centre.key").chmod(0o600)
-    user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]
-    subprocess.run(
-        [
-            *(*user, str(programs / "initdb"), "--pgdata", str(data / "data"), "--no-sync"),
-            *("--username", "advisor", "--auth", "scram-sha-256"),
-            *("--pwfile", str(data / "password"), "--encoding", "UTF8", "--locale", "C"),
-        ],
-        check=True,
-        capture_output=True,
-    )
+        shutil.copy(made.folder / name, folder / name)
+    postgres.give_to_postgres(folder, folder / "centre.key", folder / "centre.pem")
+    (folder / "centre.key").chmod(0o600)
     hosts = of_guide("hostssl").replace("10.0.0.0/24", "127.0.0.0/8")
-    (data / "data" / "pg_hba.conf").write_text(f"local all all scram-sha-256\n{hosts}")
-    rules = of_guide("ssl = on").replace("/etc/postgresql", str(data))
-    with (data / "data" / "postgresql.conf").open("a") as file:
-        file.write(
-            f"{rules}port = {made.postgres_port}\nlisten_addresses = 'localhost'\n"
-            f"unix_socket_directories = '{data}'\nfsync = off\n"
-        )
-    with (made.folder / "postgres.log").open("w") as log:
-        return subprocess.Popen(
-            [*user, str(programs / "postgres"), "-D", str(data / "data")], stderr=log
-        )
+    (folder / "data" / "pg_hba.conf").write_text(f"local all all trust\n{hosts}")
+    rules = of_guide("ssl = on").replace("/etc/postgresql", str(folder))
+    with (folder / "data" / "postgresql.conf").open("a") as file:
+        file.write(rules)
+    with postgres.server(folder / "data", folder, port=made.postgres_port):
+        yield
 
 
-def _owner(made: Centre, database: str = "advisor") -> psycopg.Connection[tuple[object, ...]]:
+def _owner(made: Centre) -> psycopg.Connection[tuple[object, ...]]:
     return psycopg.connect(
         host=str(made.folder / "postgres"),
         port=made.postgres_port,
         user="advisor",
-        password="OWNER",
-        dbname=database,
+        dbname="advisor",
         autocommit=True,
     )
-
-
-def _answers(made: Centre) -> bool:
-    try:
-        with _owner(made, "postgres") as owner:
-            owner.execute("create database advisor")
-    except psycopg.OperationalError:
-        return False
-    return True
 
 
 def test_who_is_not_the_centre_is_not_talked_to(
@@ -324,7 +294,7 @@ def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -
     """)
     )
     assert "finished" in [line.split()[0] for line in done.splitlines() if line], done
-    log = (centre.folder / "postgres.log").read_text()
+    log = (centre.folder / "postgres" / "postgres.log").read_text()
     assert "permission denied" not in log
     assert "row-level security" not in log
 

@@ -49,9 +49,11 @@ def study_for_page(pk: int) -> Study:
     )
 
 
-def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
-    """The part that changes every second: state, progress, and the stamp of the results."""
-    seen = glance(study.pk)  # before the rows are read: what changes meanwhile is asked for again
+def live_context(study: Study, choice: BoardChoice, seen: str) -> dict[str, Any]:
+    """The part that changes every second: state, progress, and the stamp of the results.
+
+    `seen` is the glance from before the rows were read: what changes meanwhile is asked for again.
+    """
     slots = slot_states(study)
     progress = study_progress(study, slots)
     return {
@@ -76,7 +78,8 @@ def live_context(study: Study, choice: BoardChoice) -> dict[str, Any]:
 def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
     choice = board_choice(request.GET)
-    return live_context(study, choice) | results_context(StudyResult(study), choice, request)
+    live = live_context(study, choice, glance(study.pk))
+    return live | results_context(StudyResult(study), choice, request)
 
 
 def results_context(

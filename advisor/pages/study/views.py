@@ -91,11 +91,12 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     without a section for a board that has started since is told to reload, one that shows all of
     it already gets nothing.
     """
-    if request.GET.get("glance") == glance(pk):
+    seen = glance(pk)
+    if request.GET.get("glance") == seen:
         return HttpResponse(status=204)
     study = study_for_page(pk)
     choice = board_choice(request.GET)
-    context: dict[str, Any] = live_context(study, choice)
+    context: dict[str, Any] = live_context(study, choice, seen)
     if request.GET.get("places", "") not in ("", str(context["places"])):
         return HttpResponseClientRefresh()
     changed = request.GET.get("seen") != context["stamp"]

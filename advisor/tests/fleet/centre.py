@@ -11,7 +11,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
@@ -24,6 +24,7 @@ from psycopg.rows import dict_row
 
 from advisor.tests.fleet import documented
 from advisor.tests.harness import ROOT, UNDISTURBED, wait_for
+from advisor.tests.postgres import OWNER_PASSWORD, postgres_programs
 from benchmarks.tests import machines
 from benchmarks.tests.machines import Machine
 
@@ -33,17 +34,6 @@ PASSWORD = "correct horse battery staple"
 # The centre must not miss them.
 PROGRAMS_OF_A_HOST = ("mysqld", "mariadbd", "sysbench", "tpcc_start", "fio", "lsblk")
 NOTHING_IS_KEPT = {"fsync": "off"}
-
-
-def postgres_programs() -> Path | None:
-    """The folder of the newest PostgreSQL server; Debian puts none of them on PATH."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version)
-    on_path = shutil.which("initdb")
-    return found[-1].parent if found else Path(on_path).parent if on_path else None
-
-
-def _version(path: Path) -> float:
-    return float(path.parts[-3])
 
 
 def why_not() -> str:
@@ -212,25 +202,28 @@ def fleet(
     *,
     settings: str = "advisor.settings",
     postgres: Mapping[str, str] = NOTHING_IS_KEPT,
+    migrated: Callable[[Path], None] | None = None,
 ) -> Iterator[Fleet]:
     """A centre with nothing in its database and machines of these names, without workers.
 
     `folder` has to be one that every user can enter; `postgres` are settings of the server.
+    `migrated` copies a data directory that `make_migrated` has made, which is quicker.
     """
     with machines.machines(["centre", *names], folder) as made:
         centre = made.pop("centre")
-        place = Fleet(
-            centre, made, folder, secrets.token_hex(8), secrets.token_hex(8), settings
-        )  # fmt: skip
+        password = OWNER_PASSWORD if migrated else secrets.token_hex(8)
+        place = Fleet(centre, made, folder, password, secrets.token_hex(8), settings)
         for name in names:
             (folder / name / "device").mkdir(mode=0o755)
-        _start_postgres(place, postgres)
+        _start_postgres(place, postgres, migrated)
         _start_redis(place)
-        _start_web(place)
+        _start_web(place, migrates=migrated is None)
         yield place
 
 
-def _start_postgres(place: Fleet, more: Mapping[str, str]) -> None:
+def _start_postgres(
+    place: Fleet, more: Mapping[str, str], migrated: Callable[[Path], None] | None
+) -> None:
     """As its own user, which is not root; set up by what docs/fleet.md says."""
     programs = postgres_programs()
     assert programs is not None
@@ -238,11 +231,14 @@ def _start_postgres(place: Fleet, more: Mapping[str, str]) -> None:
     shutil.chown(folder, "postgres", "postgres")
     user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]
     data, given = folder / "database", place.placeholders("centre")
-    centre.run(
-        *(*user, str(programs / "initdb"), "--pgdata", str(data), "--no-sync"),
-        *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
-        *("--encoding", "UTF8", "--locale", "C"),
-    )
+    if migrated:
+        migrated(data)
+    else:
+        centre.run(
+            *(*user, str(programs / "initdb"), "--pgdata", str(data), "--no-sync"),
+            *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
+            *("--encoding", "UTF8", "--locale", "C"),
+        )
     with (data / "pg_hba.conf").open("a") as rules:
         rules.writelines(f"{line}\n" for line in documented.block("pg_hba.conf", given))
     options = {"unix_socket_directories": str(folder), **more}
@@ -251,6 +247,8 @@ def _start_postgres(place: Fleet, more: Mapping[str, str]) -> None:
     centre.start(*server, log="postgres")
     wait_for((folder / ".s.PGSQL.5432").exists, 30, centre.log("postgres"))
     for line in documented.block("postgresql", given):
+        if migrated and ' "create ' in line:
+            continue
         centre.run(*user, "env", f"PGHOST={folder}", *shlex.split(line))
     centre.kill("postgres -D", signal.SIGINT)
     wait_for(lambda: not centre.processes("postgres"), 30, centre.log("postgres"))
@@ -268,7 +266,7 @@ def _start_redis(place: Fleet) -> None:
     wait_for(lambda: 6379 in centre.listening(), 20, centre.log("redis"))
 
 
-def _start_web(place: Fleet) -> None:
+def _start_web(place: Fleet, *, migrates: bool) -> None:
     """Tables, an administrator with a token, and the web server on a machine that has no server
     program, no driver and nothing that looks at disks.
     """
@@ -276,7 +274,8 @@ def _start_web(place: Fleet) -> None:
     centre.hide(*PROGRAMS_OF_A_HOST, str(ROOT / "var"))
     commands = documented.block("commands of the centre", place.placeholders("centre"))
     migrate, create, serve = map(shlex.split, commands)
-    centre.run(*migrate, "--verbosity", "0", env=environment, cwd=ROOT)
+    if migrates:
+        centre.run(*migrate, "--verbosity", "0", env=environment, cwd=ROOT)
     account = {
         "DJANGO_SUPERUSER_USERNAME": "admin",
         "DJANGO_SUPERUSER_EMAIL": "admin@example.org",

@@ -1,0 +1,107 @@
+"""PostgreSQL servers of the tests: programs, user, and one data directory that is migrated."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+from advisor.tests.harness import ROOT, wait_for
+
+#: What the role `advisor`, who owns the database `advisor`, says over the network.
+OWNER_PASSWORD = "OWNER"
+
+
+def postgres_programs() -> Path | None:
+    """The folder of the newest PostgreSQL server; Debian puts none of them on PATH."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version)
+    on_path = shutil.which("initdb")
+    return found[-1].parent if found else Path(on_path).parent if on_path else None
+
+
+def _version(path: Path) -> float:
+    return float(path.parts[-3])
+
+
+def program(name: str) -> list[str]:
+    """The first words of a command of PostgreSQL: as its own user if this is root."""
+    programs = postgres_programs()
+    assert programs is not None
+    user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]
+    return [*(user if os.geteuid() == 0 else []), str(programs / name)]
+
+
+def give_to_postgres(*paths: Path) -> None:
+    """PostgreSQL's user owns these from now on."""
+    for path in paths if os.geteuid() == 0 else ():
+        shutil.chown(path, "postgres", "postgres")
+
+
+@contextmanager
+def server(data: Path, sockets: Path, *, port: int | None = None) -> Iterator[str]:
+    """A server until the end of the block; yields its URL through the socket, without a password.
+
+    `sockets` has to be a folder of PostgreSQL's user with a short path; it gets the log as well.
+    Without a port it listens nowhere else.
+    """
+    listens = "-clisten_addresses=" + ("localhost" if port else "")
+    port = port or 5432
+    url = f"postgres:///advisor?host={sockets}&port={port}&user=advisor"
+    where = ["-D", str(data), "-F", "-c", f"unix_socket_directories={sockets}", listens]
+    where.append(f"-cport={port}")
+    with (sockets / "postgres.log").open("w") as log:
+        process = subprocess.Popen([*program("postgres"), *where], stdout=log, stderr=log)
+
+    def answers() -> bool:
+        assert process.poll() is None, (sockets / "postgres.log").read_text()
+        try:
+            psycopg.connect(url, dbname="postgres").close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    try:
+        wait_for(answers, 60, "PostgreSQL does not answer")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def make_migrated(folder: Path) -> Path:
+    """A data directory with the advisor's tables in the database `advisor`, no server on it.
+
+    It lets everybody in through the socket. `advisor` and `postgres` are superusers.
+    """
+    folder.mkdir(mode=0o755)
+    password = folder / "password"
+    password.write_text(OWNER_PASSWORD)
+    give_to_postgres(folder, password)
+    data = folder / "data"
+    subprocess.run(
+        [
+            *(*program("initdb"), "--pgdata", str(data), "--no-sync", "--wal-segsize", "1"),
+            *("--username", "advisor", "--pwfile", str(password)),
+            *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
+            *("--encoding", "UTF8", "--locale", "C"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    with server(data, folder) as url:
+        with psycopg.connect(url, dbname="postgres", autocommit=True) as owner:
+            owner.execute("create database advisor")
+            owner.execute("create role postgres superuser login")
+        subprocess.run(
+            [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+            cwd=ROOT,
+            env=os.environ | {"ADVISOR_HOME": str(folder / "home"), "DATABASE_URL": url},
+            check=True,
+        )
+    return data
