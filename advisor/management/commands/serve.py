@@ -17,7 +17,7 @@ from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import BenchmarkError, NotInspected
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.study_result import StudyResult
@@ -26,6 +26,8 @@ from tuning.studies.request import StudyRequest
 from tuning.study_templates.loader import USUAL_TEMPLATE
 
 WATCH_SECONDS = 1.0
+# A worker reports before it looks at its host, which takes a second, on a very busy host many.
+INSPECTION_SECONDS = 90.0
 
 
 class Command(BaseCommand):
@@ -50,7 +52,7 @@ def _serve(console: Console, processes: Supervisor) -> None:
     _print_first_login(console)
     if not Study.objects.exists():
         console.print(f"No studies yet: starting one from the template {USUAL_TEMPLATE!r}.")
-        create_study(StudyRequest(host=settings.HOST_NAME))
+        _start_first_study(processes)
     while True:
         processes.check()
         # Those of other hosts go on by themselves, or wait for a worker that may be gone.
@@ -63,6 +65,21 @@ def _serve(console: Console, processes: Supervisor) -> None:
             if study.is_finished:
                 _show(study, console, url)
         time.sleep(WATCH_SECONDS)
+
+
+def _start_first_study(processes: Supervisor) -> None:
+    """As soon as the worker, which has just been started, has said what this host has."""
+    deadline = time.monotonic() + INSPECTION_SECONDS
+    while True:
+        try:
+            create_study(StudyRequest(host=settings.HOST_NAME))
+        except NotInspected:
+            if time.monotonic() > deadline:
+                raise
+            processes.check()
+            time.sleep(WATCH_SECONDS)
+        else:
+            return
 
 
 def _show(study: Study, console: Console, url: str) -> None:
