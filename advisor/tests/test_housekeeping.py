@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -73,8 +75,10 @@ def left(host: Host) -> list[str]:
 
 def test_datasets_go_by_age_and_with_their_server(host: Host) -> None:
     assert left(host) == ["gone", "new", "old"]
-    # Without an inventory nothing is known of servers.
-    assert [one.dataset.key for one, _ in prune_datasets(host, 90, only_say=True)] == ["old"]
+    # Without an inventory, or with that of an older version, nothing is known of servers.
+    for host.inventory in ({}, {"servers": [{"of": "an older version"}]}):
+        found = prune_datasets(host, 90, only_say=True)
+        assert [one.dataset.key for one, _ in found] == ["old"]
     host.inventory = factories.make_host("like it").inventory
     host.inventory["servers"][0]["digest"] = "d1"
     said = {one.dataset.key: why for one, why in prune_datasets(host, 90, only_say=True)}
@@ -180,6 +184,26 @@ def test_logs_rotate_under_a_program_that_writes_them(
     assert log.read_text() == "goes on\n"
     kept = {path.name: path.read_text()[0] for path in (home / "logs").glob("worker.log.*")}
     assert kept == {"worker.log.1": "4", "worker.log.2": "3", "worker.log.3": "2"}
+
+
+def test_a_full_disk_loses_no_log_and_stops_nothing_else(
+    host: Host, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(housekeeping, "MAX_LOG_BYTES", 100)
+    logs = home / "logs"
+    for name in ("worker.log", "worker.log.1", "worker.log.2"):
+        (logs / name).write_text(name * 20)
+
+    def full(_: Path, target: Path) -> None:
+        target.write_text("half of")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    before = {path.name: path.read_text() for path in logs.iterdir()}
+    done = list(keep_house(host))
+    assert {path.name: path.read_text() for path in logs.iterdir()} == before
+    assert any("old was deleted" in line for line in done)
+    assert not is_due(idle=True)
 
 
 def test_it_is_due_once_a_day_when_nothing_is_measured(host: Host, settings: Settings) -> None:

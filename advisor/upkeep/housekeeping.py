@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import time
@@ -21,6 +22,8 @@ from advisor.access.models import ApiToken
 from benchmarks.errors import DatasetInUse
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, Sample
 from tuning.studies.datasets import prune_datasets
+
+logger = logging.getLogger(__name__)
 
 #: A log of this size begins anew; so many old ones are kept.
 MAX_LOG_BYTES: Final = 10 * 1024**2
@@ -86,17 +89,25 @@ def prune_series(days: int, host: Host | None = None) -> int:
 def rotate_logs(folder: Path) -> list[Path]:
     """Begin logs anew that have become large; the old ones get numbers.
 
-    What writes them has them open for appending and goes on: a log is copied and emptied.
+    What writes them has them open for appending and goes on: a log is copied and emptied. One
+    that cannot be copied, such as for a full disk, stays as it is until the next time.
     """
     rotated = []
     for log in sorted(folder.glob("*.log")):
         if log.stat().st_size <= MAX_LOG_BYTES:
             continue
+        draft = log.with_name(f".{log.name}.draft")
+        try:
+            shutil.copyfile(log, draft)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            logger.warning("%s does not begin anew: %s", log, error)
+            continue
         for number in range(KEPT_LOGS, 1, -1):
             older = log.with_name(f"{log.name}.{number - 1}")
             if older.exists():
                 older.rename(log.with_name(f"{log.name}.{number}"))
-        shutil.copyfile(log, log.with_name(f"{log.name}.1"))
+        draft.rename(log.with_name(f"{log.name}.1"))
         os.truncate(log, 0)
         rotated.append(log)
     return rotated

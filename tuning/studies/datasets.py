@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,8 +11,8 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.datasets.shelf import Shelved, shelved, take_off
-from benchmarks.errors import DatasetInUse
-from benchmarks.inventory.host import HostInventory
+from benchmarks.errors import DatasetInUse, NotInspected
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.models import Host
 from benchmarks.storage.layout import DeviceLayout
@@ -84,8 +85,8 @@ def prune_datasets(host: Host, days: int, *, only_say: bool = False) -> list[tup
     """
     now = datetime.now(UTC)
     servers: set[str] = set()
-    if host.inventory:
-        servers = {one.digest for one in HostInventory.from_json(host.inventory).servers}
+    with suppress(NotInspected):  # of no server is known that it is gone
+        servers = {one.digest for one in inventory_of(host).servers}
     found = [
         (one, why) for one in datasets_here(host) if (why := one.why_prunable(now, days, servers))
     ]
