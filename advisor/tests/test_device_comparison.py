@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
-from benchmarks.models import Device, Run, RunState
+from benchmarks.models import Device, Host, Run, RunState, Workload
 from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
 from tuning.comparison.devices import DeviceComparison, compare
 from tuning.comparison.io_capacity import io_capacity_sweep
@@ -263,6 +263,25 @@ def test_hosts_are_never_one_run_set_and_each_is_named() -> None:
     measured_on(NVME, host=factories.make_host("db-host-2"))
     texts = labels(run_sets()).values()
     assert {text.partition(":")[0] for text in texts} == {"db-host-1", "db-host-2"}
+
+
+def test_what_a_load_host_drives_is_a_run_set_of_its_own_with_its_name() -> None:
+    sata, nvme = measured_on(SATA), measured_on(NVME)
+    driver = Host.objects.create(name="driver-1")
+    for workload in list(Workload.objects.all()):
+        there = {"device": nvme, "workload": workload.pk}
+        workload.pk, workload.load_host = None, driver
+        workload.save(force_insert=True)
+        Run.objects.filter(**there).update(workload=workload)
+        Slot.objects.filter(**there).update(workload=workload)
+    facts = factories.FINGERPRINT | {"load_host": f"host {driver.pk}"}
+    runs_of(nvme).update(fingerprint=facts, comparability_key="c3" * 32)
+    driven, beside = run_sets()
+    assert [*driven.device_ids, *beside.device_ids] == [nvme.pk, sata.pk]
+    assert (driven.load_host, beside.load_host) == (driver, None)
+    shown = labels([beside, driven])
+    assert "tpcc-mysql on driver-1," in shown[driven.key]
+    assert f"host {driver.pk}" not in shown[driven.key]
 
 
 def test_a_device_with_limits_or_another_disk_is_in_the_same_run_set() -> None:

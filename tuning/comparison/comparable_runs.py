@@ -43,7 +43,8 @@ _OF_THE_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "inn
 class RunSet:
     """Runs that are comparable across devices.
 
-    key: its name in URLs. facts: the host's fingerprint, the binary log and the page size.
+    key: its name in URLs. load_host: the host that runs the driver, None beside the server.
+    facts: the host's fingerprint, the binary log and the page size.
     shared: fields of Run and their values; they and `comparability_keys` select its runs.
     """
 
@@ -51,6 +52,7 @@ class RunSet:
     host: Host
     server: Server
     driver: str
+    load_host: Host | None
     warehouses: int
     warmup_s: int
     measure_s: int
@@ -83,8 +85,8 @@ def run_sets() -> list[RunSet]:
         text = json.dumps([shared, facts[group["comparability_key"]]], sort_keys=True)
         together[hashlib.sha256(text.encode()).hexdigest()[:12]].append(group)
     newest = (
-        Run.objects.select_related("host", "server")
-        .only("host", "server")
+        Run.objects.select_related("host", "server", "workload__load_host")
+        .only("host", "server", "workload")
         .in_bulk([max(group["newest"] for group in parts) for parts in together.values()])
     )
     found = [_run_set(key, parts, newest, facts) for key, parts in together.items()]
@@ -114,7 +116,8 @@ def labels(found: Sequence[RunSet]) -> dict[str, str]:
         differing = [
             f"{name.replace('_', ' ')} {value}"
             for name, value in run_set.facts.items()
-            if any(other.facts.get(name) != value for other in alike)
+            if name != "load_host"  # a number; the text has its name
+            and any(other.facts.get(name) != value for other in alike)
         ]
         found_labels[run_set.key] = ", ".join([texts[run_set.key], *differing])
     return found_labels
@@ -133,7 +136,7 @@ def _text(run_set: RunSet) -> str:
     plural = "" if run_set.warehouses == 1 else "s"
     parts = [
         str(run_set.server),
-        run_set.driver,
+        f"{run_set.driver}{f' on {run_set.load_host}' if run_set.load_host else ''}",
         f"{run_set.warehouses} warehouse{plural}",
         f"{run_set.warmup_s} s warm-up, {run_set.measure_s} s measured",
     ]
@@ -153,6 +156,7 @@ def _run_set(
         host=run.host,
         server=run.server,
         driver=last["workload__driver"],
+        load_host=run.workload.load_host,
         warehouses=last["workload__warehouses"],
         warmup_s=last["workload__warmup_s"],
         measure_s=last["workload__measure_s"],
