@@ -23,6 +23,7 @@ from advisor.access.tokens import create_token
 from advisor.tests import factories
 from advisor.upkeep import housekeeping
 from advisor.upkeep.housekeeping import is_due, keep_house, rotate_logs
+from benchmarks.datasets.golden import sweep_loads
 from benchmarks.datasets.progress import ignore, never
 from benchmarks.datasets.shared_folders import locked
 from benchmarks.errors import DatasetInUse
@@ -91,6 +92,21 @@ def test_datasets_go_by_age_and_with_their_server(host: Host) -> None:
     shelf = datasets_here(host)[0].dataset.path.parent
     # Neither what is being loaded nor a link is anybody's to prune.
     assert {"link", "x.loading-12"} <= {path.name for path in shelf.iterdir()}
+
+
+def test_nothing_is_tidied_where_others_could_plant_links(host: Host, home: Path) -> None:
+    shelf = datasets_here(host)[0].dataset.path.parent
+    for lock in ("old.lock", "x.lock"):
+        (shelf / lock).unlink(missing_ok=True)
+        (shelf / lock).symlink_to(home / "planted")
+    shelf.chmod(0o777)
+    assert prune_datasets(host, 1) == []
+    assert sweep_loads(shelf.parent) == []
+    assert (shelf / "old").exists()
+    assert not (home / "planted").exists()
+    (shelf / "x.lock").unlink()
+    shelf.chmod(0o755)
+    assert sweep_loads(shelf.parent) == [shelf / "x.loading-12"]
 
 
 def test_a_dataset_that_is_asked_for_is_young_again(host: Host) -> None:

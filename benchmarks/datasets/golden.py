@@ -31,10 +31,10 @@ from benchmarks.datasets.shared_folders import (
     take_data,
     write_durably,
 )
-from benchmarks.errors import NO_SPACE_ERRNOS, LoadFailed, RunFailed
+from benchmarks.errors import NO_SPACE_ERRNOS, DeviceUnusable, LoadFailed, RunFailed
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
-from benchmarks.ownership.ours import make_ours
+from benchmarks.ownership.ours import check_ours, make_ours
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.registry import reap
 from benchmarks.storage.identify import check_usable
@@ -134,9 +134,14 @@ def ensure_dataset(
 def sweep_loads(device_dir: Path) -> list[Path]:
     """Delete what dead loaders left in our folder on a device; returns what is gone.
 
-    Loads that are running, of whatever process, are left alone.
+    Loads that are running, of whatever process, are left alone, and so is a folder that others
+    can change: they could have put links in the place of the locks.
     """
     datasets = device_dir.absolute() / "datasets"
+    try:
+        check_ours(datasets)
+    except (OSError, DeviceUnusable):
+        return []
     before = leftovers(datasets)
     sweep(datasets)
     return [path for path in before if not path.exists()]

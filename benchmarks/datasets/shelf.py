@@ -12,7 +12,8 @@ from pathlib import Path
 
 from benchmarks.datasets import golden, pristine
 from benchmarks.datasets.shared_folders import directory_bytes, remove, try_lock
-from benchmarks.errors import DatasetInUse
+from benchmarks.errors import DatasetInUse, DeviceUnusable
+from benchmarks.ownership.ours import check_ours
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,14 @@ class Shelved:
 
 
 def shelved(device_dir: Path) -> list[Shelved]:
-    """Every whole one in our folder on a device, in order of their names; [] without any."""
+    """Every whole one in our folder on a device, in order of their names; [] without any, and
+    where others could have put links in the place of what is read and locked.
+    """
     datasets = device_dir / "datasets"
     try:
+        check_ours(datasets)
         places = sorted(path for path in datasets.iterdir() if not path.is_symlink())
-    except OSError:
+    except (OSError, DeviceUnusable):
         return []
     return [found for place in places for found in _read(place)]
 
