@@ -11,9 +11,11 @@ from django.db.models import QuerySet
 
 from benchmarks.datasets.golden import sweep_loads
 from benchmarks.emulation.sweep import sweep_cgroups
+from benchmarks.errors import DeviceUnusable
 from benchmarks.jobs.claimant import is_dead
 from benchmarks.models import CrashTest, Device, Run
 from benchmarks.ownership.deleting import delete
+from benchmarks.ownership.ours import check_ours
 from benchmarks.probe.workspace import sweep_probes
 from benchmarks.servers.registry import reap
 from benchmarks.servers.trial import sweep_trials
@@ -43,12 +45,14 @@ def clear_leftovers(host_id: int) -> list[str]:
     for place in sorted(places - {""}):
         layout = DeviceLayout(Path(place))
         try:
+            if layout.root.exists():  # what is deleted must be what stands there under its name
+                check_ours(layout.root)
             found = sweep_loads(layout.root)
             found += _clear_runs(layout, RUN_PREFIX, Run.objects.all())
             found += _clear_runs(layout, CRASH_TEST_PREFIX, CrashTest.objects.all())
             found += sweep_trials(layout.trials_dir)
             found += sweep_probes(layout.root)
-        except OSError as error:  # a missing device must not stop the worker
+        except (OSError, DeviceUnusable) as error:  # a missing device must not stop the worker
             logger.warning("%s could not be searched: %s", place, error)
         else:
             done += [f"deleted {path}" for path in found]
