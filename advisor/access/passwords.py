@@ -53,12 +53,12 @@ def note_demand(request: Any, user: User, **_: Any) -> None:
 def make_first_account() -> Path | None:
     """Make the first account, an administrator, where there is no account yet.
 
-    Returns the file that its random password is in, for this user only. Without the file there
-    is no account either: nobody would know its password.
+    Returns the file that its random password is in, for this user only, until it is changed.
+    Without the file there is no account either: nobody would know its password.
     """
     with transaction.atomic():
         if User.objects.exists():
-            return None
+            return path if (path := _first_password_file()).is_file() else None
         password = secrets.token_urlsafe(12)
         user = User.objects.create_user(FIRST_NAME, password=password)
         set_role(user, Role.ADMINISTRATOR)

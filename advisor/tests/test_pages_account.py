@@ -224,13 +224,15 @@ def test_the_first_account_has_its_password_in_a_private_file_and_chooses_anothe
     assert path.stat().st_mode & 0o777 == 0o600
     assert not (private / "elsewhere").exists()
     assert role_of(User.objects.get()) == Role.ADMINISTRATOR
+    assert make_first_account() == path  # said at every start until it is changed
+    assert path.read_text().strip() == password
 
     client.post(reverse("login"), {"username": "admin", "password": password})
     for address in ("/", reverse("device-list"), reverse(ADDRESS)):
         assert client.get(address)["Location"] == reverse("account-password")
     assert client.get(STUDIES).status_code == 403
     page = client.get(reverse("account-password")).content.decode()
-    assert "choose one of your own" in page
+    assert "This password was made for you: choose one of your own" in page
     fresh = "a-long-new-password"
     fields = {"old_password": password, "new_password1": fresh, "new_password2": fresh}
     client.post(reverse("account-password"), fields)
