@@ -8,16 +8,18 @@ import sys
 
 import django
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import call_command, execute_from_command_line
+from django.core.management import execute_from_command_line, load_command_class
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "advisor.settings")
     try:
-        if sys.argv[1:] in (["version"], ["--version"]):
+        if sys.argv[1:] == ["--version"] or sys.argv[1:2] == ["version"]:
             # Django answers these itself, with its own version.
             django.setup()
-            call_command("version")
+            load_command_class("advisor", "version").run_from_argv(
+                [sys.argv[0], "version", *sys.argv[2:]]
+            )
             return
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:

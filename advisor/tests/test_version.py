@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from packaging.version import Version
 
+import manage
 from advisor.version import version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +43,18 @@ def test_the_command_line_says_ours_and_not_djangos(argument: str) -> None:
         timeout=60,
     )
     assert done.stdout.split()[0] == version()
+
+
+def test_the_commands_own_help_and_errors_are_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (["--help"], ["--unknown"]):
+        monkeypatch.setattr(sys, "argv", ["manage.py", "version", *arguments])
+        with pytest.raises(SystemExit):
+            manage.main()
+    shown = capsys.readouterr()
+    assert "Print the version" in shown.out
+    assert "unrecognized arguments: --unknown" in shown.err
 
 
 @pytest.mark.parametrize(("commit", "said"), [("0123456789ab", " 0123456789ab"), ("", "")])

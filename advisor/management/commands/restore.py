@@ -15,7 +15,7 @@ from benchmarks.errors import BenchmarkError
 
 
 class Command(BaseCommand):
-    help = "Replace the database by that of a backup; worker and web server must be stopped."
+    help = "Replace the database with that of a backup; worker and web server must be stopped."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:

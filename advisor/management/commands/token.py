@@ -24,8 +24,8 @@ class Command(BaseCommand):
         actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
         create = actions.add_parser(
             "create",
-            help="print a new token; without --user that of an account NAME without a password, "
-            "which is made if need be",
+            help="print a new token of --user, or else of an account called NAME that cannot log "
+            "in with a password; that account is made if there is none",
         )
         create.add_argument("--role", required=True, choices=Role.values)
         create.add_argument("--user", default="", help="the account that the token acts for")
