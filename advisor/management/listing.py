@@ -79,7 +79,8 @@ class ListingCommand(BaseCommand):
         self.inspect(host, path)
         self.stdout.write(
             f"Host {host} is measuring: {path} is inspected, and listed if it can be used, when "
-            f"the current job ends. See `python manage.py {self.subject.value} list` then."
+            "the current job ends. "
+            f"See `.venv/bin/python manage.py {self.subject.value} list` then."
         )
 
     def _remove(self, host: Host, path: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from advisor.access.roles import Role
 from advisor.tests import factories
+from benchmarks.tests.made_up_host import made_up_host, with_inventory
 from tuning.models import Study
 
 pytestmark = pytest.mark.django_db
@@ -141,3 +145,25 @@ def test_a_bug_is_answered_with_a_page_that_needs_no_context(
     answer = client.get(reverse("study-charts", args=[study.pk]))
     assert answer.status_code == 500
     assert b"Internal error" in answer.content
+
+
+@pytest.mark.parametrize(
+    ("role", "registers", "probes"),
+    [
+        (Role.VIEWER, False, False),
+        (Role.OPERATOR, False, True),
+        (Role.ADMINISTRATOR, True, True),
+    ],
+)
+def test_nothing_is_offered_that_the_role_may_not_do(
+    client: Client, tmp_path: Path, role: Role, registers: bool, probes: bool
+) -> None:
+    client.force_login(factories.make_user("somebody", role))
+    device = factories.make_device()
+    host = with_inventory(device.host, made_up_host(directories=[tmp_path]))
+    has = client.get(reverse("host-detail", args=[host.pk])).content.decode()
+    assert str(tmp_path) in has
+    assert ("Register</a>" in has) == registers
+    shown = client.get(reverse("device-detail", args=[device.pk])).content.decode()
+    assert "has not been probed yet" in shown
+    assert ("Start a probe above" in shown) == probes

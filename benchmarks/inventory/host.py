@@ -138,14 +138,14 @@ class HostInventory(Part):
                 raise (NoServerUser if nobody else NotAServer)(refused.reason)
         raise NotListed(
             f"{named} is not a server that may be started on host {self.name}: "
-            f"run `python manage.py server add {named}` there"
+            f"run `.venv/bin/python manage.py server add {named}` there"
         )
 
     def _no_server(self) -> str:
         why = "; ".join(one.reason for one in self.refused_servers)
         return (
             f"no mysqld on host {self.name}{f' ({why})' if why else ''}; run `make setup` there, "
-            "or `python manage.py server add PATH`"
+            "or `.venv/bin/python manage.py server add PATH`"
         )
 
     def driver(self, named: str = AUTO) -> FoundDriver:
@@ -175,7 +175,7 @@ class HostInventory(Part):
                 raise DeviceUnusable(refused.reason)
         raise NotListed(
             f"{named} is not a directory that may be measured on host {self.name}: "
-            f"run `python manage.py device add {named}` there"
+            f"run `.venv/bin/python manage.py device add {named}` there"
         )
 
     def with_server(self, found: ServerBinary) -> Self:
