@@ -5,8 +5,9 @@
  * has ended.
  *
  * Beside the program lie `real` (a link to the server to be played), `secret` and `precious` (what the links
- * lead to), and `plan`: "play" does nothing, "beside" plants while the real server runs, "die"
- * plants and exits. A file `stop` ends what goes on.
+ * lead to), and `plan`: "play" does nothing, "beside" plants from the start of the real
+ * server on, "running" from its first message on (it ends if its log is no longer its own when it opens
+ * that), "die" plants and exits. A file `stop` ends what goes on.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 static char home[PATH_MAX / 2], secret[PATH_MAX], precious[PATH_MAX];
-static char places[16][PATH_MAX];
+static char places[16][PATH_MAX], error_log[PATH_MAX];
 static int count;
 
 static void in_home(char *path, const char *name)
@@ -122,6 +123,8 @@ static void read_config(const char *name)
             add(equals + 3, 0);
         else if (!strcmp(line, "socket") || !strcmp(line, "log_error"))
             add(equals + 3, 1);
+        if (!strcmp(line, "log_error"))
+            snprintf(error_log, sizeof error_log, "%s", equals + 3);
     }
     if (file)
         fclose(file);
@@ -150,7 +153,8 @@ int main(int argc, char **argv)
         fputs("[ERROR] I planted links\n", stderr);
         return 1;
     }
-    if (count && !strcmp(plan, "beside") && fork() == 0) {
+    if (count && (!strcmp(plan, "beside") || !strcmp(plan, "running")) && fork() == 0) {
+        struct stat found;
         setsid();
         for (int i = 0; i < argc; i++) /* by which it would be found */
             memset(argv[i], 'x', strlen(argv[i]));
@@ -158,6 +162,10 @@ int main(int argc, char **argv)
             close(i);
         if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
             return 2;
+        if (!strcmp(plan, "running"))
+            while (access(stop, F_OK) != 0
+                   && (stat(error_log, &found) != 0 || found.st_size == 0))
+                usleep(5000);
         while (access(stop, F_OK) != 0 && access(real, F_OK) == 0) {
             plant_all();
             usleep(20000);

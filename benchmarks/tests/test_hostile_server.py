@@ -156,7 +156,7 @@ def test_a_run(
     golden = golden_dataset(mariadb_binary)  # the real server's, which it plays
     monkeypatch.setattr("benchmarks.measurement.measure.find_dataset", lambda *_: golden)
     before = hostile.facts()
-    hostile.plan("beside")
+    hostile.plan("running")
     log_device = hostile.device.parent / "logs"
     for device in (hostile.device, log_device):
         (device / FOLDER).mkdir(parents=True)
