@@ -62,11 +62,11 @@ def live_through(folder: Path) -> None:
     with pytest.raises(BackupFailed, match="--force replaces all of it") as refused:
         restore(file, force=False)
     assert refused.value.code == "not_empty"
-    Host.objects.update(worker_seen_at=Now())
+    Host.objects.update(worker_seen_at=Now(), worker="db:1:0")
     with pytest.raises(BackupFailed, match="is running: stop it") as refused:
         restore(file, force=True)
     assert refused.value.code == "in_use"
-    Host.objects.update(worker_seen_at=None)
+    Host.objects.update(worker="")  # it was stopped a moment ago
     assert everything() != before
 
     kept.unlink()

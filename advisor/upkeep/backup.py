@@ -126,7 +126,8 @@ def _replace_sqlite(copy: Path) -> None:
 
 
 def _check_target(*, force: bool) -> None:
-    if busy := Host.objects.filter(seen()).values_list("name", flat=True).first():
+    working = Host.objects.filter(seen()).exclude(worker="")  # empty: it has left
+    if busy := working.values_list("name", flat=True).first():
         raise BackupFailed(
             "in_use", f"the worker of {busy} is running: stop it, and the web server"
         )
