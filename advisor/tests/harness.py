@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ class Home:
     path: Path
     device: Path
     server: ServerBinary
+    _started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
     def database(self) -> Path:
@@ -56,7 +58,7 @@ class Home:
         return {**kept, **UNDISTURBED, **ours, **more}
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
             env=self.environment(**environment),
@@ -67,6 +69,8 @@ class Home:
             start_new_session=True,
             preexec_fn=_listen_to_ctrl_c,
         )
+        self._started.append(process)
+        return process
 
     def run(
         self, *arguments: str, timeout: float = 330, **environment: str
@@ -101,8 +105,13 @@ class Home:
         return found
 
     def kill_all(self) -> None:
+        """Also of a test that failed: it leaves the next one no process, zombie or open pipe."""
         for process in self.processes():
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        for started in self._started:
+            if started.returncode is None:
+                started.communicate(timeout=30)
 
     def find(self, word: str) -> list[psutil.Process]:
         """Those of `processes()` whose command line has `word` in it."""

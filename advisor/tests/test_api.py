@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
@@ -16,6 +17,8 @@ from advisor.access.tokens import create_token
 from advisor.tests import factories
 from benchmarks.errors import DeviceUnusable
 from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.inventory.here import inspect_here
+from benchmarks.models import Host
 from benchmarks.servers.binary import ServerBinary
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
@@ -296,6 +299,8 @@ def test_an_invalid_config_lists_its_lines(api: Client, service: Service) -> Non
 def test_a_study_is_stored_with_the_real_service(
     api: Client, mysql_binary: ServerBinary, server_tmp: Path
 ) -> None:
+    host = Host.objects.create(name=settings.HOST_NAME)
+    inspect_here(host, servers=[mysql_binary.path], devices=[server_tmp])
     body = {
         "device": str(server_tmp),
         "server": str(mysql_binary.path),
@@ -315,6 +320,8 @@ def test_a_study_is_stored_with_the_real_service(
 def test_a_bad_config_is_refused_by_the_real_service(
     api: Client, mysql_binary: ServerBinary, server_tmp: Path
 ) -> None:
+    host = Host.objects.create(name=settings.HOST_NAME)
+    inspect_here(host, servers=[mysql_binary.path], devices=[server_tmp])
     text = "[mysqld]\ndatadir = /elsewhere\ninnodb_io_capacitie = 1\n"
     body = {
         "device": str(server_tmp),

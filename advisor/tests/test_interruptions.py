@@ -185,8 +185,9 @@ def test_a_worker_whose_host_is_taken_hears_that_it_is_to_end(
     with (run_dir / "benchmark.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         process = home.start(*study)
-        waits = "select id from tuning_study where state='preparing' and claimed_by=''"
-        wait_for(lambda: _rows(home, waits), 60, "the study did not begin")
+        # The worker's look at its host comes first, and waits as the study does.
+        waits = "select id from benchmarks_inspection where state='queued' and claimed_by=''"
+        wait_for(lambda: _rows(home, waits), 60, "the worker did not ask for a look at its host")
         wait_for(lambda: home.find("redis-server"), 60, "there is no Redis")
         time.sleep(8)  # the message has arrived
         began = time.monotonic()
