@@ -108,6 +108,25 @@ class Centre:
         )
 
 
+PRELUDE = """
+import django
+django.setup()
+from celery import current_app
+from django.db import connection
+from advisor.tests import factories
+from benchmarks.jobs import runs
+from benchmarks.models import Host, ListedPath, Run, RunState, Sample
+from tuning.models import Study, StudyState
+"""
+_MAKE_HOSTS = """
+from advisor.tests.factories import make_device, make_host, make_study
+for name in ("db1", "db2"):
+    device = make_device(host=make_host(name), data_dir=f"/srv/{name}")
+    names = factories.NAMES[:2]
+    make_study(names=names, blocks=2, state=StudyState.RUNNING, device=device)
+"""
+
+
 @pytest.fixture(scope="module")
 def centre(
     server_session_tmp: Path, migrated_postgres: Callable[[Path], None]
@@ -126,6 +145,7 @@ def centre(
                 create = re.search(r"CREATE ROLE advisor_db1 [^\"]*", GUIDE)
                 assert create is not None
                 owner.execute(create[0].encode())
+            made.run(PRELUDE + _MAKE_HOSTS)
             yield made
     finally:
         redis.terminate()
@@ -214,28 +234,12 @@ def test_who_is_not_the_centre_is_not_talked_to(
     assert "no encryption" in postgres(centre.database(owner, query="sslmode=disable"))
 
 
-PRELUDE = """
-import django
-django.setup()
-from celery import current_app
-from django.db import connection
-from advisor.tests import factories
-from benchmarks.jobs import runs
-from benchmarks.models import Host, ListedPath, Run, RunState, Sample
-from tuning.models import Study, StudyState
-"""
-
-
 def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -> None:
     """It writes all its rows without a refusal; the server itself is made up."""
     centre.run(
         PRELUDE
         + textwrap.dedent("""
-        from advisor.tests.factories import make_device, make_host, make_study
-        for name in ("db1", "db2"):
-            device = make_device(host=make_host(name), data_dir=f"/srv/{name}")
-            names = factories.NAMES[:2]
-            make_study(names=names, blocks=2, state=StudyState.RUNNING, device=device)
+        from advisor.tests.factories import make_device, make_host
         race = factories.raced_study(most=6, device=make_device(host=make_host("db3")))
         run = race.slots.filter(run__state="ok").first().run
         Run.objects.filter(pk=run.pk).update(finished_at="2020-01-01T00:00Z")
