@@ -84,6 +84,11 @@ def test_datasets_go_by_age_and_with_their_server(host: Host) -> None:
     host.inventory["servers"][0]["digest"] = "d1"
     said = {one.dataset.key: why for one, why in prune_datasets(host, 90, only_say=True)}
     assert said == {"gone": "its server is no longer on this host", "old": "not used for 91 days"}
+    # A server that is being replaced may come back: what was used a moment ago stays.
+    host.inventory["servers"][0]["digest"] = "d2"
+    found = prune_datasets(host, 0, only_say=True)
+    assert [one.dataset.key for one, _ in found] == ["old"]
+    host.inventory["servers"][0]["digest"] = "d1"
     assert left(host) == ["gone", "new", "old"]
     assert len(prune_datasets(host, 0)) == 1
     assert left(host) == ["new", "old"]

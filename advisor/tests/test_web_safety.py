@@ -271,7 +271,7 @@ def proxy(settings: Settings) -> str:
 
 
 def location(client: Client, **more: Any) -> str:
-    """Where the API says that a new device is; its path shows whom it believes."""
+    """The link to the next page, which shows whom the API believes."""
     answer = client.get("/api/v1/studies/?page_size=1", headers=FORWARDED, **more)
     return str(answer.json()["next"])
 

@@ -106,7 +106,7 @@ def test_what_ends_for_another_reason_keeps_it(
     monkeypatch.setenv(VARIABLE, "4M")
 
     def job(outcome: Outcome, fill: int) -> None:
-        with ReserveWatch([place], lambda: True) as watch:
+        with ReserveWatch([place], lambda: not fill) as watch:
             (place / "filler").write_bytes(b"x" * fill * MIB)
             assert watch.should_stop()
             raise RunFailed(outcome, "its own")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from benchmarks.drivers.protocol import DriverResult, Load, LoadSide, Phase, Tar
 from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.remote_load import load_side
+from benchmarks.remote_load import load_side, several
 from benchmarks.remote_load.clock import ClockReading, read_clock, time_of_day_less_monotonic
 from benchmarks.remote_load.driver import RemoteDriver, Report
 from benchmarks.remote_load.load_cpu import CpuWatch
@@ -361,6 +362,20 @@ def test_several_processes_share_the_connections_and_merge_exactly(tmp_path: Pat
     assert result.driver_cpu_seconds == pytest.approx(sum(one.driver_cpu_seconds for one in alone))
     few = split(replace(LOAD, connections=2), 5)
     assert [load.connections for load in few] == [1, 1]
+
+
+def test_several_processes_measure_from_the_last_beginning_to_the_first_end() -> None:
+    news: queue.Queue[Any] = queue.Queue()
+    for phase in Phase:
+        for number in range(2):
+            news.put((number, phase))
+    for number in range(2):
+        news.put((number, _nothing(LOAD)))
+    announced: list[tuple[Phase, int]] = []
+    several._follow(
+        news, 2, lambda phase: announced.append((phase, 8 - news.qsize())), lambda: False
+    )
+    assert announced == [(Phase.WARMING, 2), (Phase.MEASURING, 4), (Phase.STOPPING, 5)]
 
 
 def test_a_process_that_fails_ends_the_others(tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ def test_devices_go_to_the_host_that_they_belong_to(
     ("names", "values", "field", "said"),
     [
         (["a"], {}, "hosts", "name 2 to 20 different hosts"),
+        ([f"host-{number}" for number in range(21)], {}, "hosts", "name 2 to 20 different hosts"),
         (["a", "a"], {}, "hosts", "different hosts"),
         (["a", "c"], {}, "hosts", "there is no host 'c'"),
         (["a", "b"], {"server": OLD.path}, "server", "a: MySQL 8.4.3, MySQL 9.7.4; b: MySQL 9.7"),
