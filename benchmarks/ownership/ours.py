@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.errors import DeviceUnusable
 
-_MAX_LINKS = 40  # as in Linux
+MAX_LINKS = 40  # as in Linux
 
 
 def make_ours(folder: Path) -> None:
@@ -50,7 +50,7 @@ def check_ours(folder: Path) -> None:
         found = os.lstat(place)
         if stat.S_ISLNK(found.st_mode):
             links += 1
-            if links > _MAX_LINKS:
+            if links > MAX_LINKS:
                 raise DeviceUnusable(f"{folder}: a loop of symbolic links")
             # In /tmp anybody can make a link that leads to a directory of ours.
             _check_owner(place, found, f"rm {shlex.quote(place)}")
@@ -62,6 +62,19 @@ def check_ours(folder: Path) -> None:
         here = place
 
 
+def is_ours(found: os.stat_result) -> bool:
+    """Whether a file or directory belongs to this user or to root."""
+    return found.st_uid in (0, os.geteuid())
+
+
+def others_may_write(found: os.stat_result) -> bool:
+    """Whether its mode lets another user change a file or directory of ours."""
+    # With ACLs the bits of the group are the most that any of them allows.
+    is_own_group = os.geteuid() != 0 and found.st_gid == os.getegid()
+    others = stat.S_IWOTH if is_own_group else stat.S_IWOTH | stat.S_IWGRP
+    return bool(found.st_mode & others)
+
+
 def _check_directory(place: str, found: os.stat_result, *, is_last: bool) -> None:
     if not stat.S_ISDIR(found.st_mode):
         raise DeviceUnusable(f"{place}: not a directory")
@@ -69,16 +82,13 @@ def _check_directory(place: str, found: os.stat_result, *, is_last: bool) -> Non
     _check_owner(place, found, f"chown {_name(os.geteuid())}: {quoted}" if is_last else "")
     if found.st_mode & stat.S_ISVTX:
         return  # like /tmp: others may add to it, but not rename or delete what is ours
-    # With ACLs the bits of the group are the most that any of them allows.
-    is_own_group = os.geteuid() != 0 and found.st_gid == os.getegid()
-    others = stat.S_IWOTH if is_own_group else stat.S_IWOTH | stat.S_IWGRP
-    if found.st_mode & others:
+    if others_may_write(found):
         who = f"{place} can be written to by other users"
         raise DeviceUnusable(_unsafe(who, f"chmod go-w {quoted}"))
 
 
 def _check_owner(place: str, found: os.stat_result, mend: str) -> None:
-    if found.st_uid not in (0, os.geteuid()):
+    if not is_ours(found):
         raise DeviceUnusable(_unsafe(f"{place} belongs to {_name(found.st_uid)}", mend))
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
 from benchmarks.errors import DeviceUnusable, NotAServer
-from benchmarks.ownership.ours import check_ours
+from benchmarks.ownership.ours import MAX_LINKS, check_ours, is_ours, others_may_write
 
-_MAX_LINKS = 40  # as in Linux
 _ELF = b"\x7fELF"
 
 
@@ -39,10 +37,10 @@ def trusted_program(path: Path) -> Path:
 def _only_ours(path: Path) -> Path:
     """Follow the links of `path` to a file, judging each on the way."""
     named, here = path, path
-    for _ in range(_MAX_LINKS):
+    for _ in range(MAX_LINKS):
         check_ours(here.parent)
         found = here.lstat()
-        if found.st_uid not in (0, os.geteuid()):
+        if not is_ours(found):
             raise NotAServer(f"{named} is not started: {here} belongs to another user{_MEND}")
         if not stat.S_ISLNK(found.st_mode):
             break
@@ -51,8 +49,7 @@ def _only_ours(path: Path) -> Path:
         raise NotAServer(f"{named} is not started: a loop of symbolic links")
     if not stat.S_ISREG(found.st_mode):
         raise NotAServer(f"{named} is not started: {here} is not a file")
-    is_own_group = os.geteuid() != 0 and found.st_gid == os.getegid()
-    if found.st_mode & (stat.S_IWOTH if is_own_group else stat.S_IWOTH | stat.S_IWGRP):
+    if others_may_write(found):
         raise NotAServer(
             f"{named} is not started: {here} can be written to by other users; mend it with "
             f"`chmod go-w {here}`"
