@@ -22,6 +22,7 @@ from benchmarks.errors import (
 )
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.reserve import Room
 
 AUTO = "auto"
 
@@ -73,9 +74,9 @@ class FoundDirectory(Part):
     throttle_problem: str = ""
 
     @property
-    def room_bytes(self) -> int:
-        """What may be written there; negative where the reserve is used up."""
-        return self.identity.free_bytes - self.reserve_bytes
+    def room(self) -> Room:
+        """What may be written there."""
+        return Room(self.identity.path, self.identity.free_bytes, self.reserve_bytes)
 
 
 class HostInventory(Part):

@@ -13,7 +13,6 @@ from benchmarks.errors import DeviceUnusable
 from benchmarks.ownership.ours import check_ours
 from benchmarks.storage.backing import unknown
 from benchmarks.storage.host import HostFiles
-from benchmarks.storage.human import human_bytes
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import FOLDER, DeviceLayout
@@ -74,12 +73,8 @@ def check_usable(path: Path, needed_bytes: int) -> None:
         _try_writing(path)
     except OSError as error:
         raise DeviceUnusable(f"{path}: cannot be written to: {_reason(error)}") from error
-    room = room_of(path)
-    if needed_bytes and room.usable < needed_bytes:
-        kept = f" beside a reserve of {human_bytes(room.reserve)}" if room.reserve else ""
-        raise DeviceUnusable(
-            f"{path}: {human_bytes(room.free)} free, {human_bytes(needed_bytes)} needed{kept}"
-        )
+    if needed_bytes:
+        room_of(path).check(needed_bytes)
 
 
 def check_in_place(

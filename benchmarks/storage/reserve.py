@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from benchmarks.errors import DeviceUnusable
+from benchmarks.storage.human import human_bytes
+
 #: A size such as `20G`, a share such as `8%`, or 0 for none.
 VARIABLE: Final = "ADVISOR_DISK_RESERVE"
 _DEFAULT_BYTES: Final = 2 * 1024**3
@@ -60,6 +63,17 @@ class Room:
     def usable(self) -> int:
         """What may be written before the reserve is reached; negative below it."""
         return self.free - self.reserve
+
+    def check(self, needed_bytes: int) -> None:
+        """Raise DeviceUnusable, with the figures, unless so much can be written beside the
+        reserve.
+        """
+        if self.usable < needed_bytes:
+            kept = f" beside a reserve of {human_bytes(self.reserve)}" if self.reserve else ""
+            raise DeviceUnusable(
+                f"{self.path}: {human_bytes(self.free)} free, "
+                f"{human_bytes(needed_bytes)} needed{kept}"
+            )
 
 
 def room_of(path: Path) -> Room:

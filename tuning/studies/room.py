@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
 from benchmarks.datasets.rules import estimated_directory_bytes
-from benchmarks.errors import DeviceUnusable, about
+from benchmarks.errors import about
 from benchmarks.inventory.devices import FoundDevice
 from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.servers.binary import ServerBinary
-from benchmarks.storage.human import human_bytes
 
 # Room for the golden copy, the clone of the current run, and what a run adds to it.
 COPIES_ON_DEVICE = 2.2
@@ -33,20 +32,11 @@ def check_room(
         there = inventory.directory(path)
         needed[there.file_system] += _needed_bytes(there, key, warehouses)
         with about(f"devices[{place}].path"):
-            _check_free(there, needed[there.file_system])
+            there.room.check(needed[there.file_system])
     # A template may measure both: redo logs on a separate device and with the data.
     places = [found.path for device in devices for found in (device.data, device.log) if found]
     found = [inventory.directory(path) for path in places]
-    return min(one.room_bytes - needed[one.file_system] for one in found)
-
-
-def _check_free(there: FoundDirectory, needed: int) -> None:
-    if there.room_bytes < needed:
-        kept = f" beside a reserve of {human_bytes(there.reserve_bytes)}"
-        raise DeviceUnusable(
-            f"{there.identity.path}: {human_bytes(there.identity.free_bytes)} free, "
-            f"{human_bytes(needed)} needed{kept if there.reserve_bytes else ''}"
-        )
+    return min(one.room.usable - needed[one.file_system] for one in found)
 
 
 def _needed_bytes(there: FoundDirectory, key: str, warehouses: int) -> int:
