@@ -17,8 +17,8 @@ from benchmarks.errors import DeviceUnusable
 from benchmarks.ownership.deleting import delete
 from benchmarks.ownership.ours import make_ours
 from benchmarks.servers.privileges import server_user
-from benchmarks.servers.process import ProcessId, this_process
-from benchmarks.storage.held import held, is_free_for_long
+from benchmarks.servers.process import ProcessId, is_abandoned, this_process
+from benchmarks.storage.held import held
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.identify import check_usable
 from benchmarks.storage.identity import DeviceIdentity
@@ -116,7 +116,7 @@ def sweep_probes(root: Path) -> list[Path]:
         and (owner := ProcessId.from_text(name.group(1)))
         and entry.is_dir()
         and not entry.is_symlink()
-        and _is_abandoned(entry, owner)
+        and is_abandoned(entry, owner)
     ]
     for directory in dead:
         delete(directory)
@@ -155,9 +155,3 @@ def _unnamed_file(directory: Path) -> int:
     descriptor, name = tempfile.mkstemp(prefix="data-", dir=directory)
     os.unlink(name)
     return descriptor
-
-
-def _is_abandoned(directory: Path, owner: ProcessId) -> bool:
-    if owner.is_seen_from_here():
-        return owner.is_dead()
-    return is_free_for_long(directory)

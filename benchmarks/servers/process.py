@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.storage.held import is_free_for_long
+
 _PROC = Path("/proc")
 _PF_KTHREAD = 0x00200000
 _TEXT = re.compile(r"([0-9a-f-]+)\.(\d+)\.(\d+)\.(\d+)")
@@ -56,6 +58,14 @@ def this_process() -> ProcessId:
     if found is None or os.readlink(_PROC / "self") != str(os.getpid()):
         raise RuntimeError("/proc does not show this process; is it mounted in this namespace?")
     return found
+
+
+def is_abandoned(folder: Path, owner: ProcessId) -> bool:
+    """Whether the process that made a folder, and holds it, is gone.
+
+    One in another container is known only by its lock on the folder.
+    """
+    return owner.is_dead() if owner.is_seen_from_here() else is_free_for_long(folder)
 
 
 def pid_namespace() -> int:

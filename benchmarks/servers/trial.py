@@ -30,11 +30,11 @@ from benchmarks.servers.failures import variables_of
 from benchmarks.servers.kills import blame_for_kill, describe_exit, oom_kills
 from benchmarks.servers.options import OWN, InstancePaths, render_config, write_private
 from benchmarks.servers.privileges import clean_environment, give, launcher, server_user
-from benchmarks.servers.process import ProcessId, this_process
+from benchmarks.servers.process import ProcessId, is_abandoned, this_process
 from benchmarks.servers.resource_limits import ResourceLimits
 from benchmarks.servers.running import running_server
 from benchmarks.servers.startup import make_run_dir, open_console
-from benchmarks.storage.held import held, is_free_for_long
+from benchmarks.storage.held import held
 from benchmarks.storage.reserve import room_of
 from benchmarks.storage.reserve_watch import ReserveWatch
 
@@ -97,16 +97,14 @@ def try_config(
     """
     start = time.monotonic()
     redo = _redo_at_start(binary, redo_bytes)
-    asked_to_stop = should_stop
 
     def start_once() -> Trial:
-        with _trial_dir(work_dir) as run_dir, ReserveWatch([run_dir], asked_to_stop) as watch:
-            should_stop = watch.should_stop
+        with _trial_dir(work_dir) as run_dir, ReserveWatch([run_dir], should_stop) as watch:
             _check_room(work_dir, pristine, redo)
-            validated = _own_check(binary, options, run_dir, should_stop)
+            validated = _own_check(binary, options, run_dir, watch.should_stop)
             data_dir = run_dir / "data"
             data_dir.mkdir(mode=0o700)
-            _copy(pristine, data_dir, should_stop)
+            _copy(pristine, data_dir, watch.should_stop)
             with running_server(
                 binary,
                 data_dir=data_dir,
@@ -114,7 +112,7 @@ def try_config(
                 registry=registry,
                 options=options,
                 deadline_s=deadline_s + redo / _SLOWEST_REDO,
-                should_stop=should_stop,
+                should_stop=watch.should_stop,
                 resource_limits=resource_limits,
             ) as server:
                 warnings = [
@@ -147,7 +145,7 @@ def sweep_trials(work_dir: Path) -> list[Path]:
         owner = ProcessId.from_text(match[1]) if match else None
         if owner is None or path.is_symlink():
             continue
-        if owner.is_dead() if owner.is_seen_from_here() else is_free_for_long(path):
+        if is_abandoned(path, owner):
             delete(path)
             gone.append(path)
     return gone
