@@ -65,7 +65,7 @@ def locked(
 ) -> Iterator[None]:
     """Hold the lock of a key, waiting for it; raises RunFailed(CANCELLED)."""
     # The file stays: to delete it would let two loaders hold locks on two files of one name.
-    with (datasets / f"{key}.lock").open("a") as file:
+    with lock_file(datasets, key).open("a") as file:
         while not try_lock(file.fileno()):
             if should_stop():
                 raise cancelled()
@@ -75,10 +75,15 @@ def locked(
         yield
 
 
+def lock_file(datasets: Path, key: str) -> Path:
+    """The file that is locked while a folder of that key is made or deleted."""
+    return datasets / f"{key}.lock"
+
+
 def touch_lock(datasets: Path, key: str) -> None:
     """Remember, as the time of the lock's file, that what it is for was asked for now."""
     with contextlib.suppress(OSError):
-        os.utime(datasets / f"{key}.lock")
+        os.utime(lock_file(datasets, key))
 
 
 def try_lock(descriptor: int) -> bool:
@@ -102,7 +107,7 @@ def sweep(datasets: Path, held: str | None = None) -> None:
         if key == held:
             remove(leftover)
             continue
-        with (datasets / f"{key}.lock").open("a") as file:
+        with lock_file(datasets, key).open("a") as file:
             if try_lock(file.fileno()) and leftover.exists():
                 remove(leftover)
 

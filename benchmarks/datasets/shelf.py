@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.datasets import golden, pristine
-from benchmarks.datasets.shared_folders import directory_bytes, remove, try_lock
+from benchmarks.datasets.shared_folders import directory_bytes, lock_file, remove, try_lock
 from benchmarks.errors import DatasetInUse, DeviceUnusable
 from benchmarks.ownership.ours import check_ours
 
@@ -54,7 +54,7 @@ def take_off(one: Shelved) -> None:
 
     The caller sees to it that no job of this machine runs: one that clones holds no lock.
     """
-    with _lock_file(one.path).open("a") as file:
+    with lock_file(one.path.parent, one.key).open("a") as file:
         if not try_lock(file.fileno()):
             raise DatasetInUse(f"{one.path}: it is being loaded or looked for")
         if one.path.exists():
@@ -79,9 +79,5 @@ def _used_at(place: Path, ready: str) -> datetime:
     """Its lock is touched by every job that asks for it; older ones only have been made."""
     times = [os.stat(place / ready).st_mtime]
     with suppress(OSError):
-        times.append(os.stat(_lock_file(place)).st_mtime)
+        times.append(os.stat(lock_file(place.parent, place.name)).st_mtime)
     return datetime.fromtimestamp(max(times), UTC)
-
-
-def _lock_file(place: Path) -> Path:
-    return place.with_name(f"{place.name}.lock")
