@@ -57,10 +57,9 @@ def refresh_space(host: Host) -> None:
         known = inventory_of(host).directories
     except NotInspected:
         return
-    now = {there.path: space_of(there) for there in known}
-    changed = {path: found for path, found in now.items() if is_news(found, known)}
+    changed = [now for there in known if is_news(now := space_of(there), there)]
     if changed:
-        change_inventory(host, lambda found: _with(found, changed.values()))
+        change_inventory(host, lambda found: _with(found, changed))
 
 
 def _with(found: HostInventory, directories: Iterable[FoundDirectory]) -> HostInventory:

@@ -50,8 +50,8 @@ def check_measurable(device: Device) -> None:
     """
     check_still_there(device)
     layout = device.layout
-    places = [place for place in (layout.data_dir, layout.log_dir) if place is not None]
-    if device.profile is not None and (missing := why_unavailable(device.profile, places)):
+    profile = device.profile
+    if profile is not None and (missing := why_unavailable(profile, layout.directories)):
         raise EmulationUnavailable(f"{device}: {missing}")
     folder = layout.run_log_dir("check")
     if folder is None:

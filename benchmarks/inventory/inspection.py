@@ -27,7 +27,7 @@ from benchmarks.servers.privileges import open_files
 from benchmarks.storage.direct_io import supports_direct_io
 from benchmarks.storage.identify import check_device, identify_device
 from benchmarks.storage.layout import DeviceLayout
-from benchmarks.storage.reserve import reserve_bytes
+from benchmarks.storage.reserve import reserve_bytes, room_of
 from benchmarks.telemetry import cpu
 
 _MEMORY_LIMIT = EmulationProfile("memory-limit", memory_bytes=16 * MIN_MEMORY_BYTES)
@@ -95,20 +95,19 @@ def inspect_directory(named: Path) -> FoundDirectory:
 def space_of(there: FoundDirectory) -> FoundDirectory:
     """The same directory with its free space and datasets of now; as it is if it is away."""
     try:
-        space = os.statvfs(there.path)
+        free = room_of(there.path).free
         is_here = there.path.stat().st_dev == there.file_system
     except OSError:
         return there
     if not is_here:  # another file system, or none any more, is mounted there
         return there
-    identity = replace(there.identity, free_bytes=space.f_bavail * space.f_frsize)
+    identity = replace(there.identity, free_bytes=free)
     datasets = tuple(_datasets(there.path))
     return there.model_copy(update={"identity": identity, "datasets": datasets})
 
 
-def is_news(there: FoundDirectory, known: Iterable[FoundDirectory]) -> bool:
-    """Whether its datasets or a percent of its free space differ from what is known of it."""
-    before = next(one for one in known if one.path == there.path)
+def is_news(there: FoundDirectory, before: FoundDirectory) -> bool:
+    """Whether its datasets or a percent of its free space differ from what was known of it."""
     moved = abs(there.identity.free_bytes - before.identity.free_bytes)
     return there.datasets != before.datasets or moved * 100 > there.identity.total_bytes
 

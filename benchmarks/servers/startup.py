@@ -55,7 +55,7 @@ def prepare(
     render_config(binary, paths, port=1, options=options, fast_shutdown=True)  # refuse early
     user = server_user()
     make_run_dir(paths, user)
-    theirs = {paths.own_dir, paths.socket.parent, paths.data_dir, paths.log_dir} - {None}
+    theirs = {paths.own_dir, paths.socket.parent, paths.data_dir, paths.log_dir}
     for folder in sorted(filter(None, theirs)):
         give(folder, user)
         check_reachable(folder, user)

@@ -87,7 +87,7 @@ def check_in_place(
     those are known: a mount that is missing after a restart leaves its directory behind, on
     another disk.
     """
-    found = [_check_one(path) for path in (layout.data_dir, layout.log_dir) if path is not None]
+    found = [_check_one(path) for path in layout.directories]
     data, log = found[0], found[1] if layout.log_dir else None
     for known, now in zip(expected, (data, log), strict=True):
         if known is not None and (now is None or not known.is_same_device(now)):
