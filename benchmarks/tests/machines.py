@@ -1,7 +1,7 @@
 """Namespaces of this machine that stand for machines of their own.
 
-Each has its own network, processes, mounts, host name, machine id and boot id, and reaches the
-others over a bridge. They share the kernel, its clock, the processors and, unless something is
+Each has its own network, processes, mounts, IPC, host name, machine id and boot id, and reaches
+the others over a bridge. They share the kernel, its clock, the processors and, unless something is
 mounted, the files.
 """
 
@@ -25,6 +25,7 @@ import psutil
 
 NETWORK = "10.77.0.0/24"
 _CLONE_NEWNET = 0x40000000
+_SPACES = ("--net", "--pid", "--mount", "--uts", "--ipc")
 _PROGRAMS = ("ip", "unshare", "nsenter", "setpriv", "mount")
 
 # The first process of a machine: orphans become its children, and it has to collect them.
@@ -49,7 +50,7 @@ def why_not() -> str:
     if missing:
         return f"not installed: {', '.join(missing)}"
     links = "ip link add br0 type bridge && ip link add name one type veth peer name two"
-    unshare = ["unshare", "--net", "--pid", "--mount", "--uts", "--fork", "--mount-proc"]
+    unshare = ["unshare", *_SPACES, "--fork", "--mount-proc"]
     tried = subprocess.run([*unshare, "sh", "-c", links], capture_output=True, text=True)
     return f"no namespaces: {tried.stderr.strip()}" if tried.returncode else ""
 
@@ -67,8 +68,7 @@ class Machine:
 
     def words(self, *command: str, cwd: Path = Path("/")) -> list[str]:
         """The command line that runs `command` in this machine."""
-        spaces = ["--net", "--pid", "--mount", "--uts"]
-        enter = ["nsenter", "--target", str(self.init), *spaces, "--"]
+        enter = ["nsenter", "--target", str(self.init), *_SPACES, "--"]
         # A directory that is entered before would be one of the other mounts.
         return [*enter, "env", f"--chdir={cwd}", *command]
 
@@ -203,8 +203,7 @@ def machines(names: Sequence[str], folder: Path) -> Iterator[dict[str, Machine]]
         _in_network(switch, "ip", "link", "set", "br0", "up")
         made, network = {}, ipaddress.ip_network(NETWORK)
         for number, name in enumerate(names, 10):
-            spaces = ["--net", "--pid", "--mount", "--uts", "--mount-proc"]
-            init = stack.enter_context(_first_process(spaces))
+            init = stack.enter_context(_first_process([*_SPACES, "--mount-proc"]))
             own = folder / name
             own.mkdir(mode=0o755)
             machine = Machine(name, str(network[number]), init, own, switch)

@@ -228,6 +228,7 @@ def _start_postgres(
     programs = postgres_programs()
     assert programs is not None
     folder, centre = place.folder / "centre", place.centre
+    centre.hide("/dev/shm")  # what a server that is killed leaves there goes with the centre
     shutil.chown(folder, "postgres", "postgres")
     user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]
     data, given = folder / "database", place.placeholders("centre")
