@@ -152,28 +152,6 @@ def verdict(server: ServerInstance) -> tuple[Outcome, str]:
 
 
 @pytest.mark.server
-def test_one_that_is_killed_instead_of_shutting_down_is_lost(
-    mariadb_binary: ServerBinary,
-    fresh_data_dir: Callable[[ServerBinary], Path],
-    server_tmp: Path,
-    registry: Path,
-) -> None:
-    with (
-        pytest.raises(RunFailed, match="shutting down was ended by SIGKILL") as ended,
-        running_server(
-            mariadb_binary,
-            data_dir=fresh_data_dir(mariadb_binary),
-            run_dir=server_tmp / "run",
-            registry=registry,
-            options={},
-            fast_shutdown=False,
-        ) as server,
-    ):
-        os.kill(server.pid, signal.SIGKILL)
-    assert ended.value.outcome is Outcome.LOST
-
-
-@pytest.mark.server
 class TestOnARealServer:
     def test_one_that_is_well_is_not_in_trouble(self, server: ServerInstance) -> None:
         assert find_trouble(server) is None

@@ -310,8 +310,9 @@ def test_the_redo_log_lives_in_its_own_directory(
 def test_a_data_directory_whose_server_was_killed_is_not_kept(
     mariadb_binary: ServerBinary, fresh_data_dir: FreshDataDir, run_dir: Path, registry: Path
 ) -> None:
+    reason = "shutting down was ended by SIGKILL, which we did not send"
     with (
-        pytest.raises(RunFailed, match="ended by SIGKILL, which we did not send") as caught,
+        pytest.raises(RunFailed, match=reason) as caught,
         running_server(
             mariadb_binary,
             data_dir=fresh_data_dir(mariadb_binary),
