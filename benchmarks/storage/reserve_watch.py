@@ -26,20 +26,21 @@ class ReserveWatch:
         self._crossed: Room | None = None
 
     def __enter__(self) -> Self:
-        if self._is_crossed():
-            raise self._full()
+        if crossed := self._look():
+            raise no_room(crossed)
         return self
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         stopped = isinstance(error, RunFailed) and error.outcome is Outcome.CANCELLED
         if stopped and self._crossed is not None:
-            raise self._full() from error
+            raise no_room(self._crossed) from error
 
     def should_stop(self) -> bool:
         """Whether the job was asked to end, or must end for the reserve."""
-        return self._asked_to_stop() or self._is_crossed()
+        return self._asked_to_stop() or self._look() is not None
 
-    def _is_crossed(self) -> bool:
+    def _look(self) -> Room | None:
+        """A file system that is down to its reserve now; kept for the job that ends of it."""
         for place in self._places:
             try:
                 room = room_of(place)
@@ -47,13 +48,8 @@ class ReserveWatch:
                 continue
             if room.usable < 0:
                 self._crossed = room
-                return True
-        return False
-
-    def _full(self) -> RunFailed:
-        if self._crossed is None:
-            raise RuntimeError("no file system is full")
-        return no_room(self._crossed)
+                return room
+        return None
 
 
 def require_room(place: Path, needed_bytes: int, purpose: str) -> None:
