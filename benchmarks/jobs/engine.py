@@ -32,7 +32,6 @@ from benchmarks.jobs.heartbeat import (
 )
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, RowT, Values
 from benchmarks.jobs.spool import Note
-from benchmarks.models import Host
 from benchmarks.outcomes import Outcome
 
 logger = logging.getLogger(__name__)
@@ -87,10 +86,9 @@ def store(
 
 def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
     waiting = kind.rows.filter(kind.waiting, pk=row_id)
-    if _is_idle(kind, row_id):
+    # Not part of the UPDATE: with other tables in it, two processes could claim the row.
+    if not waiting.filter(_host_takes(kind)).exists():
         return None
-    if kind.waits_while_drained and waiting.exclude(**{f"{kind.host}__drained_at": None}).exists():
-        return None  # a message that was sent before the host was drained
     now = Now()
     values: Values = {**kind.claimed(), "claimed_by": claimant(), "heartbeat_at": now}
     try:
@@ -102,11 +100,15 @@ def _claim(kind: JobKind[RowT], row_id: int) -> RowT | None:
         return None
 
 
-def _is_idle(kind: JobKind[RowT], row_id: int) -> bool:
-    """Whether the host takes no work: its worker says so, or it is retired."""
-    there = kind.rows.filter(pk=row_id)
-    host = Host.objects.filter(pk__in=there.values(kind.host))
-    return host.exclude(idle_reason="", retired_at=None).exists()
+def _host_takes(kind: JobKind[RowT]) -> Q:
+    """The condition for rows whose host takes them: it is in use, and its worker takes work.
+
+    A message may have been sent before it was drained.
+    """
+    takes: Values = {"idle_reason": "", "retired_at": None}
+    if kind.waits_while_drained:
+        takes["drained_at"] = None
+    return Q(**{f"{kind.host}__{name}": value for name, value in takes.items()})
 
 
 def _do(kind: JobKind[RowT], row: RowT) -> None:
