@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from benchmarks.jobs.row_line import SELDOM_S, RowLine
 from benchmarks.measurement.fingerprint import load_host_facts
 from benchmarks.models import CrashTest, JobState, LoadJob, Run
 from benchmarks.outcomes import Outcome
+from benchmarks.ownership.deleting import delete
 from benchmarks.remote_load.load_side import drive_for
 from benchmarks.remote_load.messages import Hello, Order, Result
 from benchmarks.remote_load.sealed import Seal
@@ -81,7 +81,7 @@ class LoadKind(JobKind[LoadJob]):
                     should_stop=lambda: job.should_stop() or not _is_wanted(line),
                 )
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                delete(folder)
         return Ending({"state": "ok", "step": "", "result": result.model_dump(mode="json")})
 
     def cancelled(self, row: LoadJob) -> Ending:
