@@ -45,8 +45,7 @@ def run_folders(plan: Plan, steps: Steps) -> Iterator[tuple[Path, Path | None]]:
             yield run_dir, log_dir
         finally:
             steps.enter("discarding the clone")
-            for folder in folders:
-                delete(folder)
+            stack.close()
             steps.finish()
 
 
