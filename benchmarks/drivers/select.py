@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.drivers.protocol import Driver
@@ -11,13 +12,19 @@ from benchmarks.errors import NoDriver
 from benchmarks.servers.privileges import may, server_user
 
 AUTO = "auto"
-DRIVERS = (TpccMysql.name, Sysbench.name)
 
 _GET_TPCC_MYSQL = (
     "Get tpcc-mysql: build it from https://github.com/Percona-Lab/tpcc-mysql and put tpcc_start on"
     " PATH, or name its directory in TPCC_MYSQL_HOME"
 )
 _GET_SYSBENCH = "Get sysbench: install the package sysbench (1.0 or later)"
+
+#: Each driver, where its program is, and how to get it; the first that can be used is taken.
+_PREFERRED: tuple[tuple[type[TpccMysql | Sysbench], Callable[[], Path | None], str], ...] = (
+    (TpccMysql, find_tpcc_start, _GET_TPCC_MYSQL),
+    (Sysbench, find_sysbench, _GET_SYSBENCH),
+)
+DRIVERS = tuple(driver.name for driver, _, _ in _PREFERRED)
 
 
 def find_driver(name: str = AUTO) -> Driver:
@@ -29,16 +36,13 @@ def find_driver(name: str = AUTO) -> Driver:
         choices = ", ".join((AUTO, *DRIVERS))
         raise NoDriver(f"There is no workload driver {name!r}; there are: {choices}.")
     reasons = []
-    if name in (AUTO, TpccMysql.name):
-        tpcc_start = find_tpcc_start()
-        if tpcc_start is not None and not (refusal := _refusal(tpcc_start)):
-            return TpccMysql(tpcc_start)
-        reasons.append(refusal if tpcc_start else _GET_TPCC_MYSQL)
-    if name in (AUTO, Sysbench.name):
-        sysbench = find_sysbench()
-        if sysbench is not None and not (refusal := _refusal(sysbench)):
-            return Sysbench(sysbench)
-        reasons.append(refusal if sysbench else _GET_SYSBENCH)
+    for driver, find, how_to_get in _PREFERRED:
+        if name in (AUTO, driver.name):
+            program = find()
+            refusal = _refusal(program) if program else how_to_get
+            if program and not refusal:
+                return driver(program)
+            reasons.append(refusal)
     raise NoDriver("No workload driver can be used. " + "; or ".join(reasons) + ".")
 
 
