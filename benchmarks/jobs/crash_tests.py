@@ -6,14 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 
-from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
+from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
 from benchmarks.jobs.leftovers import CRASH_TEST_PREFIX
 from benchmarks.jobs.provenance import code_commit
 from benchmarks.jobs.runs import Wake, nobody, planned
 from benchmarks.measurement.crash_test import Recovered, crash_test
-from benchmarks.models import CrashTest, JobState
+from benchmarks.models import CrashTest
 from benchmarks.outcomes import Outcome
 
 Kill = Callable[..., list[Recovered]]
@@ -31,9 +30,6 @@ class CrashTestKind(JobKind[CrashTest]):
     @property
     def rows(self) -> QuerySet[CrashTest]:
         return CrashTest.objects.select_related("device", "server", "workload", "config")
-
-    def claimed(self) -> Values:
-        return {"state": JobState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[CrashTest]) -> Ending:
         test = job.row

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 
 from benchmarks.errors import DeviceUnusable, NotAServer, about
 from benchmarks.inventory.devices import DeviceRequest, find_device
@@ -14,8 +13,8 @@ from benchmarks.inventory.here import DEVICE, SERVER, inspect_here
 from benchmarks.inventory.host import FoundDirectory, Refused
 from benchmarks.inventory.inspection import absolute, inspect_directory
 from benchmarks.inventory.stored import change_inventory, inventory_of, list_paths
-from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
-from benchmarks.models import Inspection, JobState
+from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
+from benchmarks.models import Inspection
 from benchmarks.servers.binary import identify
 
 
@@ -33,9 +32,6 @@ class InspectionKind(JobKind[Inspection]):
     @property
     def rows(self) -> QuerySet[Inspection]:
         return Inspection.objects.select_related("host")
-
-    def claimed(self) -> Values:
-        return {"state": JobState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Inspection]) -> Ending:
         row = job.row

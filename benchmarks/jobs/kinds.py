@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
 from benchmarks.models import JobRow
 from benchmarks.outcomes import Outcome
@@ -87,7 +88,7 @@ class JobKind(ABC, Generic[RowT]):
 
     def claimed(self) -> Values:
         """What is written together with the claim; expressions are allowed here."""
-        return {}
+        return {"state": "running", "started_at": Now()}
 
     @abstractmethod
     def work(self, job: Job[RowT]) -> Ending:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db.models import BooleanField, Case, Exists, OuterRef, Q, QuerySet, Value, When
-from django.db.models.functions import Now
 
 from benchmarks.drivers.protocol import Driver
 from benchmarks.drivers.select import find_driver
@@ -19,7 +18,7 @@ from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import LOAD_PREFIX
 from benchmarks.jobs.row_line import SELDOM_S, RowLine
 from benchmarks.measurement.fingerprint import load_host_facts
-from benchmarks.models import CrashTest, JobState, LoadJob, Run
+from benchmarks.models import CrashTest, LoadJob, Run
 from benchmarks.outcomes import Outcome
 from benchmarks.ownership.deleting import delete
 from benchmarks.remote_load.load_side import drive_for
@@ -55,9 +54,6 @@ class LoadKind(JobKind[LoadJob]):
     @property
     def rows(self) -> QuerySet[LoadJob]:
         return LoadJob.objects.select_related("run__workload", "crash_test__workload")
-
-    def claimed(self) -> Values:
-        return {"state": JobState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[LoadJob]) -> Ending:
         row, seal = job.row, Seal()

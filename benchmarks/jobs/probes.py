@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 
 from benchmarks.emulation.device import emulated_device
 from benchmarks.inventory.in_place import check_still_there
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.provenance import code_commit
-from benchmarks.models import JobState, Probe
+from benchmarks.models import Probe
 from benchmarks.outcomes import Outcome
 from benchmarks.probe.advice import suggested_io_capacity
 from benchmarks.probe.jobs import Pattern
@@ -35,9 +34,6 @@ class ProbeKind(JobKind[Probe]):
     @property
     def rows(self) -> QuerySet[Probe]:
         return Probe.objects.select_related("device").defer("result")
-
-    def claimed(self) -> Values:
-        return {"state": JobState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Probe]) -> Ending:
         probe, device = job.row, job.row.device

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 
 from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.select import find_driver
@@ -22,7 +21,7 @@ from benchmarks.measurement.early_stop import CutRule
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measurement
-from benchmarks.models import CrashTest, Run, RunState, Sample
+from benchmarks.models import CrashTest, Run, Sample
 from benchmarks.remote_load.driver import RemoteDriver
 from benchmarks.servers.reach import Reach
 from benchmarks.telemetry.disturbance import Limits
@@ -58,9 +57,6 @@ class RunKind(JobKind[Run]):
     @property
     def rows(self) -> QuerySet[Run]:
         return Run.objects.all()
-
-    def claimed(self) -> Values:
-        return {"state": RunState.RUNNING, "started_at": Now()}
 
     def work(self, job: Job[Run]) -> Ending:
         try:

@@ -15,7 +15,7 @@ from benchmarks.datasets.golden import ensure_dataset
 from benchmarks.datasets.progress import LoadProgress
 from benchmarks.inventory.here import refresh_space
 from benchmarks.inventory.in_place import check_measurable, unchanged_server
-from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind
+from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.models import RunState
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
@@ -45,6 +45,10 @@ class PreparationKind(JobKind[Study]):
     @property
     def rows(self) -> QuerySet[Study]:
         return Study.objects.select_related("server")
+
+    def claimed(self) -> Values:
+        """Nothing but the claim: its state says already that it is prepared."""
+        return {}
 
     def work(self, job: Job[Study]) -> Ending:
         study = job.row
