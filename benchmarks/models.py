@@ -315,6 +315,23 @@ class JobState(models.TextChoices):
 ACTIVE_JOB_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 
+class QueuedJob(JobRow):
+    """A job that waits for its turn on a host and ends in one of the `JobState`s."""
+
+    state = models.CharField(max_length=16, choices=JobState, default=JobState.QUEUED)
+    step = models.CharField(max_length=64, blank=True)
+    queued_at = models.DateTimeField(auto_now_add=True)
+    reason_code = models.CharField(max_length=64, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state not in ACTIVE_JOB_STATES
+
+
 class RunState(models.TextChoices):
     """`queued` and `running`, then one of the outcomes, which are final."""
 
@@ -455,7 +472,7 @@ class Run(JobRow, UsageColumns):
         return wall - self.workload.warmup_s - self.workload.measure_s
 
 
-class CrashTest(JobRow):
+class CrashTest(QueuedJob):
     """A server killed under load and started again, with one config. The row is the job."""
 
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="crash_tests")
@@ -467,11 +484,6 @@ class CrashTest(JobRow):
     logs_with_data = models.BooleanField(default=False)
     load_s = models.PositiveIntegerField(help_text="seconds of load before each kill")
 
-    state = models.CharField(max_length=16, choices=JobState, default=JobState.QUEUED)
-    step = models.CharField(max_length=64, blank=True)
-    queued_at = models.DateTimeField(auto_now_add=True)
-    reason_code = models.CharField(max_length=64, blank=True)
-    reason = models.TextField(blank=True)
     log_tail = models.TextField(blank=True)
     kills = models.JSONField(
         default=list,
@@ -484,16 +496,12 @@ class CrashTest(JobRow):
         return f"crash test {self.pk} ({self.get_state_display()})"
 
     @property
-    def is_finished(self) -> bool:
-        return self.state not in ACTIVE_JOB_STATES
-
-    @property
     def seconds(self) -> list[float]:
         """Until the server took connections again, one per kill; empty unless it is OK."""
         return [kill["seconds"] for kill in self.kills] if self.state == "ok" else []
 
 
-class Inspection(JobRow):
+class Inspection(QueuedJob):
     """A host's look at itself, or at one server or device that was typed in. The row is the job.
 
     What it finds becomes part of the host's inventory.
@@ -518,11 +526,6 @@ class Inspection(JobRow):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
 
-    state = models.CharField(max_length=16, choices=JobState, default=JobState.QUEUED)
-    step = models.CharField(max_length=64, blank=True)
-    queued_at = models.DateTimeField(auto_now_add=True)
-    reason_code = models.CharField(max_length=64, blank=True)
-    reason = models.TextField(blank=True)
     reason_field = models.CharField(
         max_length=64, blank=True, help_text="the field that the reason is about: server, path"
     )
@@ -536,12 +539,8 @@ class Inspection(JobRow):
     def __str__(self) -> str:
         return f"inspection {self.pk} ({self.get_state_display()})"
 
-    @property
-    def is_finished(self) -> bool:
-        return self.state not in ACTIVE_JOB_STATES
 
-
-class LoadJob(JobRow):
+class LoadJob(QueuedJob):
     """The driver's part of a run or crash test, done by another host. The row is the job.
 
     `hello`, `phases` and `result` are messages of `benchmarks.remote_load.messages`. The order,
@@ -557,15 +556,10 @@ class LoadJob(JobRow):
     host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="load_jobs")
     address = models.CharField(max_length=64, help_text="on which the server is offered")
 
-    state = models.CharField(max_length=16, choices=JobState, default=JobState.QUEUED)
-    step = models.CharField(max_length=64, blank=True)
-    queued_at = models.DateTimeField(auto_now_add=True)
     hello = models.JSONField(null=True, blank=True)
     sealed_order = models.TextField(blank=True)
     phases = models.JSONField(null=True, blank=True)
     result = models.JSONField(null=True, blank=True, help_text="null again once it is read")
-    reason_code = models.CharField(max_length=64, blank=True)
-    reason = models.TextField(blank=True)
     log_tail = models.TextField(blank=True)
 
     class Meta:
@@ -613,7 +607,7 @@ class Sample(UsageColumns):
         return f"run {self.run_id} second {self.second}"
 
 
-class Probe(JobRow):
+class Probe(QueuedJob):
     """One measurement of a device with fio. The row is the job, as with runs."""
 
     device = models.ForeignKey(Device, on_delete=models.PROTECT, related_name="probes")
@@ -622,12 +616,8 @@ class Probe(JobRow):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
 
-    state = models.CharField(max_length=16, choices=JobState, default=JobState.QUEUED)
     fraction = models.FloatField(default=0.0, help_text="progress, 0 to 1")
     step = models.CharField(max_length=64, blank=True, help_text="its current measurement")
-    queued_at = models.DateTimeField(auto_now_add=True)
-    reason_code = models.CharField(max_length=64, blank=True)
-    reason = models.TextField(blank=True)
 
     random_read_iops = models.FloatField(null=True, blank=True)
     random_write_iops = models.FloatField(null=True, blank=True)
@@ -654,10 +644,6 @@ class Probe(JobRow):
 
     def __str__(self) -> str:
         return f"probe {self.pk} ({self.get_state_display()})"
-
-    @property
-    def is_finished(self) -> bool:
-        return self.state not in ACTIVE_JOB_STATES
 
     @property
     def found(self) -> ProbeResult | None:
