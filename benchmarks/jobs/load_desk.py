@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from benchmarks.errors import BenchmarkError, RunFailed
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.jobs.kinds import Values
+from benchmarks.jobs.presence import serving_hosts
 from benchmarks.jobs.row_line import SELDOM_S, SOON_S, RowLine
 from benchmarks.models import ACTIVE_JOB_STATES, CrashTest, Host, JobState, LoadJob, Run
 from benchmarks.outcomes import Outcome
@@ -159,7 +160,7 @@ def _wait_for_hello(
 
 def _check_worth_waiting(row: Run | CrashTest, load_host: Host) -> None:
     """Raise RunFailed when the load host will not come."""
-    if not Host.objects.filter(pk=load_host.pk).filter(is_serving()).exists():
+    if not serving_hosts().filter(pk=load_host.pk).exists():
         why = "is drained" if Host.objects.get(pk=load_host.pk).is_drained else "is not heard of"
         raise RunFailed(Outcome.CANCELLED, f"load host {load_host.name} {why}")
     if _waits_for_us(row, load_host):
@@ -167,18 +168,6 @@ def _check_worth_waiting(row: Run | CrashTest, load_host: Host) -> None:
             Outcome.CANCELLED,
             f"load host {load_host.name} itself waits for this host to drive; it goes first",
         )
-
-
-def is_serving(prefix: str = "") -> Q:
-    """The condition for a host (`prefix`: a lookup to it) whose worker lives and takes work."""
-    limit = Now() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
-    conditions = {
-        "worker_seen_at__gte": limit,
-        "drained_at__isnull": True,
-        "retired_at__isnull": True,
-        "idle_reason": "",
-    }
-    return Q(**{f"{prefix}{name}": value for name, value in conditions.items()})
 
 
 def _waits_for_us(row: Run | CrashTest, load_host: Host) -> bool:

@@ -44,6 +44,12 @@ def silent_hosts() -> QuerySet[Host]:
     return Host.objects.exclude(pk__in=Host.objects.filter(seen()).values("pk"))
 
 
+def serving_hosts() -> QuerySet[Host]:
+    """Hosts whose worker lives and takes new work."""
+    lately = seen(timedelta(seconds=settings.LOST_AFTER_SECONDS))
+    return Host.objects.filter(lately, drained_at=None, retired_at=None, idle_reason="")
+
+
 def is_silent(host_id: int) -> bool:
     """Whether its worker was not seen for a while, or never."""
     return not Host.objects.filter(seen(), pk=host_id).exists()

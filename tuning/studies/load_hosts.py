@@ -6,8 +6,8 @@ from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 
 from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.load_desk import is_serving
 from benchmarks.jobs.loads import is_measured
+from benchmarks.jobs.presence import serving_hosts
 from benchmarks.models import Host, JobState, LoadJob, Workload
 from tuning.models import Study
 from tuning.studies.request import BadRequest
@@ -16,7 +16,7 @@ from tuning.studies.request import BadRequest
 def has_load_host_away() -> Exists:
     """The condition for a study whose load host is silent or drained: it waits, others go on."""
     driven = Workload.objects.filter(studies=OuterRef("pk"), load_host__isnull=False)
-    return Exists(driven.exclude(is_serving("load_host__")))
+    return Exists(driven.exclude(load_host__in=serving_hosts()))
 
 
 def load_host_for(name: str, measured: Host) -> Host | None:
@@ -63,7 +63,7 @@ def driven_by(host: Host) -> QuerySet[Study, int]:
 def waiting_text(study: Study) -> str:
     """What is wrong with the study's load host, in one line; "" if nothing is."""
     host = load_host_of(study)
-    if host is None or Host.objects.filter(pk=host.pk).filter(is_serving()).exists():
+    if host is None or serving_hosts().filter(pk=host.pk).exists():
         return ""
     if host.is_drained:
         return f"load host {host} is drained"
