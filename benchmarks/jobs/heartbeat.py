@@ -7,9 +7,12 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import Error, close_old_connections, connections
+from django.db.models import Q
+from django.db.models.functions import Now
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +24,12 @@ TAKEN_AWAY = "taken_away"
 
 # A thread that has ended a heartbeat does the next one, with the connection it has.
 _THREADS = ThreadPoolExecutor(max_workers=1000, thread_name_prefix="heartbeat")
+
+
+def quiet() -> Q:
+    """The condition of jobs whose last heartbeat is too long ago, by the database's clock."""
+    limit = Now() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
+    return Q(heartbeat_at=None) | Q(heartbeat_at__lt=limit)
 
 
 class Heartbeat:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.db.models import BooleanField, ExpressionWrapper
 from django.db.models.functions import Now
 
 from benchmarks.errors import BenchmarkError, RunFailed
-from benchmarks.jobs.heartbeat import CANCELLED
+from benchmarks.jobs.heartbeat import CANCELLED, quiet
 from benchmarks.jobs.kinds import Values
 from benchmarks.jobs.presence import serving_hosts
 from benchmarks.jobs.row_line import SELDOM_S, SOON_S, RowLine
@@ -106,8 +105,7 @@ def load_desk(
 
 def _exchange(job_id: int) -> Callable[[Values], Values | None]:
     rows = LoadJob.objects.filter(pk=job_id)
-    limit = Now() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
-    silent = ExpressionWrapper(Q(heartbeat_at__lt=limit), output_field=BooleanField())
+    silent = ExpressionWrapper(quiet(), output_field=BooleanField())
 
     def exchange(values: Values) -> dict[str, Any] | None:
         if values:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.db.models import BooleanField, Case, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
 from benchmarks.drivers.protocol import Driver
 from benchmarks.drivers.select import find_driver
@@ -101,15 +101,11 @@ def _hello(row: LoadJob, driver: Driver, seal: Seal, *, encrypts: bool) -> Hello
 
 def _exchange(row: LoadJob) -> Callable[[Values], Values | None]:
     mine = LoadJob.objects.filter(pk=row.pk, claimed_by=row.claimed_by, state="running")
+    wanted = ExpressionWrapper(is_measured(), output_field=BooleanField())
 
     def exchange(values: Values) -> dict[str, Any] | None:
         if values:
             mine.update(**values)
-        wanted = Case(
-            When(is_measured(), then=Value(True)),
-            default=Value(False),
-            output_field=BooleanField(),
-        )
         found = mine.annotate(wanted=wanted).values("sealed_order", "wanted").first()
         return None if found is None else dict(found)
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
-from django.db.models import Case, Q, QuerySet, When
-from django.db.models.functions import Now
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from benchmarks.jobs.claimant import home_lock, is_dead, is_seen_from_here, measuring_alone
 from benchmarks.jobs.engine import settle, store
-from benchmarks.jobs.heartbeat import CANCELLED, WORKER_STOPPING
+from benchmarks.jobs.heartbeat import CANCELLED, WORKER_STOPPING, quiet
 from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.leftovers import clear_leftovers
 from benchmarks.jobs.spool import clear_drafts, is_spooled, notes
@@ -52,8 +49,8 @@ class Sweeper:
             self._clearings = CLEARINGS
         if not busy and self._clearings:
             # Not while another container of this machine measures: deleting takes I/O.
-            with measuring_alone(patience_s=0) as quiet:
-                if quiet:
+            with measuring_alone(patience_s=0) as held:
+                if held:
                     for line in clear_leftovers(host_id):
                         logger.warning("left behind by a dead worker: %s", line)
                     self._clearings -= 1
@@ -78,9 +75,10 @@ class Sweeper:
     def _lose_abandoned(self, host_id: int) -> tuple[bool, bool]:
         """Mark every abandoned job as lost; whether there were any, and whether others run."""
         silent: dict[_Heard, int] = {}
+        is_quiet = ExpressionWrapper(quiet(), output_field=BooleanField())
         lost = busy = False
         for kind in self._kinds.values():
-            for row in kind.running_on(host_id).annotate(is_quiet=_is_quiet()):
+            for row in kind.running_on(host_id).annotate(is_quiet=is_quiet):
                 heard = (kind.name, row.pk, row.heartbeat_at)
                 if row.is_quiet:
                     silent[heard] = self._silent.get(heard, 0) + 1
@@ -109,19 +107,9 @@ def close_cancelled(kinds: Sequence[JobKind[Any]], hosts: QuerySet[Host]) -> Non
     Of hosts without a worker, which else would do that. A result that comes late is not stored.
     """
     for kind in kinds:
-        there = kind.rows.filter(kind.running, _quiet(), **{f"{kind.host}__in": hosts})
+        there = kind.rows.filter(kind.running, quiet(), **{f"{kind.host}__in": hosts})
         for row in there.filter(stop_request=CANCELLED):
             _lose(kind, row, "the worker is gone")
-
-
-def _is_quiet() -> Case:
-    return Case(When(_quiet(), then=True), default=False)
-
-
-def _quiet() -> Q:
-    """Rows whose last heartbeat is too long ago, by the database's clock."""
-    limit = Now() - timedelta(seconds=settings.LOST_AFTER_SECONDS)
-    return Q(heartbeat_at=None) | Q(heartbeat_at__lt=limit)
 
 
 def _bound(claim: str) -> int:
