@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
+from typing import Any
 
 import pymysql
 from pymysql.connections import Connection
@@ -27,21 +28,23 @@ def connect(target: Target) -> Connection[Cursor]:
     Raises pymysql.Error or OSError, also for a server that has another certificate.
     """
     return pymysql.connect(
-        host=target.host,
-        port=target.port,
-        user=target.user,
-        password=target.password,
+        **login(target),
         database=target.database,
         connect_timeout=_CONNECT_TIMEOUT_S,
         read_timeout=_CONNECT_TIMEOUT_S,
-        ssl=trusting(target.certificate) if target.certificate else None,
-        ssl_disabled=not target.certificate,
     )
 
 
-def trusting(certificate: str) -> ssl.SSLContext:
-    """Accepts a server with this certificate (PEM) at the address that it names, and no other."""
-    return ssl.create_default_context(cadata=certificate)
+def login(target: Target) -> dict[str, Any]:
+    """pymysql's arguments for the driver's account, with TLS as the target says."""
+    return {
+        "host": target.host,
+        "port": target.port,
+        "user": target.user,
+        "password": target.password,
+        "ssl": _trusting(target.certificate) if target.certificate else None,
+        "ssl_disabled": not target.certificate,
+    }
 
 
 def check_target(target: Target, load: Load) -> None:
@@ -81,3 +84,8 @@ def verdict(counts: Mapping[Transaction, TransactionCounts]) -> tuple[Outcome, s
     if counts[Transaction.NEW_ORDER].completed == 0:
         return Outcome.ZERO_WORK, "No New-Order was completed in the measured interval."
     return None
+
+
+def _trusting(certificate: str) -> ssl.SSLContext:
+    """Accepts a server with this certificate (PEM) at the address that it names, and no other."""
+    return ssl.create_default_context(cadata=certificate)

@@ -17,7 +17,7 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
-from benchmarks.drivers.checks import trusting
+from benchmarks.drivers.checks import login
 from benchmarks.drivers.protocol import Target
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
@@ -48,14 +48,7 @@ class Link:
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(CUT_OFF_S * 1000))
             self._connection: Connection[Cursor] = Connection(
-                host=target.host,
-                port=target.port,
-                user=target.user,
-                password=target.password,
-                ssl=trusting(target.certificate) if target.certificate else None,
-                ssl_disabled=not target.certificate,
-                autocommit=True,
-                defer_connect=True,
+                **login(target), autocommit=True, defer_connect=True
             )
             self._connection.connect(raw)
         except (pymysql.Error, OSError) as error:

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.golden import Dataset
-from benchmarks.drivers.checks import check_target, connect, trusting
+from benchmarks.drivers.checks import check_target, connect, login
 from benchmarks.drivers.protocol import Load, Target
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
@@ -159,14 +159,7 @@ def _cannot(target: Target) -> None:
 
 def _cannot_from_another_address(target: Target) -> None:
     with pytest.raises(pymysql.Error, match=r"denied|not allowed"):
-        pymysql.connect(
-            host=target.host,
-            port=target.port,
-            user=target.user,
-            password=target.password,
-            ssl=trusting(target.certificate),
-            bind_address="127.0.0.9",
-        )
+        pymysql.connect(**login(target), bind_address="127.0.0.9")
 
 
 def _sysbench_trusts_no_other_certificate(driver: Sysbench, target: Target, folder: Path) -> None:
