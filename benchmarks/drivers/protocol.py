@@ -146,6 +146,11 @@ class Driver(Protocol):
     @property
     def version(self) -> str: ...
 
+    @property
+    def encrypts(self) -> bool:
+        """Whether its connections use TLS for a target with a certificate."""
+        ...
+
     def run(
         self,
         target: Target,

@@ -56,6 +56,7 @@ class Sysbench:
     """
 
     name = "sysbench"
+    encrypts = True
 
     def __init__(self, program: Path, *, grace_s: float = GRACE_S) -> None:
         self._program = program

@@ -12,7 +12,6 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, 
 
 from benchmarks.drivers.protocol import Driver
 from benchmarks.drivers.select import find_driver
-from benchmarks.drivers.tpcc_mysql import TpccMysql
 from benchmarks.errors import RunFailed
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import LOAD_PREFIX
@@ -58,10 +57,9 @@ class LoadKind(JobKind[LoadJob]):
     def work(self, job: Job[LoadJob]) -> Ending:
         row, seal = job.row, Seal()
         driver = self.find(row.measured.workload.driver)
-        encrypts = driver.encrypts if isinstance(driver, TpccMysql) else True
         if settings.LOAD_PROCESSES > 1:
             driver = SeveralProcesses(driver, settings.LOAD_PROCESSES)
-        hello = _hello(row, driver, seal, encrypts=encrypts)
+        hello = _hello(row, driver, seal)
         folder = settings.RUN_DIR / f"{LOAD_PREFIX}{row.pk}"
         with RowLine(_exchange(row)) as line:
             line.write(hello=hello.model_dump(), step="waiting for the server")
@@ -88,13 +86,13 @@ class LoadKind(JobKind[LoadJob]):
         return Ending({"state": "failed", "step": "", "log_tail": failure.log_tail, **why})
 
 
-def _hello(row: LoadJob, driver: Driver, seal: Seal, *, encrypts: bool) -> Hello:
+def _hello(row: LoadJob, driver: Driver, seal: Seal) -> Hello:
     return Hello(
         address=settings.LOAD_CLIENT_ADDRESS or own_address_towards(row.address),
         key=seal.public,
         driver=driver.name,
         driver_version=driver.version,
-        encrypts=encrypts,
+        encrypts=driver.encrypts,
         facts=load_host_facts(),
     )
 

@@ -73,6 +73,7 @@ class RemoteDriver:
         self._take_again = take_again
         self.name = desk.hello.driver
         self.version = desk.hello.driver_version
+        self.encrypts = desk.hello.encrypts
 
     def run(
         self,

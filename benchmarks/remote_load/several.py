@@ -45,6 +45,7 @@ class SeveralProcesses:
         self._count = count
         self.name = driver.name
         self.version = f"{driver.version} x{count}"
+        self.encrypts = driver.encrypts
 
     def run(
         self,

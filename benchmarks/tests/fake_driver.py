@@ -47,6 +47,7 @@ class FakeDriver:
 
     name = "fake"
     version = "1"
+    encrypts = True
 
     def __init__(
         self,
