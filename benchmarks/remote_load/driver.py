@@ -101,7 +101,7 @@ def _run(
     should_stop: Callable[[], bool],
 ) -> DriverResult:
     deadline = time.monotonic() + load.warmup_s + load.measure_s + GRACE_S + _SPARE_S
-    desk.send(Order.of(target, load))
+    desk.send(Order(target=target, load=load))
     announcer = _Announcer(load, on_phase)
     asked = float("-inf")
     try:
@@ -166,7 +166,7 @@ class _Announcer:
 
     def load_side(self, host: str, phases: Phases, result: Result, *, encrypted: bool) -> LoadSide:
         """What the two hosts' clocks and the load host's CPUs say of the run."""
-        first, last = phases.clock, result.last_clock
+        first, last = phases.clock, result.clock
         # Had nobody set a clock, both readings would be equal.
         set_here = time_of_day_less_monotonic() - self._here
         measuring = self._in_our_time(phases.measuring or 0.0, phases)

@@ -3,7 +3,7 @@
 1. The load host says who it is (`Hello`), with a key for what is secret.
 2. The measured host starts its server for that host alone and sends the `Order`, sealed.
 3. The load host compares the clocks, runs the driver and says when each phase began (`Phases`).
-4. It sends the `Outcome` of all: the driver's result, or the driver's failure.
+4. It sends the driver's `Result`; a failure ends the job with its reason instead.
 """
 
 from __future__ import annotations
@@ -50,47 +50,8 @@ class Hello(Message):
 class Order(Message):
     """What to do; it has the password, and is only ever sent sealed."""
 
-    host: str
-    port: int
-    user: str
-    password: str
-    database: str
-    certificate: str
-    warehouses: int
-    connections: int
-    warmup_s: int
-    measure_s: int
-    seed: int
-
-    @classmethod
-    def of(cls, target: Target, load: Load) -> Order:
-        return cls(**vars(target), **vars(load))
-
-    @property
-    def target(self) -> Target:
-        return Target(
-            host=self.host,
-            port=self.port,
-            user=self.user,
-            password=self.password,
-            database=self.database,
-            certificate=self.certificate,
-        )
-
-    @property
-    def load(self) -> Load:
-        return Load(
-            warehouses=self.warehouses,
-            connections=self.connections,
-            warmup_s=self.warmup_s,
-            measure_s=self.measure_s,
-            seed=self.seed,
-        )
-
-    def __repr__(self) -> str:
-        return f"<Order {self.user} at {self.host}:{self.port}>"
-
-    __str__ = __repr__
+    target: Target
+    load: Load
 
 
 class Phases(Message):
@@ -115,14 +76,16 @@ class Phases(Message):
 
 
 class Result(Message):
-    """The driver's result; `times` are the response times as base64 of `ResponseTimes`."""
+    """The driver's result; `times` are the response times as base64 of `ResponseTimes`, `clock` is
+    the reading of the clocks at the end.
+    """
 
     measured_seconds: float
     times: str
-    counts: dict[Transaction, tuple[int, int, int]]
+    counts: dict[Transaction, TransactionCounts]
     driver_cpu_seconds: float
     output: str
-    clock: tuple[float, float]
+    clock: ClockReading
     cpu: dict[str, Any] | None
 
     @classmethod
@@ -132,27 +95,19 @@ class Result(Message):
         return cls(
             measured_seconds=result.measured_seconds,
             times=base64.b64encode(result.new_orders.to_bytes()).decode(),
-            counts={
-                kind: (count.completed, count.retried, count.failed)
-                for kind, count in result.counts.items()
-            },
+            counts=dict(result.counts),
             driver_cpu_seconds=result.driver_cpu_seconds,
             output=result.output,
-            clock=(clock.offset_s, clock.round_trip_s),
+            clock=clock,
             cpu=dict(cpu) if cpu is not None else None,
         )
-
-    @property
-    def last_clock(self) -> ClockReading:
-        """The reading of the clocks at the end."""
-        return ClockReading(*self.clock)
 
     def driver_result(self, load_side: LoadSide) -> DriverResult:
         """As a driver here would have given it."""
         return DriverResult(
             measured_seconds=self.measured_seconds,
             new_orders=ResponseTimes.from_bytes(base64.b64decode(self.times)),
-            counts={kind: TransactionCounts(*numbers) for kind, numbers in self.counts.items()},
+            counts=self.counts,
             driver_cpu_seconds=self.driver_cpu_seconds,
             output=self.output,
             load_side=load_side,

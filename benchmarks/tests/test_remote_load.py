@@ -38,7 +38,7 @@ HELLO = Hello(
 
 def test_an_order_is_read_by_the_one_it_is_sealed_for_and_shows_no_password() -> None:
     key = Seal()
-    order = Order.of(TARGET, LOAD)
+    order = Order(target=TARGET, load=LOAD)
     sealed = seal(order.model_dump_json(), key.public)
     assert "horse" not in sealed + repr(order) + f"{order}" + logging.Formatter().format(
         logging.makeLogRecord({"msg": "%s", "args": (order,)})
