@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 _TRIES = 12
 
@@ -29,9 +28,6 @@ class ClockReading:
     def error_s(self) -> float:
         """By how much the offset may be wrong."""
         return self.round_trip_s / 2
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def read_clock(ask: Callable[[], datetime], *, tries: int = _TRIES) -> ClockReading:

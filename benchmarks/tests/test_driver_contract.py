@@ -24,6 +24,7 @@ from benchmarks.drivers.protocol import Driver, DriverResult, Load, Phase, Targe
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
 from benchmarks.errors import RunFailed
+from benchmarks.measurement.drive import target_of
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.servers.instance import ServerInstance
@@ -157,11 +158,6 @@ def kill_drivers() -> None:
     for child in psutil.Process().children():
         if child.name() in ("tpcc_start", "sysbench"):
             child.kill()
-
-
-def target_of(server: ServerInstance) -> Target:
-    account = server.driver_account
-    return Target("127.0.0.1", server.port, account.user, account.password)
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,10 @@ import pytest
 from benchmarks.datasets.cloning import clone
 from benchmarks.datasets.consistency import check_consistency
 from benchmarks.datasets.golden import Dataset
-from benchmarks.drivers.protocol import Driver, Load, Target
+from benchmarks.drivers.protocol import Driver, Load
 from benchmarks.drivers.sysbench import Sysbench, find_sysbench
 from benchmarks.drivers.tpcc_mysql import TpccMysql, find_tpcc_start
+from benchmarks.measurement.drive import target_of
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.servers.running import running_server
@@ -110,8 +111,7 @@ def orders(server: ServerInstance) -> int:
 
 def add_work(work: Work, driver: Driver, server: ServerInstance, work_dir: Path) -> None:
     """Run the driver once more and add what the server counted meanwhile."""
-    account = server.driver_account
-    target = Target("127.0.0.1", server.port, account.user, account.password)
+    target = target_of(server)
     orders_before, before = orders(server), server.status()
     driver.run(target, LOAD, work_dir, on_phase=lambda _: None, should_stop=lambda: False)
     after, orders_after = server.status(), orders(server)

@@ -164,15 +164,20 @@ def driven(
     desk.join()
 
 
+def driven_here(load: Load) -> DriverResult:
+    """What a driver beside the server finds; it takes no time."""
+    return FakeDriver().run(
+        TARGET, load, Path(), on_phase=lambda _: None, should_stop=lambda: False
+    )
+
+
 def test_a_run_driven_elsewhere_gives_what_its_driver_gave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = FakeDriver(second_s=0.1)
     with driven(driver, tmp_path, monkeypatch) as run:
         result, seen = run()
-    expected = FakeDriver().run(
-        TARGET, LOAD, tmp_path, on_phase=lambda _: None, should_stop=lambda: False
-    )
+    expected = driven_here(LOAD)
     assert driver.loads == [LOAD]
     assert [phase for phase, _ in seen] == list(Phase)
     assert result.new_orders.per_second() == expected.new_orders.per_second()
@@ -193,7 +198,7 @@ def test_phases_are_announced_when_they_begin_by_the_servers_clock() -> None:
     began = time.monotonic() + 0.05
     phases = Phases(offset_s=here - ahead, round_trip_s=0.001, warming=began + ahead)
     load = replace(LOAD, warmup_s=0, measure_s=1)
-    result = Result.of(_nothing(load), ClockReading(here - ahead, 0.001), None)
+    result = Result.of(driven_here(load), ClockReading(here - ahead, 0.001), None)
 
     class Desk(FakeDesk):
         def send(self, order: Order) -> None:
@@ -224,12 +229,6 @@ def test_phases_are_announced_when_they_begin_by_the_servers_clock() -> None:
     assert began + 1 <= seen[Phase.STOPPING] < began + 1.2
     assert found.load_side is not None
     assert found.load_side.late_ms == pytest.approx(1000 * (seen[Phase.MEASURING] - began), abs=5)
-
-
-def _nothing(load: Load) -> DriverResult:
-    return FakeDriver().run(
-        TARGET, load, Path(), on_phase=lambda _: None, should_stop=lambda: False
-    )
 
 
 def test_each_load_of_a_crash_test_takes_the_load_host_anew(
@@ -345,12 +344,7 @@ def test_several_processes_share_the_connections_and_merge_exactly(tmp_path: Pat
     assert {load.warehouses for load in driver.loads} == {LOAD.warehouses}
     assert len({load.seed for load in driver.loads}) == 3
     assert seen == list(Phase)
-    alone = [
-        FakeDriver().run(
-            TARGET, load, tmp_path, on_phase=lambda _: None, should_stop=lambda: False
-        )
-        for load in driver.loads
-    ]
+    alone = [driven_here(load) for load in driver.loads]
     merged = ResponseTimes(LOAD.measure_s)
     for one in alone:
         merged.merge(one.new_orders)
@@ -370,7 +364,7 @@ def test_several_processes_measure_from_the_last_beginning_to_the_first_end() ->
         for number in range(2):
             news.put((number, phase))
     for number in range(2):
-        news.put((number, _nothing(LOAD)))
+        news.put((number, driven_here(LOAD)))
     announced: list[tuple[Phase, int]] = []
     several._follow(
         news, 2, lambda phase: announced.append((phase, 8 - news.qsize())), lambda: False
