@@ -9,9 +9,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import BooleanField, ExpressionWrapper
-from django.db.models.functions import Now
 
 from benchmarks.errors import BenchmarkError, RunFailed
+from benchmarks.jobs.cancelling import cancel_jobs
 from benchmarks.jobs.heartbeat import CANCELLED, quiet
 from benchmarks.jobs.kinds import Values
 from benchmarks.jobs.presence import serving_hosts
@@ -193,7 +193,4 @@ def _close(job_id: int) -> None:
     """Nobody waits for this load any more; what was read need not stay."""
     rows = LoadJob.objects.filter(pk=job_id)
     rows.update(sealed_order="", result=None)
-    rows.filter(state=JobState.QUEUED).update(
-        state=JobState.CANCELLED, finished_at=Now(), reason="no longer needed"
-    )
-    rows.filter(state=JobState.RUNNING).update(stop_request=CANCELLED)
+    cancel_jobs(rows, "no longer needed")

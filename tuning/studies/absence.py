@@ -11,14 +11,14 @@ import time
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import QuerySet
 from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils import timezone
 
+from benchmarks.jobs.cancelling import cancel_jobs
 from benchmarks.jobs.heartbeat import CANCELLED
 from benchmarks.jobs.presence import is_silent, silent_hosts
 from benchmarks.jobs.sweep import close_cancelled
-from benchmarks.models import CrashTest, Host, JobState, Probe, Run, RunState
+from benchmarks.models import CrashTest, Host, Run
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.jobs import KINDS
 from tuning.studies.scheduler import advance_host, end_study
@@ -83,20 +83,8 @@ def end_studies_of_gone_hosts() -> None:
 def stop_study(study: Study, state: StudyState, code: str, reason: str) -> None:
     """End the study now, with that reason; what it is measuring is stopped."""
     end_study(study, state, code, reason)
-    for running in (
-        Run.objects.filter(slot__study=study, state=RunState.RUNNING),
-        CrashTest.objects.filter(slot__study=study, state=JobState.RUNNING),
-    ):
-        running.update(stop_request=CANCELLED)
-
-
-def stop_probes(host: Host, reason: str) -> None:
-    """Cancel the host's probes."""
-    there: QuerySet[Probe] = Probe.objects.filter(device__host=host)
-    there.filter(state=JobState.QUEUED).update(
-        state=JobState.CANCELLED, finished_at=Now(), reason=reason
-    )
-    there.filter(state=JobState.RUNNING).update(stop_request=CANCELLED)
+    cancel_jobs(Run.objects.filter(slot__study=study), reason)
+    cancel_jobs(CrashTest.objects.filter(slot__study=study), reason)
 
 
 def silence_text(host: Host) -> str:

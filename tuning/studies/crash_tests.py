@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.db.models import QuerySet
-from django.db.models.functions import Now
 
-from benchmarks.jobs import heartbeat
+from benchmarks.jobs.cancelling import cancel_waiting
 from benchmarks.models import CrashTest, JobState
 from tuning.models import Candidate, CrashSlot, Study
 from tuning.results.boards import Board
@@ -60,27 +58,11 @@ def running_crash_test(study: Study) -> CrashTest | None:
     return there.select_related("slot__candidate").first()
 
 
-def cancel_crash_tests(study: Study) -> None:
-    """The user cancelled the study: queued ones never start, the running one stops within seconds.
-
-    The queued ones first: one that is claimed at the same moment is running at the second step.
-    """
-    there = _close_queued(study, "cancelled by the user")
-    there.filter(state=JobState.RUNNING).update(stop_request=heartbeat.CANCELLED)
-
-
 def close_crash_tests(study: Study, reason: str) -> None:
     """The study has ended: queued ones never start, and a lost one stays without a figure."""
-    _close_queued(study, reason).filter(state=JobState.LOST).update(claimed_by="")
-
-
-def _close_queued(study: Study, reason: str) -> QuerySet[CrashTest]:
-    """Ends those that have not begun; returns all of the study."""
     there = CrashTest.objects.filter(slot__study=study)
-    there.filter(state=JobState.QUEUED).update(
-        state=JobState.CANCELLED, finished_at=Now(), reason=reason
-    )
-    return there
+    cancel_waiting(there, reason)
+    there.filter(state=JobState.LOST).update(claimed_by="")
 
 
 def _to_test(result: StudyResult, board: Board, *, has_limit: bool) -> list[Candidate]:

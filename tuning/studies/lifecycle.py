@@ -16,7 +16,8 @@ from benchmarks.errors import about
 from benchmarks.inventory.devices import FoundDevice, device_row, shares_disk
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs import heartbeat
-from benchmarks.models import Run, RunState
+from benchmarks.jobs.cancelling import cancel_jobs
+from benchmarks.models import CrashTest, Run
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.effective.host import HostFacts
@@ -26,7 +27,7 @@ from tuning.models import ACTIVE_STUDY_STATES, SlotPurpose, Study, StudyState
 from tuning.proposals.plan import plan_proposals
 from tuning.strategy.budget import plan
 from tuning.studies.absence import close_what_was_cancelled
-from tuning.studies.crash_tests import cancel_crash_tests, with_crash_tests
+from tuning.studies.crash_tests import with_crash_tests
 from tuning.studies.devices import check_none_retired, find_devices
 from tuning.studies.earlier_studies import SearchPlace
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S, Forecast
@@ -207,15 +208,8 @@ def cancel_study(study: Study) -> None:
     )
     if not is_active:
         raise TuningError("already_ended", "the study has ended")
-    # The queued ones first: a run that is claimed at the same moment is running at the second
-    # step.
-    Run.objects.filter(slot__study=study, state=RunState.QUEUED).update(
-        state=RunState.CANCELLED, finished_at=Now(), reason="cancelled by the user"
-    )
-    Run.objects.filter(slot__study=study, state=RunState.RUNNING).update(
-        stop_request=heartbeat.CANCELLED
-    )
-    cancel_crash_tests(study)
+    cancel_jobs(Run.objects.filter(slot__study=study))
+    cancel_jobs(CrashTest.objects.filter(slot__study=study))
     close_what_was_cancelled(study.host_id)
     advance_host(study.host_id)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models.functions import Now
 
-from benchmarks.jobs import heartbeat
-from benchmarks.models import Device, JobState, Probe
+from benchmarks.jobs.cancelling import cancel_jobs
+from benchmarks.models import Device, Probe
 from benchmarks.probe.run import MAX_S, MIN_S, USUAL_S
 from tuning.errors import TuningError
 from tuning.studies.absence import close_what_was_cancelled
@@ -39,12 +38,6 @@ def start_probe(device: Device, seconds: float = USUAL_S, user: Any = None) -> P
 
 def cancel_probe(probe: Probe) -> None:
     """Cancel the probe: within seconds if it is running, at once if it is queued."""
-    waiting = Probe.objects.filter(pk=probe.pk, state=JobState.QUEUED)
-    if not waiting.update(
-        state=JobState.CANCELLED, finished_at=Now(), reason="cancelled by the user"
-    ):
-        Probe.objects.filter(pk=probe.pk, state=JobState.RUNNING).update(
-            stop_request=heartbeat.CANCELLED
-        )
+    cancel_jobs(Probe.objects.filter(pk=probe.pk))
     close_what_was_cancelled(probe.device.host_id)
     advance_host(probe.device.host_id)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from benchmarks.models import Host
+from benchmarks.jobs.cancelling import cancel_jobs
+from benchmarks.models import Host, Probe
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
-from tuning.studies.absence import close_what_was_cancelled, stop_probes, stop_study
+from tuning.studies.absence import close_what_was_cancelled, stop_study
 from tuning.studies.load_hosts import driven_by
 from tuning.studies.pause_columns import MAX_PAUSE_REASON, MAX_PAUSED_BY, one_line
 from tuning.studies.retired import retire_text
@@ -33,7 +34,7 @@ def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
     there = list(active.filter(Q(host=host) | Q(pk__in=driven_by(host))))
     for study in there:
         stop_study(study, StudyState.CANCELLED, "host_retired", why)
-    stop_probes(host, why)
+    cancel_jobs(Probe.objects.filter(device__host=host), why)
     close_what_was_cancelled()
     for other in {study.host_id for study in there} - {host.pk}:
         advance_host(other)

@@ -21,6 +21,7 @@ from kombu.exceptions import OperationalError
 
 from benchmarks.errors import NotInspected
 from benchmarks.jobs import heartbeat
+from benchmarks.jobs.cancelling import cancel_waiting
 from benchmarks.jobs.claimant import host_lock
 from benchmarks.jobs.crash_tests import CrashTestKind
 from benchmarks.jobs.engine import AWAY
@@ -284,15 +285,12 @@ def end_study(
     study: Study, state: StudyState, code: str = "", reason: str = "", log_tail: str = ""
 ) -> bool:
     """Close the study and its queued runs; True if this call did it."""
-    now = Now()
     with transaction.atomic():
         ended = Study.objects.filter(pk=study.pk, state__in=ACTIVE_STUDY_STATES).update(
-            state=state, reason_code=code, reason=reason, log_tail=log_tail, finished_at=now
+            state=state, reason_code=code, reason=reason, log_tail=log_tail, finished_at=Now()
         )
         runs = Run.objects.filter(slot__study=study)
-        runs.filter(state=RunState.QUEUED).update(
-            state=RunState.CANCELLED, finished_at=now, reason=reason
-        )
+        cancel_waiting(runs, reason)
         # A concluded study does not change any more, even if a lost result turns up.
         runs.filter(state=RunState.LOST).update(claimed_by="")
         close_crash_tests(study, reason)
