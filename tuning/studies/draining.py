@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from benchmarks.models import Host
 from tuning.errors import TuningError
-from tuning.studies.pause_columns import MAX_PAUSE_REASON, MAX_PAUSED_BY, one_line
+from tuning.studies.pause_columns import by_and_reason, when_by_and_why
 from tuning.studies.scheduler import advance_host
 
 
@@ -15,10 +15,9 @@ def drain_host(host: Host, *, by: str = "", reason: str = "") -> None:
 
     The current run, load or probe is finished first. `by` is the user.
     """
+    drained_by, drain_reason = by_and_reason(by, reason)
     is_new = Host.objects.filter(pk=host.pk, drained_at=None).update(
-        drained_at=timezone.now(),
-        drained_by=one_line(by)[:MAX_PAUSED_BY],
-        drain_reason=one_line(reason)[:MAX_PAUSE_REASON],
+        drained_at=Now(), drained_by=drained_by, drain_reason=drain_reason
     )
     host.refresh_from_db()
     if not is_new:
@@ -40,7 +39,5 @@ def drain_text(host: Host) -> str:
     """When, by whom and why the host was drained, in one line without a full stop."""
     if host.drained_at is None:
         return ""
-    since = timezone.localtime(host.drained_at)
-    by = f" by {host.drained_by}" if host.drained_by else ""
-    why = f": {host.drain_reason}" if host.drain_reason else ""
-    return f"host {host} is drained since {since:%Y-%m-%d %H:%M %Z}{by}{why}"
+    since = when_by_and_why(host.drained_at, host.drained_by, host.drain_reason)
+    return f"host {host} is drained since {since}"

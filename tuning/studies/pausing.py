@@ -8,13 +8,12 @@ with its next study.
 from __future__ import annotations
 
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from benchmarks.jobs import heartbeat
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study
 from tuning.studies.devices import check_none_retired
-from tuning.studies.pause_columns import pause_columns
+from tuning.studies.pause_columns import pause_columns, when_by_and_why
 from tuning.studies.scheduler import advance_host
 
 
@@ -57,10 +56,8 @@ def pause_text(study: Study) -> str:
     """When, by whom and why a study was paused, in one line without a full stop."""
     if study.paused_at is None:
         return ""
-    since = timezone.localtime(study.paused_at)
-    by = f" by {study.paused_by}" if study.paused_by else ""
-    why = f": {study.pause_reason}" if study.pause_reason else ""
-    return f"paused since {since:%Y-%m-%d %H:%M %Z}{by}{why}"
+    since = when_by_and_why(study.paused_at, study.paused_by, study.pause_reason)
+    return f"paused since {since}"
 
 
 def _ended(study: Study) -> TuningError:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from django.utils import timezone
-
 from benchmarks.models import Host
 from tuning.errors import TuningError
+from tuning.studies.pause_columns import when_by_and_why
 
 
 def check_not_retired(host: Host) -> None:
@@ -18,7 +17,5 @@ def retire_text(host: Host) -> str:
     """When, by whom and why the host was retired, in one line without a full stop."""
     if host.retired_at is None:
         return ""
-    since = timezone.localtime(host.retired_at)
-    by = f" by {host.retired_by}" if host.retired_by else ""
-    why = f": {host.retire_reason}" if host.retire_reason else ""
-    return f"host {host} was retired on {since:%Y-%m-%d %H:%M %Z}{by}{why}"
+    on = when_by_and_why(host.retired_at, host.retired_by, host.retire_reason)
+    return f"host {host} was retired on {on}"

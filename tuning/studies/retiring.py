@@ -11,7 +11,7 @@ from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.studies.absence import close_what_was_cancelled, stop_study
 from tuning.studies.load_hosts import driven_by
-from tuning.studies.pause_columns import MAX_PAUSE_REASON, MAX_PAUSED_BY, one_line
+from tuning.studies.pause_columns import by_and_reason
 from tuning.studies.retired import retire_text
 from tuning.studies.scheduler import advance_host
 
@@ -21,10 +21,9 @@ def retire_host(host: Host, *, by: str = "", reason: str = "") -> None:
 
     Raises TuningError, already_retired. `by` is the user.
     """
+    retired_by, retire_reason = by_and_reason(by, reason)
     is_new = Host.objects.filter(pk=host.pk, retired_at=None).update(
-        retired_at=Now(),
-        retired_by=one_line(by)[:MAX_PAUSED_BY],
-        retire_reason=one_line(reason)[:MAX_PAUSE_REASON],
+        retired_at=Now(), retired_by=retired_by, retire_reason=retire_reason
     )
     host.refresh_from_db()
     if not is_new:
