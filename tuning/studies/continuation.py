@@ -15,7 +15,7 @@ from pathlib import Path
 from django.db.models import Max
 
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.models import JobState, RunState
+from benchmarks.models import ACTIVE_JOB_STATES, RunState
 from tuning.catalogue.knob import Durability
 from tuning.configs.proposed import plan_proposed
 from tuning.errors import TuningError
@@ -39,7 +39,6 @@ from tuning.studies.host_resources import facts_of_host
 from tuning.studies.rows import add_slots, candidate_row
 from tuning.studies.searching import plan_of
 
-_UNFINISHED_TESTS = (JobState.QUEUED, JobState.RUNNING)
 # Proposals of which nothing can be measured, one after the other: then it is not going to change.
 MAX_FRUITLESS = 100
 
@@ -77,7 +76,7 @@ def think_ahead(study: Study) -> Thought | None:
     if study.slots.filter(run__state__in=unfinished).exists():
         return None
     # Asked every few seconds: it would take CPU time from the server whose recovery is timed.
-    if study.crash_slots.filter(test__state__in=_UNFINISHED_TESTS).exists():
+    if study.crash_slots.filter(test__state__in=ACTIVE_JOB_STATES).exists():
         return None
     place = places(study)[0]  # a search has one
     history = history_of(study, place)

@@ -71,14 +71,10 @@ def study_progress(study: Study, slots: Sequence[SlotState] | None = None) -> St
     progress = _unfinished(study, slots, counted)
     if study.is_paused:
         text = pause_text(study)
-    elif study.host.is_drained:
-        text = f"waiting: {drain_text(study.host)}"
-    elif absent := absence_text(study.host):
-        text = f"waiting: {absent}"
-    elif progress.candidate or not (waiting := waiting_text(study)):
-        return progress
+    elif why := _why_it_waits(study, progress):
+        text = f"waiting: {why}"
     else:
-        text = f"waiting: {waiting}"
+        return progress
     if is_under_way(study):
         text = f"{progress.text}; {text}"
     return replace(progress, text=text, eta_s=None)
@@ -88,6 +84,12 @@ def _searched(study: Study, slots: Sequence[SlotState]) -> Searched | None:
     if study.search is None:
         return None
     return searched_so_far(slots, Aim.from_json(study.search).objective)
+
+
+def _why_it_waits(study: Study, progress: StudyProgress) -> str:
+    """What keeps the host, or its load host, from beginning anything; "" if nothing does."""
+    why = drain_text(study.host) or absence_text(study.host)
+    return why or ("" if progress.candidate else waiting_text(study))
 
 
 def _unfinished(study: Study, slots: Sequence[SlotState], counted: StudyProgress) -> StudyProgress:
