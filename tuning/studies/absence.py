@@ -73,11 +73,13 @@ def end_studies_of_gone_hosts() -> None:
         Coalesce("resumed_at", "created_at"),
         Coalesce("host__worker_seen_at", "created_at"),
     )
-    for study in gone.annotate(waits_since=waits_since).filter(waits_since__lt=limit):
+    waited = list(gone.annotate(waits_since=waits_since).filter(waits_since__lt=limit))
+    for study in waited:
         reason = f"{silence_text(study.host)}: its worker is gone"
         logger.warning("study %s ends: %s", study.pk, reason)
         stop_study(study, StudyState.FAILED, "host_gone", reason)
-    close_what_was_cancelled()
+    if waited:
+        close_what_was_cancelled()
 
 
 def stop_study(study: Study, state: StudyState, code: str, reason: str) -> None:
