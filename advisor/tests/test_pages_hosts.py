@@ -142,6 +142,16 @@ def test_states_follow_from_the_rows() -> None:
     assert [problem.code for problem in known.problems] == ["no_worker"]
 
 
+def test_what_waits_is_listed_in_the_order_in_which_it_gets_its_turn() -> None:
+    """The scheduler goes by their numbers: web servers have clocks of their own."""
+    device = factories.make_device(host=a_host())
+    first, second = (factories.make_study(device=device, blocks=0) for _ in range(2))
+    an_hour_slow = timezone.now() - timedelta(hours=1)
+    Study.objects.filter(pk=second.pk).update(created_at=an_hour_slow)
+    [known] = known_hosts(hosts())
+    assert known.studies == [first, second]
+
+
 def test_the_page_says_what_a_host_has_and_lacks(admin_client: Client, tmp_path: Path) -> None:
     refused = Refused(
         path=Path("/opt/mysqld"), code="not_a_server", reason="/opt/mysqld: a script"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -13,7 +12,7 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from benchmarks.errors import NotInspected
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.presence import seen
+from benchmarks.jobs.presence import silent_hosts
 from benchmarks.models import (
     ACTIVE_JOB_STATES,
     Device,
@@ -25,6 +24,7 @@ from benchmarks.models import (
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
 from tuning.results.host_jobs import CurrentJob, HostState, current_jobs
 from tuning.results.known_devices import KnownDevice, known_devices
+from tuning.results.turns import in_turn
 
 
 @dataclass(frozen=True)
@@ -117,18 +117,14 @@ def hosts() -> QuerySet[Host]:
 def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
     """What is known about each of these hosts, in as many queries for many as for one."""
     rows = list(rows)
-    jobs, waiting, paused, queued = (
-        current_jobs(rows),
-        _waiting(rows),
-        _paused(rows),
-        _probes(rows),
-    )
-    devices, failed, heard = _devices(rows), _failed(rows), _heard(rows)
+    jobs, silent = current_jobs(rows), _silent(rows)
+    waiting, paused, queued = _waiting(rows), _paused(rows), _probes(rows)
+    devices, failed = _devices(rows), _failed(rows)
     inspections = _inspections(rows)
     return [
         KnownHost(
             host=host,
-            is_silent=host.pk not in heard,
+            is_silent=host.pk in silent,
             job=(job := jobs.get(host.pk)),
             studies=[one for one in waiting[host.pk] if job is None or one.pk != job.study],
             paused=paused[host.pk],
@@ -142,22 +138,14 @@ def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
     ]
 
 
-def _heard(rows: list[Host]) -> set[int]:
-    """Those whose worker was seen lately, by the database's clock."""
-    heard = Host.objects.filter(pk__in=[host.pk for host in rows])
-    return set(heard.filter(seen()).values_list("pk", flat=True))
+def _silent(rows: list[Host]) -> set[int]:
+    there = silent_hosts().filter(pk__in=[host.pk for host in rows])
+    return set(there.values_list("pk", flat=True))
 
 
 def _waiting(rows: list[Host]) -> Mapping[int, list[Study]]:
     active = _briefly(rows).filter(state__in=ACTIVE_STUDY_STATES, paused_at=None)
-    return _by_host(sorted(active, key=_turn))
-
-
-def _turn(study: Study) -> tuple[bool, datetime, int]:
-    """The scheduler's order: what has begun goes first, in the order of start or resumption."""
-    is_queued = study.state == StudyState.QUEUED
-    began = study.created_at if is_queued else study.resumed_at or study.started_at
-    return is_queued, began or study.created_at, study.pk
+    return _by_host(active.order_by(*in_turn()))
 
 
 def _paused(rows: list[Host]) -> Mapping[int, list[Study]]:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, DateTimeField, Exists, OuterRef, Q, Value, When
-from django.db.models.functions import Coalesce, Now
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
 from benchmarks.errors import NotInspected
@@ -41,6 +41,7 @@ from benchmarks.models import (
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
+from tuning.results.turns import in_turn
 from tuning.strategy.protocol import Done
 from tuning.studies.continuation import Thought, continue_study, think_ahead
 from tuning.studies.crash_tests import (
@@ -144,8 +145,6 @@ def _next_study(host_id: int) -> Study | None:
     """The running study, else the oldest that waits.
 
     A paused study only until its current job is done, and likewise one whose load host is away.
-    One that was resumed or extended continues after those that are running, so that none of their
-    blocks is interrupted. Cancelled studies are closed first.
     """
     running = Run.objects.filter(slot__study=OuterRef("pk"), state=RunState.RUNNING)
     crashing = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
@@ -159,20 +158,7 @@ def _next_study(host_id: int) -> Study | None:
             | Exists(crashing)
         )
         .select_related("host")
-        .order_by(
-            Case(
-                When(stop_request=heartbeat.CANCELLED, then=0),
-                When(state=StudyState.QUEUED, then=2),
-                default=1,
-            ),
-            Case(
-                # By their numbers: web servers write `created_at` by clocks of their own.
-                When(state=StudyState.QUEUED, then=Value(None)),
-                default=Coalesce("resumed_at", "started_at"),
-                output_field=DateTimeField(),
-            ),
-            "id",
-        )
+        .order_by(*in_turn())
         .first()
     )
 
