@@ -1,14 +1,13 @@
-"""Studies that another host drives: when they wait for it, and whose turn it is there."""
+"""Studies that another host drives: which one, and when they wait for it."""
 
 from __future__ import annotations
 
-from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import Exists, OuterRef, QuerySet
 
 from benchmarks.inventory.host import FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.loads import is_measured
 from benchmarks.jobs.presence import serving_hosts
-from benchmarks.models import Host, JobState, LoadJob, Workload
+from benchmarks.models import Host, Workload
 from tuning.models import Study
 from tuning.studies.request import BadRequest
 
@@ -68,15 +67,3 @@ def waiting_text(study: Study) -> str:
     if host.is_drained:
         return f"load host {host} is drained"
     return f"load host {host} is not heard of; the study goes on when its worker is back"
-
-
-def current_load(host_id: int) -> LoadJob | None:
-    """The load that the host drives, else the oldest that waits for it and is still wanted.
-
-    While there is one, nothing of the host's own begins.
-    """
-    there = LoadJob.objects.filter(host_id=host_id).select_related("host")
-    is_wanted = Q(state=JobState.QUEUED, host__drained_at=None) & is_measured()
-    active = there.filter(Q(state=JobState.RUNNING) | is_wanted)
-    running_first = Case(When(state=JobState.RUNNING, then=0), default=1)
-    return active.order_by(running_first, "pk").first()

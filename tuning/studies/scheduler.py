@@ -29,15 +29,7 @@ from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
 from benchmarks.jobs.runs import RunKind
-from benchmarks.models import (
-    CrashTest,
-    Host,
-    Inspection,
-    JobState,
-    Probe,
-    Run,
-    RunState,
-)
+from benchmarks.models import CrashTest, Host, JobState, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
@@ -50,7 +42,8 @@ from tuning.studies.crash_tests import (
     running_crash_test,
     waiting_crash_test,
 )
-from tuning.studies.load_hosts import current_load, has_load_host_away
+from tuning.studies.load_hosts import has_load_host_away
+from tuning.studies.next_jobs import next_inspection, next_load, next_probe
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.retries import retry_interrupted
 
@@ -100,7 +93,7 @@ def advance_host(host_id: int) -> None:
 
 def _send_load(host_id: int) -> bool:
     """Wake the worker for the oldest load that another host waits for; True while there is one."""
-    load = current_load(host_id)
+    load = next_load(host_id)
     if load is None:
         return False
     if load.state == JobState.QUEUED and not is_measuring(host_id):
@@ -110,11 +103,12 @@ def _send_load(host_id: int) -> bool:
 
 def _send_inspection(host_id: int) -> bool:
     """Wake the worker for the host's oldest inspection; True while there is one to be done now."""
-    there = Inspection.objects.filter(host_id=host_id).select_related("host")
-    if there.filter(state=JobState.RUNNING).exists():
+    row = next_inspection(host_id)
+    if row is None:
+        return False
+    if row.state == JobState.RUNNING:
         return True
-    row = there.filter(state=JobState.QUEUED, host__retired_at=None).order_by("pk").first()
-    if row is None or is_measuring(host_id):
+    if is_measuring(host_id):
         return False
     _send(INSPECT, row.pk, row.host)
     return True
@@ -130,14 +124,11 @@ def is_measuring(host_id: int) -> bool:
 
 def _send_probe(host_id: int) -> bool:
     """Wake the worker for the host's oldest probe; True while there is one."""
-    there = Probe.objects.filter(device__host_id=host_id).select_related("device__host")
-    if there.filter(state=JobState.RUNNING).exists():
-        return True
-    waiting = there.filter(state=JobState.QUEUED, device__host__drained_at=None)
-    probe = waiting.order_by("pk").first()
+    probe = next_probe(host_id)
     if probe is None:
         return False
-    _send(PROBE, probe.pk, probe.device.host)
+    if probe.state == JobState.QUEUED:
+        _send(PROBE, probe.pk, probe.device.host)
     return True
 
 
