@@ -23,7 +23,7 @@ from tuning.statistics.data import Metric
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.search.search import Search
 from tuning.strategy.search.space import Space
-from tuning.studies import lifecycle, searching
+from tuning.studies import arrangement, searching
 from tuning.studies.continuation import strategy_of
 from tuning.studies.lifecycle import create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest
@@ -81,8 +81,7 @@ def test_a_search_is_stored_with_its_space_and_found_again() -> None:
 def test_the_space_knows_what_the_data_leaves_on_the_device(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for room in (lifecycle, searching):
-        monkeypatch.setattr(room, "check_room", lambda *_: 7 * 1024**3 // 2)
+    monkeypatch.setattr(arrangement, "check_room", lambda *_: 7 * 1024**3 // 2)
     request = StudyRequest(
         template="search", search=search(), allow=frozenset({CostKind.RECOVERY_TIME})
     )

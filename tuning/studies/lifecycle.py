@@ -12,7 +12,6 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.db.models.functions import Now
 
-from benchmarks.errors import about
 from benchmarks.inventory.devices import FoundDevice, device_row, shares_disk
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs import heartbeat
@@ -27,13 +26,12 @@ from tuning.models import ACTIVE_STUDY_STATES, SlotPurpose, Study, StudyState
 from tuning.proposals.plan import plan_proposals
 from tuning.strategy.budget import plan
 from tuning.studies.absence import close_what_was_cancelled
+from tuning.studies.arrangement import arrange
 from tuning.studies.crash_tests import with_crash_tests
-from tuning.studies.devices import check_none_retired, find_devices
-from tuning.studies.earlier_studies import SearchPlace
+from tuning.studies.devices import check_none_retired
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S, Forecast
 from tuning.studies.hosts import host_for
-from tuning.studies.load_hosts import driver_for, load_host_for
-from tuning.studies.modelling import check_direct_io, file_fit, fitted, model_of
+from tuning.studies.modelling import file_fit, fitted
 from tuning.studies.request import (
     MAX_SIZES,
     BadRequest,
@@ -43,7 +41,6 @@ from tuning.studies.request import (
     sizes_of,
 )
 from tuning.studies.retired import check_not_retired
-from tuning.studies.room import check_room
 from tuning.studies.rows import (
     candidate_row,
     server_row,
@@ -51,7 +48,7 @@ from tuning.studies.rows import (
 )
 from tuning.studies.scheduler import advance_host
 from tuning.studies.searching import plan_search
-from tuning.studies.situation import facts_of, redo_bytes_per_hour, situation_on
+from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 
@@ -81,22 +78,14 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     check_not_retired(host)
     inventory = inventory_of(host)
     sizes = sizes_of(request, template, inventory.logical_cpus)
-    load_host = load_host_for(request.load_host, measured=host)
-    with about("driver"):
-        driver = driver_for(request.driver, inventory, load_host)
-    with about("server"):
-        binary = inventory.server(request.server)
-    model = model_of(inventory, request, sizes, binary.flavour)
-    devices = find_devices(request.devices, inventory, sizes.warehouses, binary.flavour, model)
+    arranged = arrange(request, template, host, inventory, sizes)
+    devices, model, here = arranged.devices, arranged.model, arranged.situation
     _check_log_device(template, devices)
-    room = check_room(inventory, binary, devices, sizes.warehouses)
     origin = origin_of(request.translate_from)
-    here = situation_on(inventory, request, template, sizes, binary, devices, room, model)
-    check_direct_io(model, here)
     target = here.target
     measured_before = replace(
         here,
-        device=facts_of(host.name, devices, free_bytes=room),
+        device=facts_of(host.name, devices, free_bytes=arranged.room),
         redo_bytes_per_hour=redo_bytes_per_hour(
             host.name, devices, target.flavour, sizes.warehouses
         ),
@@ -114,31 +103,21 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     )
     planned = [fitted(one, model, here) for one in found]
     measured = [plan for plan in planned if not plan.left_out]
-    place = SearchPlace(
-        inventory,
-        devices[0],
-        target,
-        driver.name,
-        sizes,
-        model is not None,
-        measured[0].knobs,
-        request.load_host,
-    )
-    search = plan_search(inventory, request, template, sizes, measured, here, place, model)
+    search = plan_search(request, template, arranged, measured)
     design = _design(request, template, searches=search is not None)
     if search is None:
         _check_candidates(template.name, measured, planned)
         share = 1 - APART_SHARE if design["takes_apart"] else 1.0
         share /= len(devices) * len(sizes.connections)
         _check_budget(request, sizes, candidates=len(measured) - 1, share=share)
-    _check_redo(measured, target, here.host, free=room)
+    _check_redo(measured, target, here.host, free=arranged.room)
 
     def store() -> Study:
         study = Study.objects.create(
             name=request.name or template.title,
             template=template.name,
             host=host,
-            server=server_row(host, binary),
+            server=server_row(host, arranged.binary),
             blocks=sizes.blocks,
             seed=secrets.randbelow(2**31) if request.seed is None else request.seed,
             durability=here.durability,
@@ -154,7 +133,7 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
         )
         study.devices.add(*(device_row(host, device) for device in devices))
         workloads = [
-            workload_row(driver.name, sizes, connections, load_host)
+            workload_row(arranged.driver.name, sizes, connections, arranged.load_host)
             for connections in sizes.connections
         ]
         study.workloads.add(*workloads)

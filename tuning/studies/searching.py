@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any
 
-from benchmarks.errors import about
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
 from tuning.configs.candidates import PlannedCandidate, plan_preset
@@ -21,7 +20,7 @@ from tuning.statistics.data import Metric
 from tuning.strategy.search.plan import SearchPlan
 from tuning.strategy.search.search import PREFIX
 from tuning.strategy.search.space import Space
-from tuning.studies.devices import find_devices
+from tuning.studies.arrangement import Arrangement, arrange
 from tuning.studies.earlier_studies import (
     SearchPlace,
     WarmStart,
@@ -32,17 +31,8 @@ from tuning.studies.earlier_studies import (
 )
 from tuning.studies.forecast import APART_SHARE, ASSUMED_OVERHEAD_S
 from tuning.studies.hosts import host_for
-from tuning.studies.load_hosts import driver_for, load_host_for
-from tuning.studies.modelling import (
-    bounds_in_model,
-    check_direct_io,
-    fitted,
-    model_of,
-    pinned_in_model,
-)
+from tuning.studies.modelling import bounds_in_model, fitted, pinned_in_model
 from tuning.studies.request import BadRequest, SearchRequest, Sizes, StudyRequest, sizes_of
-from tuning.studies.room import check_room
-from tuning.studies.situation import situation_on
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 # The least that is a search: one round of new configs, and three blocks of a race
@@ -61,14 +51,10 @@ class PlannedSearch:
 
 
 def plan_search(
-    inventory: HostInventory,
     request: StudyRequest,
     template: StudyTemplate,
-    sizes: Sizes,
+    arranged: Arrangement,
     measured: Sequence[PlannedCandidate],
-    situation: Situation,
-    place: SearchPlace,
-    model: ScaleModel | None = None,
 ) -> PlannedSearch | None:
     """The search of a study that begins with the candidates `measured`, the baseline first.
 
@@ -77,12 +63,13 @@ def plan_search(
     search = _search_of(request, template)
     if search is None:
         return None
-    _check_request(request, template, sizes)
-    _check_aim(search.aim, inventory)
+    _check_request(request, template, arranged.sizes)
+    _check_aim(search.aim, arranged.inventory)
     minutes = request.budget_minutes or template.budget_minutes or _USUAL_MINUTES
     share = 0.0 if request.takes_apart is False else APART_SHARE
-    _check_minutes(minutes, sizes, len(measured), share)
-    space = _space_for(search, situation, measured[0], model)
+    _check_minutes(minutes, arranged.sizes, len(measured), share)
+    space = _space_for(search, arranged.situation, measured[0], arranged.model)
+    place = arranged.search_place(measured[0].knobs)
     asked = asdict(search)
     del asked["aim"]
     document = {**search.aim.as_json(), "asked": asked, "space": space.as_json()}
@@ -111,16 +98,8 @@ def search_here(request: StudyRequest) -> SearchHere:
     search = _search_of(request, template) or SearchRequest()
     _check_request(request, template, sizes)
     _check_aim(search.aim, inventory)
-    load_host = load_host_for(request.load_host, measured=host)
-    with about("driver"):
-        driver = driver_for(request.driver, inventory, load_host)
-    with about("server"):
-        binary = inventory.server(request.server)
-    model = model_of(inventory, request, sizes, binary.flavour)
-    devices = find_devices(request.devices, inventory, sizes.warehouses, binary.flavour, model)
-    room = check_room(inventory, binary, devices, sizes.warehouses)
-    situation = situation_on(inventory, request, template, sizes, binary, devices, room, model)
-    check_direct_io(model, situation)
+    arranged = arrange(request, template, host, inventory, sizes)
+    model, situation = arranged.model, arranged.situation
     baseline = plan_preset(
         template.baseline,
         situation.target,
@@ -130,16 +109,7 @@ def search_here(request: StudyRequest) -> SearchHere:
     )
     first = fitted(baseline, model, situation)
     space = _space_for(search, situation, first, model)
-    place = SearchPlace(
-        inventory,
-        devices[0],
-        situation.target,
-        driver.name,
-        sizes,
-        model is not None,
-        first.knobs,
-        request.load_host,
-    )
+    place = arranged.search_place(first.knobs)
     return SearchHere(space, warm_start({"earlier": _earlier(search, place, space)}), model)
 
 

@@ -1,0 +1,79 @@
+"""With what a study is going to be measured: driver, server and devices, as its host has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.errors import about
+from benchmarks.inventory.devices import FoundDevice
+from benchmarks.inventory.host import FoundDriver, HostInventory
+from benchmarks.models import Host
+from benchmarks.servers.binary import ServerBinary
+from tuning.configs.situation import Situation
+from tuning.scale_model.model import ScaleModel
+from tuning.studies.devices import find_devices
+from tuning.studies.earlier_studies import SearchPlace
+from tuning.studies.load_hosts import driver_for, load_host_for
+from tuning.studies.modelling import check_direct_io, model_of
+from tuning.studies.request import Sizes, StudyRequest
+from tuning.studies.room import check_room
+from tuning.studies.situation import situation_on
+from tuning.study_templates.loader import StudyTemplate
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """What a request comes to on its host. `load_host` None: the driver runs beside the server.
+
+    `room`: bytes left beside all data, of `check_room`. `situation` is that of the candidates.
+    """
+
+    inventory: HostInventory
+    sizes: Sizes
+    load_host: Host | None
+    driver: FoundDriver
+    binary: ServerBinary
+    model: ScaleModel | None
+    devices: list[FoundDevice]
+    room: int
+    situation: Situation
+
+    def search_place(self, baseline: Mapping[str, str]) -> SearchPlace:
+        """Where a search would measure, whose baseline sets those knobs."""
+        return SearchPlace(
+            self.inventory,
+            self.devices[0],
+            self.situation.target,
+            self.driver.name,
+            self.sizes,
+            self.model is not None,
+            baseline,
+            self.load_host.name if self.load_host else "",
+        )
+
+
+def arrange(
+    request: StudyRequest,
+    template: StudyTemplate,
+    host: Host,
+    inventory: HostInventory,
+    sizes: Sizes,
+) -> Arrangement:
+    """Look up in the host's inventory what the request names, or the usual.
+
+    Raises BadRequest or BenchmarkError for what the host does not have or cannot measure.
+    """
+    load_host = load_host_for(request.load_host, measured=host)
+    with about("driver"):
+        driver = driver_for(request.driver, inventory, load_host)
+    with about("server"):
+        binary = inventory.server(request.server)
+    model = model_of(inventory, request, sizes, binary.flavour)
+    devices = find_devices(request.devices, inventory, sizes.warehouses, binary.flavour, model)
+    room = check_room(inventory, binary, devices, sizes.warehouses)
+    situation = situation_on(inventory, request, template, sizes, binary, devices, room, model)
+    check_direct_io(model, situation)
+    return Arrangement(
+        inventory, sizes, load_host, driver, binary, model, devices, room, situation
+    )
