@@ -176,20 +176,24 @@ def queued_load(run: Run, host: Host, **values: Any) -> LoadJob:
     return LoadJob.objects.create(run=run, host=host, address="127.0.0.1", **values)
 
 
+def running_on(host: Host, like: Run) -> Run:
+    return Run.objects.create(
+        host=host,
+        device=like.device,
+        server=like.server,
+        workload=like.workload,
+        config=like.config,
+        seed=1,
+        state=RunState.RUNNING,
+    )
+
+
 def test_a_load_goes_before_the_load_hosts_own_work_and_after_its_current_job(
     study: Study, load_host: Host, sent: Sent
 ) -> None:
     run = under_way(study)
     load = queued_load(run, load_host)
-    own = Run.objects.create(
-        host=load_host,
-        device=run.device,
-        server=run.server,
-        workload=run.workload,
-        config=run.config,
-        seed=1,
-        state=RunState.RUNNING,
-    )
+    own = running_on(load_host, run)
     advance_host(load_host.pk)
     assert sent == []
     Run.objects.filter(pk=own.pk).update(state=RunState.OK)
@@ -335,19 +339,7 @@ def test_of_hosts_that_wait_for_each_other_in_a_circle_exactly_one_gives_way(
     here = study.host
     third = Host.objects.create(name="third", worker_seen_at=timezone.now())
     run = under_way(study)
-
-    def run_on(host: Host) -> Run:
-        return Run.objects.create(
-            host=host,
-            device=run.device,
-            server=run.server,
-            workload=run.workload,
-            config=run.config,
-            seed=1,
-            state=RunState.RUNNING,
-        )
-
-    there, far = run_on(load_host), run_on(third)
+    there, far = running_on(load_host, run), running_on(third, run)
     queued_load(run, load_host)
     load_desk._check_worth_waiting(run, load_host)  # no circle yet
     queued_load(there, third)
