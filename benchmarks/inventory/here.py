@@ -17,6 +17,7 @@ from benchmarks.inventory.stored import (
     list_paths,
     listed_paths,
     store_inventory,
+    was_changed,
 )
 from benchmarks.models import Host, ListedPath
 
@@ -29,9 +30,23 @@ def inspect_here(
     """Look at this machine, which is `host`, and store its inventory.
 
     `servers` and `devices` are named by somebody with a shell here: those that can be used are
-    listed from then on.
+    listed from then on. Looks again when another process stored what it found meanwhile: this
+    look may have begun before what that one saw.
     """
-    found = inspect_host(
+    while True:
+        before = Host.objects.values_list("inventory", flat=True).get(pk=host.pk)
+        found = _look(host, servers, devices)
+        with transaction.atomic():
+            if was_changed(host, since=before):
+                continue
+            list_paths(host, SERVER, {one.path for one in found.servers}.intersection(servers))
+            list_paths(host, DEVICE, {one.path for one in found.directories}.intersection(devices))
+            store_inventory(host, found)
+        return found
+
+
+def _look(host: Host, servers: Collection[Path], devices: Collection[Path]) -> HostInventory:
+    return inspect_host(
         host.name,
         installed_servers=settings.INSTALLED_SERVERS_DIR,
         default_device=settings.DEFAULT_DEVICE,
@@ -40,11 +55,6 @@ def inspect_here(
         code_version=settings.CODE_VERSION,
         load_address=settings.LOAD_ADDRESS,
     )
-    with transaction.atomic():
-        list_paths(host, SERVER, {one.path for one in found.servers}.intersection(servers))
-        list_paths(host, DEVICE, {one.path for one in found.directories}.intersection(devices))
-        store_inventory(host, found)
-    return found
 
 
 def refresh_space(host: Host) -> None:

@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -17,10 +18,11 @@ from benchmarks.errors import (
     NotAServer,
     NotListed,
 )
-from benchmarks.inventory.here import inspect_here, refresh_space
+from benchmarks.inventory import here
+from benchmarks.inventory.here import DEVICE, inspect_here, refresh_space
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.inspection import inspect_directory, inspect_host
-from benchmarks.inventory.stored import inventory_of
+from benchmarks.inventory.stored import change_inventory, inventory_of, list_paths
 from benchmarks.models import Host, ListedPath
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.tests.made_up_host import made_up_host, this_host, with_inventory
@@ -177,3 +179,32 @@ def test_a_host_without_the_user_that_servers_run_as_says_so(
         with pytest.raises(NoServerUser, match="no system user 'nobody-of-that-name'"):
             found.server(named)
     assert found.directory().path == tmp_path
+
+
+@pytest.mark.django_db
+def test_of_two_looks_that_overlap_the_older_does_not_write_over_the_newer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one look is under way a directory that it cannot know is inspected and stored."""
+    host = this_host(directories=[tmp_path])
+    added = tmp_path / "added"
+    added.mkdir()
+    looks = []
+
+    def look(name: str, **named: Any) -> HostInventory:
+        looks.append(named["devices"])
+        if len(looks) == 1:
+            list_paths(host, DEVICE, [added])
+            row = Host.objects.get(pk=host.pk)
+            change_inventory(row, lambda known: known.with_directory(inspect_directory(added)))
+        elif len(looks) == 2:  # what fills and empties by itself is no reason to look again
+            (tmp_path / "oltp-advisor" / "datasets" / "mysql-w1").mkdir(parents=True)
+            refresh_space(Host.objects.get(pk=host.pk))
+        return made_up_host(name=name, directories=[tmp_path, *looks[-1]])
+
+    monkeypatch.setattr(here, "inspect_host", look)
+    inspect_here(host)
+    assert len(looks) == 2
+    assert added in looks[1]
+    host.refresh_from_db()
+    assert inventory_of(host).directory(added).path == added
