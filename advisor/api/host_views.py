@@ -21,13 +21,17 @@ from advisor.api.serializers.hosts import (
     HostSerializer,
     InspectionRequestSerializer,
     InspectionSerializer,
+    RenameRequestSerializer,
+    RetireRequestSerializer,
 )
 from advisor.api.views import PAGES, UNAUTHORISED, Pages
 from benchmarks.inventory.devices import DeviceRequest
+from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host, Inspection
 from tuning.results.known_hosts import hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
 from tuning.studies.inspecting import inspect_again, inspect_device, inspect_server
+from tuning.studies.retiring import retire_host, unretire_host
 
 NO_HOST = error_response("There is no such host.")
 
@@ -95,6 +99,64 @@ class UndrainView(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         undrain_host(get_object_or_404(Host, pk=pk))
+        return Response(_document(pk))
+
+
+class RetireView(APIView):
+    @extend_schema(
+        operation_id="retire_host",
+        summary="Retire a host: its studies end, nothing begins there, its history stays",
+        request=RetireRequestSerializer,
+        responses={
+            200: HostDetailSerializer,
+            400: error_response("`invalid_request`, `already_retired`."),
+            401: UNAUTHORISED,
+            404: NO_HOST,
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        host = get_object_or_404(Host, pk=pk)
+        body = RetireRequestSerializer.of(request)
+        by = request.user.get_username()
+        retire_host(host, by=by, reason=body.validated_data["reason"])
+        return Response(_document(pk))
+
+
+class UnretireView(APIView):
+    @extend_schema(
+        operation_id="unretire_host",
+        summary="Let a retired host take work again",
+        request=None,
+        responses={
+            200: HostDetailSerializer,
+            400: error_response("`not_retired`."),
+            401: UNAUTHORISED,
+            404: NO_HOST,
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        unretire_host(get_object_or_404(Host, pk=pk))
+        return Response(_document(pk))
+
+
+class RenameView(APIView):
+    @extend_schema(
+        operation_id="rename_host",
+        summary="Give a host whose worker is stopped another name; its history stays",
+        request=RenameRequestSerializer,
+        responses={
+            200: HostDetailSerializer,
+            400: error_response(
+                "`invalid_request`, `bad_host_name`, `host_name_taken`, `worker_lives`."
+            ),
+            401: UNAUTHORISED,
+            404: NO_HOST,
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        host = get_object_or_404(Host, pk=pk)
+        body = RenameRequestSerializer.of(request)
+        rename_host(host, body.validated_data["name"])
         return Response(_document(pk))
 
 

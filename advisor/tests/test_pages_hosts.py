@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from advisor.access.roles import Role
 from advisor.tests import factories
 from benchmarks.inventory.host import Refused
 from benchmarks.models import Host, JobState, LoadJob, Probe, Run, RunState
@@ -161,6 +162,11 @@ def test_the_page_says_what_a_host_has_and_lacks(admin_client: Client, tmp_path:
     for words in ("MySQL 9.7.4", "/usr/sbin/mysqld", "sysbench 1.0.20", "24.0 GB", "2,000 MHz"):
         assert words in text
     assert f'<code>{tmp_path}</code> <span class="tag">default</span>' in text
+    assert ">Register</a>" in text
+    device = factories.make_device(host=host, data_dir=str(tmp_path))
+    text = text_of(admin_client, reverse("host-detail", args=[host.pk]))
+    assert f'{reverse("device-detail", args=[device.pk])}">Device {device.pk}</a>' in text
+    assert ">Register</a>" not in text
     assert "refused</span> /opt/mysqld: a script" in text
     a_host("bare", servers=(), drivers=())
     text = text_of(admin_client, reverse("host-list"))
@@ -168,6 +174,12 @@ def test_the_page_says_what_a_host_has_and_lacks(admin_client: Client, tmp_path:
     assert "refused server</span> /opt/mysqld: a script." in text
     assert "no server</span> It has no server program that can be started." in text
     assert "no driver</span>" in text
+    driver = a_host("driver1", servers=())
+    [known] = known_hosts([driver])
+    assert known.problems == []
+    text = text_of(admin_client, reverse("host-detail", args=[driver.pk]))
+    assert "A load host: it can drive the servers of other hosts." in text
+    assert "A load host needs none." in text
     factories.make_host("new")
     Host.objects.filter(name="new").update(worker_seen_at=Now(), inventory={})
     assert "not inspected</span>" in text_of(admin_client, reverse("host-list"))
@@ -195,6 +207,38 @@ def test_a_host_is_drained_and_undrained_on_its_page(admin_client: Client) -> No
     assert not Host.objects.get().is_drained
     assert admin_client.get(address).status_code == 405
     assert Client().post(address).status_code == 302
+
+
+def test_a_host_is_renamed_retired_and_taken_back_on_its_page(admin_client: Client) -> None:
+    host = a_host()
+    Host.objects.filter(pk=host.pk).update(worker="a process of another machine")
+    study = factories.make_study(blocks=1)
+    page = text_of(admin_client, reverse("host-detail", args=[host.pk]))
+    assert f'data-confirm="Retire host {host}?' in page
+    assert f'data-confirm="Rename host {host}?' in page
+
+    def change(word: str, **body: str) -> str:
+        address = reverse(f"host-{word}", args=[host.pk])
+        return html.unescape(admin_client.post(address, body, follow=True).content.decode())
+
+    assert "The host was not renamed: host db-host-1 has a worker" in change("rename", name="new")
+    Host.objects.update(worker="")
+    assert "The host was not renamed: 'a b' is no name" in change("rename", name="a b")
+    assert "start its worker with ADVISOR_HOST_NAME=new." in change("rename", name=" new ")
+    assert Study.objects.get().host.name == "new"
+    text = change("retire", reason="sold")
+    assert "Retired: its studies have ended." in text
+    assert "by admin: sold." in text
+    assert "Take back into use" in text
+    assert "Drain host" not in text
+    study.refresh_from_db()
+    assert (study.state, study.reason_code) == (StudyState.CANCELLED, "host_retired")
+    assert "The host was not retired: host new is already retired." in change("retire")
+    assert "It takes work again." in change("unretire")
+    assert not Host.objects.get().is_retired
+    operator = Client()
+    operator.force_login(factories.make_user("operator", Role.OPERATOR))
+    assert "Retire host" not in text_of(operator, reverse("host-detail", args=[host.pk]))
 
 
 def test_fifty_hosts_take_no_more_queries_than_two(admin_client: Client) -> None:

@@ -75,6 +75,12 @@ class KnownHost:
         return HostState.WAITING if self.waits else HostState.IDLE
 
     @property
+    def only_drives(self) -> bool:
+        """Whether it can drive other hosts' servers, and has none of its own to measure."""
+        has = self.inventory
+        return has is not None and not has.servers and bool(has.drivers)
+
+    @property
     def problems(self) -> list[HostProblem]:
         """What somebody should look at."""
         if self.host.is_retired:
@@ -89,20 +95,20 @@ class KnownHost:
         elif self.inventory is None:
             found.append(HostProblem("not_inspected", "its worker has not said what it has"))
         if self.inventory is not None:
-            found += _lacks(self.inventory)
+            found += _lacks(self.inventory, needs_server=not self.only_drives)
         if study := self.failed:
             why = study.reason or study.reason_code
             found.append(HostProblem("failed_study", f"{study.name} failed: {why}", study.pk))
         return found
 
 
-def _lacks(inventory: HostInventory) -> list[HostProblem]:
+def _lacks(inventory: HostInventory, *, needs_server: bool) -> list[HostProblem]:
     """What keeps the host from measuring, and what it refused."""
     found = [HostProblem("refused_server", one.reason) for one in inventory.refused_servers]
     found += [
         HostProblem("refused_directory", one.reason) for one in inventory.refused_directories
     ]
-    if not inventory.servers:
+    if not inventory.servers and needs_server:
         found.append(HostProblem("no_server", "it has no server program that can be started"))
     if not inventory.drivers:
         found.append(HostProblem("no_driver", "it has no workload driver"))

@@ -28,6 +28,16 @@ class DrainSerializer(serializers.Serializer[Any]):
         return host if host.is_drained else None
 
 
+class RetirementSerializer(serializers.Serializer[Any]):
+    since = TimeField(source="retired_at")
+    by = serializers.CharField(source="retired_by", help_text="Empty if unknown.")
+    reason = serializers.CharField(source="retire_reason", help_text="Empty if none was given.")
+
+    def get_attribute(self, instance: Any) -> Host | None:
+        host: Host = instance.host
+        return host if host.is_retired else None
+
+
 class HostJobSerializer(serializers.Serializer[Any]):
     """What a host does now; it does one thing at a time."""
 
@@ -71,6 +81,7 @@ class HostSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(choices=HOST_STATES)
     worker_seen_at = TimeField(allow_null=True, help_text="When its worker was last seen.")
     drained = DrainSerializer(allow_null=True, help_text="Null: it takes work.")
+    retired = RetirementSerializer(allow_null=True, help_text="Null: it is in use.")
     job = HostJobSerializer(allow_null=True, help_text="Null: nothing runs right now.")
     queue = HostQueueSerializer(source="*")
     problems = HostProblemSerializer(many=True)
@@ -193,4 +204,16 @@ class DrainRequestSerializer(StrictSerializer):
 
     reason = serializers.CharField(
         max_length=MAX_PAUSE_REASON, required=False, default="", allow_blank=True
+    )
+
+
+class RetireRequestSerializer(DrainRequestSerializer):
+    """A request to retire a host."""
+
+
+class RenameRequestSerializer(StrictSerializer):
+    """A request to give a host another name."""
+
+    name = serializers.CharField(
+        max_length=200, help_text="Letters, digits, '.', '-' and '_'; of no other host."
     )

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from advisor.wording.hosts import STATE_WORDS, TONES
 from advisor.wording.words import certainty
+from benchmarks.inventory.host import FoundDirectory
 from benchmarks.models import Device
 from tuning.comparison.devices import device_names
 from tuning.models import Recommendation
 from tuning.results.host_jobs import HostState
 from tuning.results.known_hosts import HostProblem, KnownHost
 from tuning.studies.draining import drain_text
+from tuning.studies.retired import retire_text
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,17 @@ class HostView:
     devices: list[DeviceVerdict]
 
     @property
+    def directories(self) -> list[tuple[FoundDirectory, Device | None]]:
+        """Each directory that it has with the device that is registered for it as it is."""
+        registered = {
+            one.device.data_dir: one.device
+            for one in self.devices
+            if one.device.emulation is None and not one.device.log_dir
+        }
+        found = self.known.inventory.directories if self.known.inventory else ()
+        return [(one, registered.get(str(one.identity.path))) for one in found]
+
+    @property
     def label(self) -> str:
         return STATE_WORDS[self.known.state]
 
@@ -44,6 +57,11 @@ class HostView:
     def drain(self) -> str:
         """Since when, by whom and why it takes nothing; "" unless it is drained."""
         return drain_text(self.known.host)
+
+    @property
+    def retirement(self) -> str:
+        """When, by whom and why it was retired; "" unless it is."""
+        return retire_text(self.known.host)
 
     @property
     def problems(self) -> list[HostProblem]:

@@ -1,4 +1,4 @@
-"""All hosts, the page of one, and draining it."""
+"""All hosts, the page of one, and what an administrator changes there."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from advisor.pages.fleet.context import host_view, summary
+from benchmarks.errors import BenchmarkError
+from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
+from tuning.studies.retiring import retire_host, unretire_host
 
 HOSTS_PER_PAGE = 50
 
@@ -68,6 +71,26 @@ def host_undrain(request: HttpRequest, pk: int) -> HttpResponse:
     return _changed(request, pk, undrain_host, "undrained", "It takes work again.")
 
 
+@require_POST
+def host_retire(request: HttpRequest, pk: int) -> HttpResponse:
+    by, reason = request.user.get_username(), request.POST.get("reason", "").strip()
+    retire = partial(retire_host, by=by, reason=reason)
+    return _changed(request, pk, retire, "retired", "Retired: its studies have ended.")
+
+
+@require_POST
+def host_unretire(request: HttpRequest, pk: int) -> HttpResponse:
+    return _changed(request, pk, unretire_host, "taken back", "It takes work again.")
+
+
+@require_POST
+def host_rename(request: HttpRequest, pk: int) -> HttpResponse:
+    name = request.POST.get("name", "").strip()
+    rename = partial(rename_host, name=name)
+    done = f"That is its name now: start its worker with ADVISOR_HOST_NAME={name}."
+    return _changed(request, pk, rename, "renamed", done)
+
+
 def _context(pk: int) -> dict[str, Any]:
     return _host_context(known_hosts([get_object_or_404(hosts(), pk=pk)])[0])
 
@@ -85,7 +108,7 @@ def _changed(
     host = get_object_or_404(Host, pk=pk)
     try:
         change(host)
-    except TuningError as error:
+    except (BenchmarkError, TuningError) as error:
         messages.warning(request, f"The host was not {word}: {error}.")
     else:
         messages.info(request, f"{host}: {done}")
