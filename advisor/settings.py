@@ -215,10 +215,7 @@ TIME_ZONE = read(env.str, "ADVISOR_TIME_ZONE", "UTC")
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns where it is missing
-STATICFILES_FINDERS = [
-    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "advisor.staticfiles.PlotlyFinder",
-]
+STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.AppDirectoriesFinder"]
 # Files are found in the packages that ship them; no collectstatic step on one host.
 WHITENOISE_USE_FINDERS = True
 

@@ -397,6 +397,9 @@ class Run(JobRow, UsageColumns):
     p95_ms = models.FloatField(null=True, blank=True)
     p99_ms = models.FloatField(null=True, blank=True)
     max_ms = models.FloatField(null=True, blank=True)
+    latency = models.JSONField(
+        null=True, blank=True, help_text="benchmarks.drivers.latency.LatencyHistogram"
+    )
     server_path_length = models.FloatField(null=True, blank=True)
     host_path_length = models.FloatField(null=True, blank=True)
     cpu_hz = models.FloatField(null=True, blank=True)

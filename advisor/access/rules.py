@@ -54,6 +54,7 @@ PAGES: dict[str, Rules] = {
     "admin-login": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
     "logout": {"POST": READ},
     **_shown(("study-list", "study-detail", "study-live", "study-charts", "study-my-cnf")),
+    **_shown(("board-charts", "run-seconds")),
     **_shown(("run-detail", "run-charts", "device-comparison", "device-comparison-charts")),
     **_shown(("device-detail", "device-live", "probe-detail", "probe-charts")),
     **_shown(("host-list", "host-detail", "host-live")),

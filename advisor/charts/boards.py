@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from advisor.charts.blocks import blocks_figure, blocks_series
 from advisor.charts.candidates import candidates_figure, candidates_series
-from advisor.charts.drift import drift_figure, drift_series
+from advisor.charts.drift import drift_figure, drift_series, run_url
 from advisor.charts.intervals import intervals_figure, intervals_series
+from advisor.charts.latency import ConfigLatency, latency_figures
+from advisor.charts.over_time import RunOverTime, over_time_figure
 from advisor.charts.pareto import pareto_figure, pareto_series
+from advisor.charts.prices import price_figures, price_series
+from benchmarks.drivers.latency import merged
+from benchmarks.models import Run
 from tuning.results.boards import Board
 from tuning.results.history import RunLine
+from tuning.results.run_series import (
+    latencies_of,
+    middle_run,
+    ok_runs,
+    seconds_of,
+    shown_candidates,
+)
 from tuning.statistics.ranking import Metric
+
+#: Configs over each other in one chart: more cannot be told apart.
+MAX_CONFIGS = 6
 
 
 def board_figures(
@@ -33,3 +49,43 @@ def board_figures(
     if drift.runs:
         figures["drift"] = drift_figure(drift)
     return figures
+
+
+def run_figures(board: Board) -> dict[str, go.Figure]:
+    """The charts of single runs and of what a New-Order costs, which are read when asked for.
+
+    Of the baseline and the best others: how their response times are spread, the seconds of the
+    run nearest to each median, and every run over the blocks.
+    """
+    names = shown_candidates(board, MAX_CONFIGS)
+    runs = {name: found for name, found in ok_runs(board, names).items() if found}
+    figures: dict[str, go.Figure] = {}
+    figures |= latency_figures(config_latencies(runs))
+    lines = runs_over_time({name: middle_run(found) for name, found in runs.items()})
+    if lines:
+        figures["over-time"] = over_time_figure(lines)
+    if blocks := blocks_series(board, names):
+        figures["blocks"] = blocks_figure(blocks)
+    return figures | price_figures(price_series(board))
+
+
+def config_latencies(runs: Mapping[str, Sequence[Run]]) -> list[ConfigLatency]:
+    """By config the response times of all its runs that have them stored."""
+    found = latencies_of(run.pk for there in runs.values() for run in there)
+    configs = []
+    for name, there in runs.items():
+        known = [found[run.pk] for run in there if run.pk in found]
+        if (together := merged(known)) is not None:
+            configs.append(ConfigLatency(name, together, len(known)))
+    return configs
+
+
+def runs_over_time(runs: Mapping[str, Run], figure_name: str = "new_orders") -> list[RunOverTime]:
+    """A line per run that still has its seconds; `figure_name` of `over_time.FIGURES`."""
+    found = seconds_of(run.pk for run in runs.values())
+    return [
+        RunOverTime(name, run_url(run.pk), there.second, getattr(there, figure_name))
+        for name, run in runs.items()
+        if (there := found.get(run.pk))
+        and any(value is not None for value in getattr(there, figure_name))
+    ]

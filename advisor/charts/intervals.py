@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import plotly.graph_objects as go
 
@@ -25,7 +26,10 @@ MIN_SPAN_PCT = 8.0
 
 @dataclass(frozen=True)
 class Effect:
-    """Change from the baseline in percent; None is unknown. `is_bound`: an upper bound."""
+    """Change from the baseline in percent; None is unknown. `is_bound`: an upper bound.
+
+    `blocks`: how many it shares with the baseline, or pairs. Those of one `rank` are tied.
+    """
 
     candidate: str
     change: float
@@ -33,6 +37,8 @@ class Effect:
     high: float | None
     tone: str  # better, worse, unclear
     is_bound: bool = False
+    blocks: int = 0
+    rank: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,8 @@ def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSer
                 high=percent_of(interval.high) if interval else None,
                 tone="better" if line.better else "worse" if line.worse else "unclear",
                 is_bound=line.at_most is not None,
+                blocks=line.blocks,
+                rank=line.rank,
             )
         )
     confirmed = []
@@ -72,7 +80,14 @@ def intervals_series(board: Board, metric: Metric = Metric.TPMP) -> IntervalsSer
             tone = "better" if bounds.low > 1 else "unclear"
             low, high = percent_of(bounds.low), percent_of(bounds.high)
             confirmed.append(
-                Effect(one.candidate.name, percent_of(one.found.ratio), low, high, tone)
+                Effect(
+                    one.candidate.name,
+                    percent_of(one.found.ratio),
+                    low,
+                    high,
+                    tone,
+                    blocks=len(one.pairs),
+                )
             )
     floor = judgement.analysis.floor
     return IntervalsSeries(
@@ -95,6 +110,8 @@ def intervals_figure(series: IntervalsSeries) -> go.Figure:
         )
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
     places = {effect.candidate: at for at, effect in enumerate(series.effects)}
+    for first, last in tied_groups(series.effects):
+        _bracket(figure, first, last)
     colours = {"better": GREEN, "worse": RED, "unclear": BLUE}
     for name, effects, lift, symbol, size in (
         ("in the blocks", series.effects, 0.0, "circle", 10),
@@ -112,7 +129,7 @@ def intervals_figure(series: IntervalsSeries) -> go.Figure:
             marker={
                 "color": tones if symbol == "circle" else PURPLE,
                 "size": size,
-                "symbol": ["triangle-left-open" if e.is_bound else symbol for e in shown],
+                "symbol": [_symbol(effect, symbol) for effect in shown],
             },
             error_x={
                 "type": "data",
@@ -138,10 +155,53 @@ def intervals_figure(series: IntervalsSeries) -> go.Figure:
     figure.update_layout(
         showlegend=bool(series.confirmed),
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "right", "x": 1},
-        margin={"l": 8, "r": 12, "t": 30, "b": 8},
+        margin={"l": 8, "r": 26, "t": 30, "b": 8},
         height=110 + 44 * max(len(names), 3),
     )
     return figure
+
+
+def tied_groups(effects: Sequence[Effect]) -> list[tuple[int, int]]:
+    """First and last place of each group that shares its rank."""
+    groups = []
+    for rank, group in groupby(enumerate(effects), key=lambda pair: pair[1].rank):
+        places = [at for at, _ in group]
+        if rank is not None and len(places) > 1:
+            groups.append((places[0], places[-1]))
+    return groups
+
+
+def _bracket(figure: go.Figure, first: int, last: int) -> None:
+    """A bracket at the right edge beside the tied, with the word."""
+    for x0, x1, y0, y1 in (
+        (1.0, 1.0, first - 0.3, last + 0.3),
+        (0.988, 1.0, first - 0.3, first - 0.3),
+        (0.988, 1.0, last + 0.3, last + 0.3),
+    ):
+        line = {"color": GREY, "width": 1.5}
+        figure.add_shape(
+            type="line", xref="x domain", yref="y", x0=x0, x1=x1, y0=y0, y1=y1, line=line
+        )
+    figure.add_annotation(
+        text="tied",
+        xref="x domain",
+        yref="y",
+        x=1.0,
+        y=(first + last) / 2,
+        xanchor="left",
+        textangle=90,
+        showarrow=False,
+        font={"size": 11},
+    )
+
+
+def _symbol(effect: Effect, symbol: str) -> str:
+    """What the colour says, once more: better and worse differ in shape, the unclear is open."""
+    if effect.is_bound:
+        return "triangle-left-open"
+    if symbol != "circle":
+        return symbol
+    return {"better": "circle", "worse": "x", "unclear": "circle-open"}[effect.tone]
 
 
 def percent_of(ratio: float) -> float:
@@ -158,7 +218,8 @@ def _bounds(effect: Effect) -> str:
         return f"at most {effect.change:+.1f} %"
     if effect.low is None or effect.high is None:
         return f"{effect.change:+.1f} %, noise not known yet"
-    return f"{effect.change:+.1f} %, 95 % interval {effect.low:+.1f} to {effect.high:+.1f} %"
+    bounds = f"95 % interval {effect.low:+.1f} to {effect.high:+.1f} %"
+    return f"{effect.change:+.1f} %, {bounds}, n = {effect.blocks}"
 
 
 def _range(series: IntervalsSeries) -> tuple[float, float]:

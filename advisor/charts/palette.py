@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 BLUE = "#3b82c4"
 ORANGE = "#d9822b"
 GREEN = "#3f9c6b"
@@ -15,3 +17,30 @@ def faded(colour: str, opacity: float) -> str:
     """`#rrggbb` with an opacity, as plotly takes it."""
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity})"
+
+
+@dataclass(frozen=True)
+class SeriesStyle:
+    """How one of several series is drawn: never told apart by its colour alone."""
+
+    colour: str
+    dash: str
+    symbol: str
+
+
+# The colours of Okabe and Ito that can be seen on both grounds; each has a dash and a symbol.
+SERIES: tuple[SeriesStyle, ...] = (
+    SeriesStyle("#2f86c9", "solid", "circle"),
+    SeriesStyle("#d55e00", "dash", "square"),
+    SeriesStyle("#009e73", "dot", "diamond"),
+    SeriesStyle("#b5679a", "dashdot", "triangle-up"),
+    SeriesStyle("#8a94a0", "longdash", "x"),
+    SeriesStyle("#b8860b", "longdashdot", "triangle-down"),
+    SeriesStyle("#4a8f9f", "5px 2px 1px 2px", "star"),
+    SeriesStyle("#7a6fc0", "2px 4px", "hexagon"),
+)
+
+
+def series_style(place: int) -> SeriesStyle:
+    """That of the series at a place, from 0; the styles begin again after the last."""
+    return SERIES[place % len(SERIES)]

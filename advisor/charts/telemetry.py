@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from advisor.charts.palette import BAND, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, faded
+from advisor.charts.palette import (
+    BAND,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    RED,
+    faded,
+    series_style,
+)
+from advisor.charts.thinning import kept_places
 from benchmarks.models import Sample
 
 
@@ -100,19 +111,36 @@ def _scaled(row: Sample, name: str) -> float | None:
     return value * SCALES[name] if value is not None and name in SCALES else value
 
 
+def _sums(lines: list[Line]) -> list[float | None]:
+    return [
+        sum(known) if (known := [value for value in values if value is not None]) else None
+        for values in zip(*(line.values for line in lines), strict=True)
+    ]
+
+
+def _rounded(value: float | None) -> float | None:
+    """Five significant digits: what a chart can show, in half the bytes."""
+    return None if value is None else float(f"{value:.5g}")
+
+
 def telemetry_figure(series: TelemetrySeries) -> go.Figure:
-    """Lines (or stacked areas) over the seconds of the run, the warm-up as a grey band."""
+    """Lines (or stacked areas) over the seconds of the run, the warm-up as a grey band.
+
+    A long run is thinned (`kept_places`): stacked areas by their sum, which they share.
+    """
     figure = go.Figure()
-    for line in series.lines:
+    together = kept_places(_sums(series.lines)) if series.stacked else []
+    for place, line in enumerate(series.lines):
+        kept = together if series.stacked else kept_places(line.values)
         area = (
             {"stackgroup": "all", "fillcolor": faded(line.colour, 0.45)} if series.stacked else {}
         )
         figure.add_scatter(
-            x=series.seconds,
-            y=line.values,
+            x=[series.seconds[at] for at in kept],
+            y=[_rounded(line.values[at]) for at in kept],
             name=line.name,
             mode="lines",
-            line={"color": line.colour, "width": 1.5},
+            line={"color": line.colour, "width": 1.5, "dash": series_style(place).dash},
             hovertemplate=f"%{{y:,.4~g}} {series.unit}<extra>{line.name}</extra>",
             **area,
         )

@@ -23,6 +23,7 @@ urlpatterns = [
     path("studies/<id:pk>/", studies.study_detail, name="study-detail"),
     path("studies/<id:pk>/live/", studies.study_live, name="study-live"),
     path("studies/<id:pk>/charts.json", studies.study_charts, name="study-charts"),
+    path("studies/<id:pk>/runs.json", studies.board_charts, name="board-charts"),
     path("studies/<id:pk>/conclude/", studies.study_conclude, name="study-conclude"),
     path("studies/<id:pk>/cancel/", studies.study_cancel, name="study-cancel"),
     path("studies/<id:pk>/take-apart/", studies.study_take_apart, name="study-take-apart"),
@@ -70,6 +71,7 @@ urlpatterns = [
     path("configs/check/", check.check_config, name="config-check"),
     path("runs/<id:pk>/", runs.run_detail, name="run-detail"),
     path("runs/<id:pk>/charts.json", runs.run_charts, name="run-charts"),
+    path("runs/<id:pk>/seconds.csv", runs.run_seconds, name="run-seconds"),
     path("devices/compare/", comparison.device_comparison, name="device-comparison"),
     path(
         "devices/compare/charts.json",

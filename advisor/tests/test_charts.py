@@ -106,7 +106,8 @@ def test_telemetry_figure_shades_the_warm_up() -> None:
     assert (band.x0, band.x1) == (-1, 0)
     assert with_warmup.layout.yaxis.title.text == "%"
     assert with_warmup.data[0].stackgroup == "all"
-    without = telemetry_figure(TelemetrySeries("CPU", "%", [0, 1], [line]))
+    cold = Line("user", "#112233", [2.0, 3.0])
+    without = telemetry_figure(TelemetrySeries("CPU", "%", [0, 1], [cold]))
     assert not without.layout.shapes
 
 

@@ -13,6 +13,9 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.drivers.latency import BITS as _STORED_BITS
+from benchmarks.drivers.latency import LatencyHistogram
+
 Milliseconds = npt.NDArray[np.floating]
 
 #: Bits of the mantissa that name a bucket: it is at most 1/8192 of its times wide, and its middle
@@ -112,6 +115,16 @@ class ResponseTimes:
             p95[second // self._slice_s] if count else None
             for second, count in enumerate(self._per_second)
         ]
+
+    def histogram(self) -> LatencyHistogram | None:
+        """How they are spread, small enough to be stored with each run; None without any."""
+        counts = self._counts.reshape(-1, 1 << (_BITS - _STORED_BITS)).sum(axis=1)
+        there = np.flatnonzero(counts)
+        if not there.size:
+            return None
+        first, last = int(there[0]), int(there[-1])
+        steps = _LOWEST << _STORED_BITS
+        return LatencyHistogram(first + steps, tuple(map(int, counts[first : last + 1])))
 
     def to_bytes(self) -> bytes:
         """All of it, compressed: to send it to another host."""

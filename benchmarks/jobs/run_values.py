@@ -35,6 +35,7 @@ def run_values(ended: Ended) -> tuple[dict[str, Any], list[SampleRow]]:
         values |= {
             **asdict(ended.metrics),
             "state": Outcome.OK.value,
+            "latency": ended.latency and ended.latency.as_json(),
             "redo_mb_s": ended.redo_mb_s,
             "trend_pct": ended.trend_pct,
             "still_warming": ended.still_warming,

@@ -42,6 +42,7 @@ def conclude(evidence: Evidence, driven: Driven) -> Measurement | Disturbed | Cu
         metrics=compute_metrics(
             result, start, end, cpu_hz=mean_cpu_hz(start, end), logical_cpus=logical_cpus()
         ),
+        latency=result.new_orders.histogram(),
         redo_mb_s=driven.redo_mb_s,
         trend_pct=trend.pct if trend else None,
         still_warming=trend is not None and not trend.is_steady,

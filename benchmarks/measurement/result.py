@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from benchmarks.drivers.latency import LatencyHistogram
 from benchmarks.drivers.protocol import LoadSide
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Cut
@@ -43,12 +44,14 @@ class Evidence:
 class Measurement(Evidence):
     """A successful run.
 
+    `latency` is how its response times are spread.
     `redo_mb_s` is the redo log that the server wrote, in 10^6 bytes per second.
     `trend_pct` is the change of throughput over the measured interval, None if it is too short;
     `still_warming` if the change is significant and more than a few percent.
     """
 
     metrics: Metrics
+    latency: LatencyHistogram | None = None
     redo_mb_s: float | None = None
     trend_pct: float | None = None
     still_warming: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tracemalloc
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from benchmarks.drivers.latency import LatencyHistogram, merged
 from benchmarks.drivers.response_times import ResponseTimes
 
 SETTINGS = settings(max_examples=60, deadline=None)
@@ -116,3 +118,29 @@ def test_a_day_takes_no_more_memory_than_promised() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 60e6
+
+
+@FEWER
+@given(RUNS)
+def test_the_stored_histogram_has_every_time_in_its_bucket(run: list[tuple[float, int]]) -> None:
+    found = recorded(run).histogram()
+    assert found is not None
+    assert found.total == len(run)
+    assert LatencyHistogram.from_json(json.loads(json.dumps(found.as_json()))) == found
+    # What is shorter than a microsecond counts as being one long.
+    times = np.sort(np.maximum(np.array([ms for ms, _ in run], np.float32), 2.0**-10)).astype(
+        float
+    )
+    low, high = np.array(found.edges_ms())[:-1], np.array(found.edges_ms())[1:]
+    placed = np.repeat(np.arange(len(found.counts)), found.counts)
+    assert (times >= low[placed]).all()
+    assert (times < high[placed]).all()
+    assert (high / low <= 1.0625).all()
+
+
+def test_histograms_are_added_bucket_by_bucket() -> None:
+    one, other = LatencyHistogram(3, (1, 0, 2)), LatencyHistogram(-1, (4,))
+    assert merged([one, other]) == LatencyHistogram(-1, (4, 0, 0, 0, 1, 0, 2))
+    assert merged([]) is None
+    assert ResponseTimes(1).histogram() is None
+    assert LatencyHistogram(0, (1,)).edges_ms() == [1.0, 1.0625]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from benchmarks.models import Run
 from tuning.models import Slot
 
-# Columns that a list of runs does not need: some 25 KB per run.
-BULKY = ("variables", "fingerprint", "conditions", "step_seconds", "log_tail")
+# Columns that a list of runs does not need: some 26 KB per run.
+BULKY = ("variables", "fingerprint", "conditions", "step_seconds", "log_tail", "latency")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -12,7 +14,7 @@ from advisor.pages.run.conditions import conditions_of
 from advisor.pages.run.measures import measures_of
 from advisor.pages.run.variables import compare_variables
 from advisor.pages.run.write_debt import debt_of
-from benchmarks.models import Run
+from benchmarks.models import Run, Sample
 from tuning.models import Slot
 
 
@@ -64,3 +66,16 @@ def run_charts(request: HttpRequest, pk: int) -> JsonResponse:
     return JsonResponse(
         charts_payload({key: telemetry_figure(one) for key, one in series.items()})
     )
+
+
+@require_GET
+def run_seconds(request: HttpRequest, pk: int) -> HttpResponse:
+    """All seconds of a run as CSV: every column that was sampled, none thinned."""
+    run = get_object_or_404(Run, pk=pk)
+    columns = [field.name for field in Sample._meta.fields if field.name not in ("id", "run")]
+    answer = HttpResponse(content_type="text/csv")
+    answer["Content-Disposition"] = f'attachment; filename="run-{run.pk}-seconds.csv"'
+    lines = csv.writer(answer)
+    lines.writerow(columns)
+    lines.writerows(run.samples.values_list(*columns))
+    return answer

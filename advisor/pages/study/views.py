@@ -10,12 +10,12 @@ from typing import Any
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRefresh, trigger_client_event
 
-from advisor.charts.boards import board_figures
+from advisor.charts.boards import board_figures, run_figures
 from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.lines import lines_figure
 from advisor.charts.payload import charts_payload
@@ -134,6 +134,23 @@ def _charts(result: StudyResult, choice: BoardChoice) -> bytes:
         figures |= search_figures(search, space, order or space.names)
     if findings := findings_series(result):
         figures["findings"] = findings_figure(findings)
+    return json.dumps(charts_payload(figures)).encode()
+
+
+@require_GET
+def board_charts(request: HttpRequest, pk: int) -> HttpResponse:
+    """The charts of single runs of one board (`?board=` is its key), asked for when opened."""
+    key = request.GET.get("board", "")
+    shared = shared_result(study_for_page(pk))
+    charts = shared.charts(f"runs of {key}", lambda result: _run_charts(result, key))
+    return HttpResponse(charts, content_type="application/json")
+
+
+def _run_charts(result: StudyResult, key: str) -> bytes:
+    board = next((one for one in result.boards if board_key(one) == key), None)
+    if board is None:
+        raise Http404("no such ranking in this study")
+    figures = {f"{key}-{name}": figure for name, figure in run_figures(board).items()}
     return json.dumps(charts_payload(figures)).encode()
 
 

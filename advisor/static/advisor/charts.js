@@ -5,14 +5,19 @@
   const CONFIG = {
     responsive: true,
     displaylogo: false,
-    modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+    modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d", "toImage"],
   };
   const REDRAW_AFTER_MS = 250; // Plotly itself follows the window within 100 ms
+  const NARROW = window.matchMedia("(max-width: 600px)");
+  const MAX_LABEL = 18; // characters of a name beside an axis where the window is narrow
   const drawn = new Map(); // chart element -> figure as fetched
   const known = new WeakSet(); // chart elements asked for at least once
 
   const colour = (name) =>
     getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  const short = (text) =>
+    typeof text === "string" && text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
 
   function themed(layout) {
     const axis = {
@@ -31,33 +36,47 @@
         bgcolor: colour("--surface"),
         bordercolor: colour("--line"),
         font: { color: colour("--text") },
+        namelength: -1,
       },
     };
     for (const name of Object.keys(layout)) {
-      if (/^[xy]axis/.test(name)) styled[name] = { ...layout[name], ...axis };
+      if (!/^[xy]axis/.test(name)) continue;
+      styled[name] = { ...layout[name], ...axis };
+      const labels = layout[name].ticktext;
+      if (NARROW.matches && labels) styled[name].ticktext = labels.map(short);
     }
     return styled;
   }
 
+  // A legend of long names would leave a narrow chart no room.
+  const named = (data) =>
+    NARROW.matches ? data.map((trace) => ({ ...trace, name: short(trace.name) })) : data;
+
   function draw(element, figure) {
     const isFirst = !drawn.has(element);
-    if (isFirst) element.replaceChildren();
     drawn.set(element, figure);
+    if (element.closest("details:not([open]), .folded")) return; // drawn when it is opened
+    if (!element.classList.contains("js-plotly-plot")) element.replaceChildren();
     // On resize Plotly uses the element's height and forgets the figure's own.
     if (figure.layout.height) element.style.minHeight = `${figure.layout.height}px`;
-    Plotly.react(element, figure.data, themed(figure.layout), CONFIG);
-    if (isFirst) {
+    Plotly.react(element, named(figure.data), themed(figure.layout), CONFIG);
+    if (isFirst || !element.dataset.listens) {
+      element.dataset.listens = "yes";
       element.on("plotly_click", (click) => {
         const data = click.points[0].customdata;
         const url = Array.isArray(data) ? data[1] : null; // a run's dot carries its page
         if (typeof url === "string" && url.startsWith("/")) window.location.assign(url);
       });
     }
+    offer(element);
   }
 
   async function refresh() {
-    const elements = [...document.querySelectorAll("[data-chart]")];
+    const elements = [...document.querySelectorAll("[data-chart]")].filter(
+      (element) => !element.closest("details:not([open])") || drawn.has(element),
+    );
     elements.forEach((element) => known.add(element));
+    foldable();
     for (const element of drawn.keys()) {
       if (!element.isConnected) drawn.delete(element);
     }
@@ -82,6 +101,200 @@
     }
   }
 
+  // --- the same figures as a table and as files ---------------------------------------------
+
+  function plainText(markup) {
+    const text = String(markup ?? "").replace(/<br>/g, " ");
+    return new DOMParser().parseFromString(text, "text/html").body.textContent.trim();
+  }
+
+  const axisOf = (layout, trace, letter) =>
+    layout[`${letter}axis${(trace[`${letter}axis`] || letter).slice(1)}`] || {};
+
+  // The words at a place of an axis that has words; else the value itself.
+  function label(axis, value) {
+    if (!axis.ticktext || typeof value !== "number") return value;
+    const at = axis.tickvals.findIndex((place) => Math.abs(place - value) <= 0.45);
+    return at < 0 ? value : plainText(axis.ticktext[at]);
+  }
+
+  const rounded = (value) => (typeof value === "number" ? Number(value.toPrecision(6)) : value);
+
+  function tableOf({ data, layout }) {
+    const shown = data.filter((trace) => trace.x && trace.y && trace.x.some((x) => x !== null));
+    const titles = (letter) => [
+      ...new Set(shown.map((trace) => plainText(axisOf(layout, trace, letter).title?.text))),
+    ].filter(Boolean);
+    const yTitles = titles("y");
+    const hasEnds = shown.some((trace) => trace.error_x?.array || trace.error_y?.array);
+    const hasSeries = shown.length > 1;
+    const columns = [
+      ...(hasSeries ? ["Series"] : []),
+      titles("x")[0] || "Name",
+      yTitles.length > 1 ? "Value" : yTitles[0] || "Name",
+      ...(hasEnds ? ["Interval from", "to"] : []),
+    ];
+    const rows = [];
+    for (const trace of shown) {
+      const [xAxis, yAxis] = [axisOf(layout, trace, "x"), axisOf(layout, trace, "y")];
+      const figure = yTitles.length > 1 ? plainText(yAxis.title?.text) : "";
+      const series = [plainText(trace.name), figure].filter(Boolean).join(", ");
+      const bars = trace.error_x?.array ? trace.error_x : trace.error_y;
+      const along = trace.error_x?.array ? trace.x : trace.y;
+      trace.x.forEach((x, at) => {
+        if (x === null || trace.y[at] === null || trace.y[at] === undefined) return;
+        const ends = hasEnds ? ["", ""] : [];
+        if (hasEnds && bars?.array) {
+          const down = (bars.arrayminus || bars.array)[at];
+          if (down || bars.array[at]) {
+            ends[0] = rounded(along[at] - down);
+            ends[1] = rounded(along[at] + bars.array[at]);
+          }
+        }
+        rows.push([
+          ...(hasSeries ? [series] : []),
+          rounded(label(xAxis, x)),
+          rounded(label(yAxis, trace.y[at])),
+          ...ends,
+        ]);
+      });
+    }
+    return { columns, rows };
+  }
+
+  // A spreadsheet would run what begins like a formula.
+  const cell = (value) => {
+    const text = typeof value === "string" && /^[=+\-@\t]/.test(value) ? `'${value}` : String(value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+
+  function save(text, type, name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  }
+
+  function saveCsv(element) {
+    if (element.dataset.chartCsv) {
+      window.location.assign(element.dataset.chartCsv); // all seconds, not only those drawn
+      return;
+    }
+    const { columns, rows } = tableOf(drawn.get(element));
+    const text = [columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n");
+    save(`${text}\r\n`, "text/csv", `${element.dataset.chart}.csv`);
+  }
+
+  async function saveSvg(element) {
+    const figure = drawn.get(element);
+    const layout = { ...themed(figure.layout), paper_bgcolor: colour("--surface") };
+    const height = figure.layout.height || 400;
+    await Plotly.downloadImage(
+      { data: figure.data, layout },
+      { format: "svg", filename: element.dataset.chart, width: 1000, height },
+    );
+  }
+
+  function fillTable(element, details) {
+    const { columns, rows } = tableOf(drawn.get(element));
+    const table = document.createElement("table");
+    table.className = "values";
+    const head = table.createTHead().insertRow();
+    for (const name of columns) {
+      const th = document.createElement("th");
+      th.scope = "col";
+      th.textContent = name;
+      head.append(th);
+    }
+    const body = table.createTBody();
+    for (const row of rows) {
+      const line = body.insertRow();
+      row.forEach((value) => {
+        const td = line.insertCell();
+        td.textContent = typeof value === "number" ? value.toLocaleString("en") : value;
+        if (typeof value === "number") td.className = "num";
+      });
+    }
+    const box = document.createElement("div");
+    box.className = "scroll chart-table";
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", `Figures of the chart ${titleOf(element)}`);
+    box.append(table);
+    details.querySelector(".scroll")?.remove();
+    details.append(box);
+  }
+
+  const titleOf = (element) =>
+    element.parentElement.querySelector("h2, h3")?.textContent.trim() || element.dataset.chart;
+
+  // Once below each chart that is drawn: its figures as a table, and as files.
+  function offer(element) {
+    const there = element.nextElementSibling;
+    if (there?.classList.contains("chart-tools")) {
+      const details = there.querySelector("details");
+      if (details.open) fillTable(element, details);
+      return;
+    }
+    const tools = document.createElement("div");
+    tools.className = "chart-tools";
+    const details = document.createElement("details");
+    const summary = document.createElement("summary");
+    summary.textContent = "Table";
+    summary.setAttribute("aria-label", `Table of the chart ${titleOf(element)}`);
+    details.append(summary);
+    details.addEventListener("toggle", () => details.open && fillTable(element, details));
+    tools.append(details);
+    for (const [word, work] of [["SVG", saveSvg], ["CSV", saveCsv]]) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "link";
+      button.textContent = word;
+      button.setAttribute("aria-label", `Download ${titleOf(element)} as ${word}`);
+      button.addEventListener("click", () => work(element));
+      tools.append(button);
+    }
+    element.after(tools);
+  }
+
+  // --- where the window is narrow, all charts of a group but the first are folded ------------
+
+  function foldable() {
+    for (const grid of document.querySelectorAll(".chart-grid")) {
+      [...grid.children].forEach((box, at) => {
+        const heading = box.querySelector(":scope > h3");
+        if (!heading || !box.querySelector(".chart") || heading.querySelector("button.fold")) return;
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "fold";
+        button.append(...heading.childNodes);
+        heading.append(button);
+        button.addEventListener("click", () => fold(box, !box.classList.contains("folded")));
+        fold(box, NARROW.matches && at > 0);
+      });
+    }
+  }
+
+  function fold(box, isFolded) {
+    box.classList.toggle("folded", isFolded);
+    box.querySelector("button.fold").setAttribute("aria-expanded", String(!isFolded));
+    if (!isFolded) drawWaiting();
+  }
+
+  // What was fetched while it could not be seen.
+  function drawWaiting() {
+    for (const [element, figure] of drawn) {
+      if (element.isConnected && !element.classList.contains("js-plotly-plot")) draw(element, figure);
+    }
+  }
+
+  document.addEventListener("toggle", (event) => {
+    if (!event.target.open || !event.target.querySelector("[data-chart]")) return;
+    drawWaiting();
+    if ([...event.target.querySelectorAll("[data-chart]")].some((one) => !drawn.has(one))) refresh();
+  }, true);
+
   // When the window changes, Plotly keeps the room of a legend with more or fewer lines than it
   // has now, even when it redraws. After the last change such charts are drawn from scratch.
   let redrawing = 0;
@@ -91,19 +304,20 @@
       for (const [element, figure] of [...drawn]) {
         if (!element.isConnected || !element.querySelector(".legend")) continue;
         Plotly.purge(element);
-        drawn.delete(element);
+        delete element.dataset.listens;
         draw(element, figure);
       }
     }, REDRAW_AFTER_MS);
   });
+  const redrawAll = () => drawn.forEach((figure, element) => draw(element, figure));
   document.addEventListener("study-changed", refresh);
+  document.addEventListener("theme-changed", redrawAll);
+  NARROW.addEventListener("change", redrawAll);
   // A run that has just ended brings its chart boxes with it.
   document.addEventListener("htmx:afterSettle", () => {
-    const isNew = (element) => !known.has(element);
+    const isNew = (element) => !known.has(element) && !element.closest("details:not([open])");
     if ([...document.querySelectorAll("[data-chart]")].some(isNew)) refresh();
   });
-  window
-    .matchMedia("(prefers-color-scheme: dark)")
-    .addEventListener("change", () => drawn.forEach((figure, element) => draw(element, figure)));
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
   refresh();
 })();

@@ -1,0 +1,104 @@
+"""How the response times of each config are spread: a histogram and a cumulative distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import plotly.graph_objects as go
+
+from advisor.charts.palette import GREY, faded, series_style
+from advisor.charts.text import plain
+from benchmarks.drivers.latency import LatencyHistogram
+
+LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0}
+
+
+@dataclass(frozen=True)
+class ConfigLatency:
+    """The response times of a config's `runs` runs together."""
+
+    name: str
+    histogram: LatencyHistogram
+    runs: int
+
+
+def latency_figures(configs: Sequence[ConfigLatency]) -> Mapping[str, go.Figure]:
+    """ "latency" and "cdf"; none without data."""
+    if not configs:
+        return {}
+    return {"latency": latency_figure(configs), "cdf": distribution_figure(configs)}
+
+
+def latency_figure(configs: Sequence[ConfigLatency]) -> go.Figure:
+    """Steps: the share of New-Orders in each bucket over its time in ms (logarithmic)."""
+    figure = go.Figure()
+    for place, one in enumerate(configs):
+        style, found = series_style(place), one.histogram
+        edges, total = found.edges_ms(), found.total
+        # A bucket of twice the width has twice the New-Orders: shares per 10 % of the time.
+        shares = [
+            100 * count / total * (0.1 * low / (high - low))
+            for count, low, high in zip(found.counts, edges, edges[1:], strict=False)
+        ]
+        figure.add_scatter(
+            x=_rounded(edges),
+            y=_rounded([*shares, 0.0]),
+            name=plain(one.name),
+            mode="lines",
+            line={"color": style.colour, "dash": style.dash, "width": 1.8, "shape": "hv"},
+            fill="tozeroy" if len(configs) == 1 else None,
+            fillcolor=faded(style.colour, 0.25),
+            hovertemplate=(
+                f"{plain(one.name)}, {one.runs} run{'s' * (one.runs != 1)}, "
+                f"{total:,} New-Orders<br>%{{x:.3~g}} ms: %{{y:.2~f}} %<extra></extra>"
+            ),
+        )
+    figure.update_yaxes(title_text="New-Orders, % per 10 % of response time", rangemode="tozero")
+    return _laid_out(figure)
+
+
+def distribution_figure(configs: Sequence[ConfigLatency]) -> go.Figure:
+    """The share of New-Orders that took no longer, over the time in ms (logarithmic)."""
+    figure = go.Figure()
+    for place, one in enumerate(configs):
+        style, found = series_style(place), one.histogram
+        total = found.total
+        figure.add_scatter(
+            x=_rounded(found.edges_ms()),
+            y=_rounded([100 * count / total for count in accumulate((0, *found.counts))]),
+            name=plain(one.name),
+            mode="lines",
+            line={"color": style.colour, "dash": style.dash, "width": 1.8},
+            hovertemplate=(
+                f"{plain(one.name)}, {one.runs} run{'s' * (one.runs != 1)}<br>"
+                "%{y:.2~f} % within %{x:.3~g} ms<extra></extra>"
+            ),
+        )
+    figure.add_hline(
+        y=95,
+        line={"color": GREY, "dash": "dot", "width": 1},
+        annotation={"text": "95 %", "font": {"size": 11}},
+        annotation_position="top left",
+    )
+    figure.update_yaxes(title_text="New-Orders that took no longer, %", range=[0, 101])
+    return _laid_out(figure)
+
+
+def _laid_out(figure: go.Figure) -> go.Figure:
+    figure.update_xaxes(
+        title_text="response time of New-Order, ms (logarithmic)",
+        type="log",
+        dtick="D2",
+        zeroline=False,
+    )
+    figure.update_layout(
+        showlegend=True, legend=LEGEND, margin={"l": 8, "r": 8, "t": 48, "b": 8}, height=340
+    )
+    return figure
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    """Four significant digits: what a screen can show, in half the bytes."""
+    return [float(f"{value:.4g}") for value in values]

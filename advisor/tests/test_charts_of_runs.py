@@ -1,0 +1,131 @@
+"""The charts of single runs: response times, seconds over each other, prices, thinned series."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advisor.charts.intervals import Effect, tied_groups
+from advisor.charts.latency import ConfigLatency, distribution_figure, latency_figure
+from advisor.charts.palette import SERIES
+from advisor.charts.prices import price_of
+from advisor.charts.telemetry import Line, TelemetrySeries, telemetry_figure
+from advisor.charts.thinning import kept_places
+from advisor.tests import factories
+from benchmarks.drivers.latency import LatencyHistogram
+from benchmarks.models import Run, Sample
+from tuning.models import Study
+
+VALUES = st.lists(st.one_of(st.none(), st.floats(-1e6, 1e6)), max_size=300)
+
+
+@given(VALUES, st.integers(4, 40))
+def test_a_thinned_series_keeps_its_ends_extremes_and_gaps(
+    values: list[float | None], most: int
+) -> None:
+    kept = kept_places(values, most)
+    assert kept == sorted(set(kept))
+    assert len(kept) <= max(most, 0)
+    known = [value for value in values if value is not None]
+    if known:
+        shown = [values[at] for at in kept]
+        assert min(known) in shown
+        assert max(known) in shown
+    if values:
+        assert (kept[0], kept[-1]) == (0, len(values) - 1)
+
+
+def test_a_stall_of_one_second_in_a_day_is_drawn() -> None:
+    values: list[float | None] = [100.0] * 86_400
+    values[50_000] = 0.0
+    lines = [Line(name, "#112233", values) for name in ("user", "sys")]
+    for stacked in (False, True):
+        figure = telemetry_figure(TelemetrySeries("CPU", "%", list(range(86_400)), lines, stacked))
+        assert all(len(line.x) <= 800 and 50_000 in line.x for line in figure.data)
+        assert figure.data[0].line.dash != figure.data[1].line.dash
+
+
+def test_a_histogram_is_of_shares_and_a_distribution_ends_at_all() -> None:
+    found = ConfigLatency("a", LatencyHistogram(16, (1, 0, 3)), runs=2)
+    [steps] = latency_figure([found]).data
+    assert list(steps.x) == [2.0, 2.125, 2.25, 2.375]
+    # A quarter within 2 to 2.125 ms: 25 % in 6.25 % of the time, as shares of 10 %.
+    assert list(steps.y) == [40.0, 0.0, 135.0, 0.0]
+    assert "2 runs, 4 New-Orders" in steps.hovertemplate
+    [line] = distribution_figure([found]).data
+    assert list(line.y) == [0.0, 25.0, 25.0, 100.0]
+    assert len({(one.dash, one.symbol) for one in SERIES}) == len(SERIES)
+
+
+def test_path_length_is_divided_as_the_cpu_time_is() -> None:
+    runs = [Run(host_path_length=4e6, cpu_user_pct=30, cpu_sys_pct=10), Run(cpu_user_pct=1)]
+    price = price_of("a", runs)
+    assert (price.user_megacycles, price.sys_megacycles, price.written_kb) == (3.0, 1.0, None)
+    assert price_of("b", [Run()]).user_megacycles is None
+
+
+def test_neighbours_of_one_rank_are_tied() -> None:
+    ranks = [1, 1, 3, 4, 4, 4, None, None]
+    effects = [Effect(str(at), 1.0, None, None, "unclear", rank=r) for at, r in enumerate(ranks)]
+    assert tied_groups(effects) == [(0, 1), (3, 5)]
+
+
+def study_with_runs() -> Study:
+    return factories.measured_study(blocks=2, samples=True)
+
+
+@pytest.mark.django_db
+def test_the_charts_of_a_boards_runs_are_read_when_they_are_asked_for(
+    admin_client: Client,
+) -> None:
+    study = study_with_runs()
+    page = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    address = reverse("board-charts", args=[study.pk])
+    slot = study.slots.earliest("order")
+    key = f"board-{slot.device_id}-{slot.workload_id}-D0"
+    charts = admin_client.get(address, {"board": key}).json()["charts"]
+    names = ("latency", "cdf", "over-time", "blocks", "path", "bytes")
+    assert set(charts) == {f"{key}-{name}" for name in names}
+    for name in charts:
+        assert f'data-chart="{name}"' in page
+    over_time = charts[f"{key}-over-time"]
+    assert len(over_time["data"]) == 5
+    assert len({trace["line"]["dash"] for trace in over_time["data"]}) == 5
+    assert over_time["layout"]["yaxis"]["title"]["text"] == "New-Orders per second"
+    path = charts[f"{key}-path"]
+    assert [trace["name"] for trace in path["data"]] == ["user", "system"]
+    # Every axis of every chart says what it is and in which unit.
+    for chart in charts.values():
+        axes = [axis for name, axis in chart["layout"].items() if "axis" in name]
+        assert all("title" in axis or "ticktext" in axis for axis in axes)
+    assert admin_client.get(address, {"board": "board-1-1-D9"}).status_code == 404
+
+
+@pytest.mark.django_db
+def test_runs_without_response_times_or_seconds_leave_their_charts_out(
+    admin_client: Client,
+) -> None:
+    study = study_with_runs()
+    Run.objects.update(latency=None, host_path_length=None, bytes_written_per_new_order=None)
+    Sample.objects.all().delete()
+    slot = study.slots.earliest("order")
+    key = f"board-{slot.device_id}-{slot.workload_id}-D0"
+    address = reverse("board-charts", args=[study.pk])
+    assert set(admin_client.get(address, {"board": key}).json()["charts"]) == {f"{key}-blocks"}
+
+
+@pytest.mark.django_db
+def test_all_seconds_of_a_run_are_a_file(admin_client: Client) -> None:
+    run = study_with_runs().slots.earliest("order").run
+    answer = admin_client.get(reverse("run-seconds", args=[run.pk]))
+    assert answer["Content-Type"] == "text/csv"
+    lines = list(csv.DictReader(answer.content.decode().splitlines()))
+    assert len(lines) == run.workload.warmup_s + run.workload.measure_s
+    assert int(lines[0]["second"]) == -run.workload.warmup_s
+    assert float(lines[-1]["new_orders"]) > 0
+    assert {"cpu_user_pct", "p95_ms", "data_write_mb_s"} <= set(lines[0])

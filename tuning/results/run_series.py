@@ -1,0 +1,70 @@
+"""What was stored of single runs beside their figures: response times and seconds.
+
+Read for the few runs that a chart shows, in a fixed number of queries.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.drivers.latency import LatencyHistogram
+from benchmarks.models import Run, RunState, Sample
+from tuning.results.boards import Board
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """A run second by second (negative: warm-up); None where nothing was counted."""
+
+    second: list[int] = field(default_factory=list)
+    new_orders: list[float | None] = field(default_factory=list)
+    p95_ms: list[float | None] = field(default_factory=list)
+    cpu_busy_pct: list[float | None] = field(default_factory=list)
+
+
+def latencies_of(runs: Iterable[int]) -> dict[int, LatencyHistogram]:
+    """By primary key; runs from before they were stored are left out."""
+    rows = Run.objects.filter(pk__in=runs, latency__isnull=False).values_list("pk", "latency")
+    return {pk: LatencyHistogram.from_json(document) for pk, document in rows if document}
+
+
+def seconds_of(runs: Iterable[int]) -> dict[int, Seconds]:
+    """By primary key; runs whose series was deleted are left out."""
+    found: dict[int, Seconds] = defaultdict(Seconds)
+    rows = (
+        Sample.objects.filter(run__in=runs)
+        .order_by("run", "second")
+        .values_list("run", "second", "new_orders", "p95_ms", "cpu_user_pct", "cpu_sys_pct")
+    )
+    for run, second, new_orders, p95_ms, user, system in rows:
+        one = found[run]
+        one.second.append(second)
+        one.new_orders.append(new_orders)
+        one.p95_ms.append(p95_ms)
+        one.cpu_busy_pct.append(None if user is None or system is None else user + system)
+    return dict(found)
+
+
+def shown_candidates(board: Board, most: int) -> list[str]:
+    """The baseline and the best others that have a successful run, best first."""
+    there = [line.candidate for line in board.judgement.ranked if line.runs]
+    baseline = board.baseline.name
+    others = [name for name in there if name != baseline][: most - 1]
+    return [name for name in there if name in others or name == baseline]
+
+
+def ok_runs(board: Board, names: Sequence[str]) -> Mapping[str, list[Run]]:
+    """By candidate the successful runs of its blocks."""
+    found: dict[str, list[Run]] = {name: [] for name in names}
+    for slot in board.slots:
+        is_shown = slot.candidate.name in found
+        if is_shown and slot.run.state == RunState.OK and slot.run.tpmP is not None:
+            found[slot.candidate.name].append(slot.run)
+    return found
+
+
+def middle_run(runs: Sequence[Run]) -> Run:
+    """The run with the median tpmP; of an even number the slower of the middle two."""
+    return sorted(runs, key=lambda run: (run.tpmP or 0.0, run.pk))[(len(runs) - 1) // 2]
