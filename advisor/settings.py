@@ -96,6 +96,7 @@ LOAD_CPU_LIMIT_PCT = read_limit("ADVISOR_LOAD_CPU_LIMIT_PCT", 90.0)
 INSTALLED_APPS = [
     "advisor",
     "advisor.access",
+    "advisor.api",
     "tuning",
     "benchmarks",
     "advisor.access.apps.AccountsAdminConfig",

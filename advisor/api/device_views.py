@@ -12,6 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.api.idempotency import KEY, REUSED, Once
+from advisor.api.listing import OF_HOST, PAGES, Pages, on_host
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.device_requests import (
     DeviceRequestSerializer,
@@ -29,7 +31,7 @@ from advisor.api.serializers.probes import (
     ProbeSerializer,
     ProbeSummarySerializer,
 )
-from advisor.api.views import OF_HOST, PAGES, UNAUTHORISED, Pages, on_host
+from advisor.api.views import UNAUTHORISED
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.inventory.devices import NATIVE, correct_kind
 from benchmarks.models import Device, Probe
@@ -69,11 +71,8 @@ class DeviceListView(APIView):
     )
     def get(self, request: Request) -> Response:
         pages = Pages()
-        rows = on_host(devices(), request).order_by("-pk")
-        page = pages.paginate_queryset(rows, request, view=self) or []
-        return pages.get_paginated_response(
-            DeviceSummarySerializer(known_devices(page), many=True).data
-        )
+        page = pages.rows(on_host(devices(), request), request)
+        return pages.answer(DeviceSummarySerializer(known_devices(page), many=True).data)
 
     @extend_schema(
         operation_id="register_device",
@@ -132,12 +131,13 @@ class ProbeListView(APIView):
     def get(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
         pages = Pages()
-        page = pages.paginate_queryset(device.probes.defer("result"), request, view=self) or []
-        return pages.get_paginated_response(ProbeSummarySerializer(page, many=True).data)
+        page = pages.rows(device.probes.defer("result"), request)
+        return pages.answer(ProbeSummarySerializer(page, many=True).data)
 
     @extend_schema(
         operation_id="start_probe",
         summary="Probe a device with fio; the probe waits for a running study",
+        parameters=[KEY],
         request=ProbeRequestSerializer,
         responses={
             202: ProbeSerializer,
@@ -145,14 +145,20 @@ class ProbeListView(APIView):
             401: UNAUTHORISED,
             404: NO_DEVICE,
             409: error_response("`probe_running`: try again later."),
+            422: error_response(REUSED),
         },
     )
     def post(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
         body = ProbeRequestSerializer.of(request)
-        probe = start_probe(device, body.validated_data["seconds"], user=request.user)
-        location = request.build_absolute_uri(reverse("api-probe-detail", args=[probe.pk]))
-        return Response(ProbeSerializer(probe).data, status=202, headers={"Location": location})
+        once, seconds = Once(request), body.validated_data["seconds"]
+        made = once.make_quickly(lambda: start_probe(device, seconds, user=request.user))
+        location = request.build_absolute_uri(reverse("api-probe-detail", args=[made]))
+        return Response(
+            ProbeSerializer(probes().get(pk=made)).data,
+            status=202,
+            headers={"Location": location, **once.headers},
+        )
 
 
 class ProbeDetailView(APIView):

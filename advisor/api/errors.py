@@ -19,15 +19,29 @@ from tuning.errors import InvalidConfig, TuningError
 
 # Codes of temporary refusals.
 ASK_LATER = {"probe_running"}
+#: Seconds after which one who was told to ask later does so.
+ASK_AGAIN_S = 10
 
 
 class ApiError(exceptions.APIException):
-    """An error with an own code; `code` is a stable word for programs."""
+    """An error with an own code; `code` is a stable word for programs.
 
-    def __init__(self, status: int, code: str, message: str, details: Any = None) -> None:
+    `retry_after`: the seconds after which it is worth while to ask again, sent as `Retry-After`.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        details: Any = None,
+        *,
+        retry_after: int | None = None,
+    ) -> None:
         super().__init__(message, code)
         self.status_code = status
         self.details = details
+        self.wait = retry_after
 
 
 def refusal(
@@ -56,8 +70,9 @@ def refusal(
                 for problem in error.problems
             ]
         }
-    status = 409 if error.code in ASK_LATER else 400
-    return ApiError(status, error.code, str(error), details)
+    if error.code in ASK_LATER:
+        return ApiError(409, error.code, str(error), details, retry_after=ASK_AGAIN_S)
+    return ApiError(400, error.code, str(error), details)
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:

@@ -12,6 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.api.idempotency import KEY, REUSED, Once
+from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.requests import PauseRequestSerializer, StudyGroupRequestSerializer
 from advisor.api.serializers.studies import (
@@ -19,7 +21,7 @@ from advisor.api.serializers.studies import (
     StudyGroupSerializer,
     StudyGroupStateSerializer,
 )
-from advisor.api.views import PAGES, UNAUTHORISED, Pages, refused, studies
+from advisor.api.views import UNAUTHORISED, refused, studies
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import StudyGroup
@@ -47,29 +49,34 @@ class StudyGroupListView(APIView):
     )
     def get(self, request: Request) -> Response:
         pages = Pages()
-        page = pages.paginate_queryset(_groups(), request, view=self) or []
-        return pages.get_paginated_response(StudyGroupSerializer(page, many=True).data)
+        page = pages.rows(_groups(), request)
+        return pages.answer(StudyGroupSerializer(page, many=True).data)
 
     @extend_schema(
         operation_id="create_study_group",
         summary="Start a study on each of several hosts, or on none of them",
+        parameters=[KEY],
         request=StudyGroupRequestSerializer,
         responses={
             201: StudyGroupStateSerializer,
             400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
             401: UNAUTHORISED,
+            422: error_response(REUSED),
         },
     )
     def post(self, request: Request) -> Response:
-        body = StudyGroupRequestSerializer.of(request)
+        body, once = StudyGroupRequestSerializer.of(request), Once(request)
+        hosts = body.validated_data["hosts"]
         try:
-            group = create_group(
-                body.study_request(), body.validated_data["hosts"], user=request.user
+            pk = once.make(
+                lambda keep: create_group(
+                    body.study_request(), hosts, user=request.user, also=keep
+                )
             )
         except (TuningError, BenchmarkError) as error:
             raise refused(body, error) from error
-        location = request.build_absolute_uri(reverse("api-group-detail", args=[group.pk]))
-        return Response(_state(group.pk), status=201, headers={"Location": location})
+        location = request.build_absolute_uri(reverse("api-group-detail", args=[pk]))
+        return Response(_state(pk), status=201, headers={"Location": location, **once.headers})
 
 
 class StudyGroupDetailView(APIView):

@@ -13,6 +13,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.access.callers import caller_of
+from advisor.api.idempotency import KEY, REUSED, Once
+from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.hosts import (
     DrainRequestSerializer,
@@ -24,7 +26,7 @@ from advisor.api.serializers.hosts import (
     RenameRequestSerializer,
     RetireRequestSerializer,
 )
-from advisor.api.views import PAGES, UNAUTHORISED, Pages
+from advisor.api.views import UNAUTHORISED
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host, Inspection
@@ -50,9 +52,9 @@ class HostListView(APIView):
         responses={200: HostPageSerializer, 401: UNAUTHORISED},
     )
     def get(self, request: Request) -> Response:
-        pages = Pages()
-        page = pages.paginate_queryset(hosts(), request, view=self) or []
-        return pages.get_paginated_response(HostSerializer(known_hosts(page), many=True).data)
+        pages = Pages("name")
+        page = pages.rows(hosts(), request)
+        return pages.answer(HostSerializer(known_hosts(page), many=True).data)
 
 
 class HostDetailView(APIView):
@@ -164,6 +166,7 @@ class InspectView(APIView):
     @extend_schema(
         operation_id="inspect_host",
         summary="Let a host look at what it has, or at one server or device; between two runs",
+        parameters=[KEY],
         request=InspectionRequestSerializer,
         responses={
             202: InspectionSerializer,
@@ -173,24 +176,34 @@ class InspectView(APIView):
             ),
             401: UNAUTHORISED,
             404: NO_HOST,
+            422: error_response(REUSED),
         },
     )
     def post(self, request: Request, pk: int) -> Response:
         host = get_object_or_404(Host, pk=pk)
         asked = InspectionRequestSerializer.of(request).validated_data
-        lists, user = caller_of(request).is_administrator, request.user
-        if "server" in asked:
-            row = inspect_server(host, asked["server"], lists=lists, user=user)
-        elif asked:
-            path, log = asked.get("path"), asked.get("log_dir")
-            device = DeviceRequest(
-                path=Path(path) if path else None, log_dir=Path(log) if log else None
-            )
-            row = inspect_device(host, device, lists=lists, user=user)
-        else:
-            row = inspect_again(host, user=user)
-        location = request.build_absolute_uri(reverse("api-inspection-detail", args=[row.pk]))
-        return Response(InspectionSerializer(row).data, status=202, headers={"Location": location})
+        once = Once(request)
+        lists = caller_of(request).is_administrator
+        made = once.make_quickly(lambda: _inspect(host, asked, lists=lists, user=request.user))
+        row = Inspection.objects.select_related("host").get(pk=made)
+        location = request.build_absolute_uri(reverse("api-inspection-detail", args=[made]))
+        return Response(
+            InspectionSerializer(row).data,
+            status=202,
+            headers={"Location": location, **once.headers},
+        )
+
+
+def _inspect(host: Host, asked: dict[str, Any], *, lists: bool, user: Any) -> Inspection:
+    if "server" in asked:
+        return inspect_server(host, asked["server"], lists=lists, user=user)
+    if asked:
+        path, log = asked.get("path"), asked.get("log_dir")
+        device = DeviceRequest(
+            path=Path(path) if path else None, log_dir=Path(log) if log else None
+        )
+        return inspect_device(host, device, lists=lists, user=user)
+    return inspect_again(host, user=user)
 
 
 class InspectionDetailView(APIView):

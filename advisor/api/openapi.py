@@ -9,7 +9,16 @@ from advisor.api.serializers.common import StrictSerializer
 
 _ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 FORBIDDEN = "`permission_denied`: the role of the account or the scope of the token is too small."
-THROTTLED = "`throttled`: too many requests, or too many wrong tokens from this address."
+THROTTLED = (
+    "`throttled`: too many requests, or too many wrong tokens from this address; "
+    "`too_many_waiting`: too many that wait."
+)
+_RETRY_AFTER = {
+    "Retry-After": {
+        "description": "Seconds after which to ask again.",
+        "schema": {"type": "integer"},
+    }
+}
 NO_PAGE = "There is no such page."
 
 
@@ -31,6 +40,9 @@ def _add_answers(operation: dict[str, Any]) -> None:
     found = operation["responses"]
     found["403"] = {"content": _ERROR, "description": FORBIDDEN}
     found["429"] = {"content": _ERROR, "description": THROTTLED}
+    for status in ("409", "429"):
+        if status in found:
+            found[status]["headers"] = _RETRY_AFTER
     if any(parameter["name"] == "page" for parameter in operation.get("parameters", ())):
         found.setdefault("404", {"content": _ERROR, "description": NO_PAGE})
     operation["responses"] = dict(sorted(found.items()))

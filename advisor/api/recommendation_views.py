@@ -14,7 +14,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from advisor.api.errors import ApiError
+from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
+from advisor.api.errors import ASK_AGAIN_S, ApiError
 from advisor.api.serializers.common import CLASSES, error_response
 from advisor.api.serializers.recommendations import RecommendationSerializer, recommendation_of
 from advisor.api.serializers.requests import LINES, LINES_HELP, ExportRequestSerializer
@@ -25,6 +26,7 @@ from tuning.catalogue.knob import Durability
 from tuning.export.formats import ExportRequest
 from tuning.models import Recommendation
 from tuning.results.study_result import StudyResult
+from tuning.studies.glance import final_word
 
 WHICH = [
     OpenApiParameter("device", int, description="Required if the study has several devices."),
@@ -56,17 +58,22 @@ class RecommendationView(APIView):
     @extend_schema(
         operation_id="get_recommendation",
         summary="The recommended config, its verdict and what it may lose",
-        parameters=WHICH,
+        parameters=[*WHICH, IF_NONE_MATCH],
         responses={
             200: RecommendationSerializer,
+            304: NOT_MODIFIED,
             400: error_response(
                 "`device_required`, `connections_required`, `durability_required`."
             ),
             **MISSING,
         },
     )
-    def get(self, request: Request, pk: int) -> Response:
-        return Response(recommendation_of(*_found(request, pk)))
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        return unless_known(
+            request,
+            final_word(pk),
+            lambda: Response(recommendation_of(*_found(request, pk))),
+        )
 
 
 class MyCnfView(APIView):
@@ -89,9 +96,11 @@ class MyCnfView(APIView):
                 description="Values of a scale model are not sized back to the real server.",
             ),
             OpenApiParameter("lines", str, enum=LINES, description=LINES_HELP),
+            IF_NONE_MATCH,
         ],
         responses={
             (200, "text/plain"): OpenApiTypes.STR,
+            304: NOT_MODIFIED,
             400: error_response(
                 "`device_required`, `connections_required`, `durability_required`, "
                 "`durability_not_acknowledged`, `invalid_request`."
@@ -109,7 +118,11 @@ class MyCnfView(APIView):
             as_measured=request.query_params.get("as_measured") in ("1", "true"),
             keeps_lines=lines == LINES[1],
         )
-        return _file(request, *_found(request, pk), wanted)
+        return unless_known(
+            request,
+            final_word(pk),
+            lambda: _file(request, *_found(request, pk), wanted),
+        )
 
 
 class ExportView(APIView):
@@ -181,7 +194,8 @@ def _choose(
     """The study and the requested recommendation; ApiError lists the choices if ambiguous."""
     study = get_object_or_404(studies(), pk=pk)
     if not study.is_finished:
-        raise ApiError(409, "study_running", "The study has not ended yet.")
+        said = "The study has not ended yet."
+        raise ApiError(409, "study_running", said, retry_after=ASK_AGAIN_S)
     result = StudyResult(study)
     rows = [
         one

@@ -7,9 +7,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.api.listing import named_host
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.templates import TemplateOnHost, TemplateSerializer
-from advisor.api.views import UNAUTHORISED, named_host
+from advisor.api.views import UNAUTHORISED
 from tuning.studies.hosts import cpus_of
 from tuning.study_templates.loader import load_template, template_names
 

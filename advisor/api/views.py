@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import Prefetch, QuerySet
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
-from rest_framework.exceptions import ValidationError
-from rest_framework.pagination import PageNumberPagination
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
 from advisor.api.errors import ApiError, refusal
+from advisor.api.idempotency import KEY, REUSED, Once
+from advisor.api.listing import OF_HOST, PAGES, Pages, on_host
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.rankings import RankingRowSerializer, ranking_of
 from advisor.api.serializers.requests import (
@@ -29,12 +31,13 @@ from advisor.api.serializers.studies import (
     StudySerializer,
     StudyStateSerializer,
 )
+from advisor.api.waiting import VERSION, WAIT, wait_for_study
 from benchmarks.errors import BenchmarkError
-from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
+from tuning.studies.glance import final_word
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.searching import search_here
@@ -42,34 +45,6 @@ from tuning.studies.taking_apart import take_apart_study
 
 UNAUTHORISED = error_response("No valid token.")
 NOT_FOUND = error_response("There is no such study.")
-PAGES = [
-    OpenApiParameter("page", int, description="Counted from 1."),
-    OpenApiParameter("page_size", int, description="At most 200; default 50."),
-]
-OF_HOST = OpenApiParameter("host", str, description="Name of a host: only what is on it.")
-
-
-class Pages(PageNumberPagination):
-    page_size = 50
-    page_size_query_param = "page_size"
-    max_page_size = 200
-
-
-def on_host(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
-    """The rows of the host that `?host=` names, else all. Raises like `named_host`."""
-    host = named_host(request)
-    return rows if host is None else rows.filter(host=host)
-
-
-def named_host(request: Request) -> Host | None:
-    """The host that `?host=` names, if any. Raises ValidationError for one that does not exist."""
-    name = request.query_params.get("host")
-    if name is None:
-        return None
-    host = Host.objects.filter(name=name).first()
-    if host is None:
-        raise ValidationError({"host": ["There is no such host."]})
-    return host
 
 
 def studies() -> QuerySet[Study]:
@@ -81,6 +56,11 @@ def _state(pk: int) -> dict[str, Any]:
     candidates = Candidate.objects.select_related("config", "merged_into")
     rows = studies().prefetch_related(Prefetch("candidates", candidates))
     return dict(StudyStateSerializer(get_object_or_404(rows, pk=pk)).data)
+
+
+def result_of(pk: int) -> StudyResult:
+    """What a study's rows say now. Raises Http404."""
+    return StudyResult(get_object_or_404(studies(), pk=pk))
 
 
 def refused(body: StudyRequestSerializer, error: TuningError | BenchmarkError) -> ApiError:
@@ -102,27 +82,31 @@ class StudyListView(APIView):
     )
     def get(self, request: Request) -> Response:
         pages = Pages()
-        page = pages.paginate_queryset(on_host(studies(), request), request, view=self) or []
-        return pages.get_paginated_response(StudySerializer(page, many=True).data)
+        page = pages.rows(on_host(studies(), request), request)
+        return pages.answer(StudySerializer(page, many=True).data)
 
     @extend_schema(
         operation_id="create_study",
         summary="Start a study",
+        parameters=[KEY],
         request=StudyRequestSerializer,
         responses={
             201: StudyStateSerializer,
             400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
             401: UNAUTHORISED,
+            422: error_response(REUSED),
         },
     )
     def post(self, request: Request) -> Response:
-        body = StudyRequestSerializer.of(request)
+        body, once = StudyRequestSerializer.of(request), Once(request)
         try:
-            study = create_study(body.study_request(), user=request.user)
+            pk = once.make(
+                lambda keep: create_study(body.study_request(), user=request.user, also=keep)
+            )
         except (TuningError, BenchmarkError) as error:
             raise refused(body, error) from error
-        location = request.build_absolute_uri(reverse("api-study-detail", args=[study.pk]))
-        return Response(_state(study.pk), status=201, headers={"Location": location})
+        location = request.build_absolute_uri(reverse("api-study-detail", args=[pk]))
+        return Response(_state(pk), status=201, headers={"Location": location, **once.headers})
 
 
 class SearchSpaceView(APIView):
@@ -148,42 +132,72 @@ class SearchSpaceView(APIView):
 class StudyDetailView(APIView):
     @extend_schema(
         operation_id="get_study",
-        summary="One study with its progress",
-        responses={200: StudyStateSerializer, 401: UNAUTHORISED, 404: NOT_FOUND},
+        summary="One study with its progress; at once, or when something has happened",
+        parameters=[WAIT, VERSION, IF_NONE_MATCH],
+        responses={
+            200: StudyStateSerializer,
+            304: NOT_MODIFIED,
+            400: error_response("`invalid_request`."),
+            401: UNAUTHORISED,
+            404: NOT_FOUND,
+        },
     )
-    def get(self, request: Request, pk: int) -> Response:
-        return Response(_state(pk))
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        get_object_or_404(Study.objects.only("pk"), pk=pk)
+        wait_for_study(request, pk)
+        return unless_known(request, final_word(pk), lambda: Response(_state(pk)))
 
 
 class RankingView(APIView):
     @extend_schema(
         operation_id="get_ranking",
         summary="The current ranking, also while the study is running",
-        responses={200: RankingRowSerializer(many=True), 401: UNAUTHORISED, 404: NOT_FOUND},
+        parameters=[IF_NONE_MATCH],
+        responses={
+            200: RankingRowSerializer(many=True),
+            304: NOT_MODIFIED,
+            401: UNAUTHORISED,
+            404: NOT_FOUND,
+        },
     )
-    def get(self, request: Request, pk: int) -> Response:
-        return Response(ranking_of(StudyResult(get_object_or_404(studies(), pk=pk))))
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        return unless_known(request, final_word(pk), lambda: Response(ranking_of(result_of(pk))))
 
 
 class ResultsView(APIView):
     @extend_schema(
         operation_id="get_results",
         summary="Verdicts with noise floor, confirmation and Pareto front; data quality",
-        responses={200: ResultsSerializer, 401: UNAUTHORISED, 404: NOT_FOUND},
+        parameters=[IF_NONE_MATCH],
+        responses={
+            200: ResultsSerializer,
+            304: NOT_MODIFIED,
+            401: UNAUTHORISED,
+            404: NOT_FOUND,
+        },
     )
-    def get(self, request: Request, pk: int) -> Response:
-        return Response(results_of(StudyResult(get_object_or_404(studies(), pk=pk))))
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        return unless_known(request, final_word(pk), lambda: Response(results_of(result_of(pk))))
 
 
 class RunListView(APIView):
     @extend_schema(
         operation_id="list_runs",
         summary="All runs of a study, with their disturbances",
-        responses={200: RunSerializer(many=True), 401: UNAUTHORISED, 404: NOT_FOUND},
+        parameters=[IF_NONE_MATCH],
+        responses={
+            200: RunSerializer(many=True),
+            304: NOT_MODIFIED,
+            401: UNAUTHORISED,
+            404: NOT_FOUND,
+        },
     )
-    def get(self, request: Request, pk: int) -> Response:
-        result = StudyResult(get_object_or_404(studies(), pk=pk))
-        return Response(RunSerializer(result.history, many=True).data)
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        return unless_known(
+            request,
+            final_word(pk),
+            lambda: Response(RunSerializer(result_of(pk).history, many=True).data),
+        )
 
 
 class _LifeCycleView(APIView):

@@ -143,11 +143,13 @@ class Service:
         self.request: StudyRequest | None = None
         self.refusal: Exception | None = None
 
-    def __call__(self, request: StudyRequest, user: User) -> Study:
+    def __call__(self, request: StudyRequest, user: User, also: Any) -> Study:
         self.request = request
         if self.refusal:
             raise self.refusal
-        return factories.make_study(blocks=1, created_by=user)
+        study = factories.make_study(blocks=1, created_by=user)
+        also(study)
+        return study
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import Count, Max, QuerySet
 
-from benchmarks.models import CrashTest, JobState
-from tuning.models import Slot, Study
+from benchmarks.models import CrashTest, Device, JobState, Workload
+from tuning.models import ACTIVE_STUDY_STATES, Slot, Study
 
 #: The time left, and whatever else follows from the clock, is worked out this often, in seconds.
 REFRESH_S = 15.0
@@ -46,7 +46,24 @@ Sql = tuple[str, tuple[Any, ...]]
 
 def glance(study_id: int) -> str:
     """A word that differs whenever the study's progress does, and every REFRESH_S seconds."""
-    return f"{_word(_progress_queries(), study_id)}.{int(time.time() // REFRESH_S)}"
+    return f"{progress_word(study_id)}.{int(time.time() // REFRESH_S)}"
+
+
+def progress_word(study_id: int) -> str:
+    """A word that differs whenever the study's progress does, whatever time it is."""
+    return _word(_progress_queries(), study_id)
+
+
+def final_word(study_id: int) -> str | None:
+    """A word that differs whenever anything does that is said of a study that has ended.
+
+    None while it goes on. A study that has ended can be extended or taken apart; its host renamed,
+    its devices corrected.
+    """
+    ended = Study.objects.exclude(state__in=ACTIVE_STUDY_STATES)
+    if not ended.filter(pk=study_id).exists():
+        return None
+    return _word((*_progress_queries(), *_results_queries(), *_final_queries()), study_id)
 
 
 def results_glance(study_id: int) -> str:
@@ -76,6 +93,21 @@ def _results_queries() -> tuple[Sql, ...]:
         _sql(_study().values_list(Count("crash_slots"), Max("crash_slots__test__finished_at"))),
         _sql(_study().values_list(Max("recommendations"))),
         _sql(_states()),
+    )
+
+
+@cache
+def _final_queries() -> tuple[Sql, ...]:
+    names = "name", "finished_at", "group_id", "host__name"
+    devices = "pk", "kind", "kind_correction", "retired_at", "emulation_label", "model"
+    return (
+        _sql(_study().values_list(*names)),
+        _sql(Device.objects.filter(studies=_ANY_STUDY).order_by("pk").values_list(*devices)),
+        _sql(
+            Workload.objects.filter(studies=_ANY_STUDY)
+            .order_by("pk")
+            .values_list("load_host__name")
+        ),
     )
 
 

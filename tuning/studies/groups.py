@@ -29,13 +29,19 @@ from tuning.study_templates.loader import load_template
 MAX_HOSTS = 20
 
 
-def create_group(request: StudyRequest, hosts: Sequence[str], user: Any = None) -> StudyGroup:
+def create_group(
+    request: StudyRequest,
+    hosts: Sequence[str],
+    user: Any = None,
+    *,
+    also: Callable[[StudyGroup], None] = lambda _: None,
+) -> StudyGroup:
     """A study on each of these hosts, with the same server version, driver and data, or none.
 
     Of the request's devices a host gets those that belong to it or to no host; without any its
     usual one. Without `server` it is the first version that all of them have. Connections that a
     template scales to the CPUs are those of the host with the fewest. A load host drives all of
-    them. Raises like `create_study`.
+    them. `also` and errors as for `create_study`.
     """
     rows = _hosts(hosts)
     inventories = [inventory_of(row) for row in rows]
@@ -67,6 +73,7 @@ def create_group(request: StudyRequest, hosts: Sequence[str], user: Any = None) 
         group = StudyGroup.objects.create(name=request.name or template.title, created_by=user)
         for store in stores:
             Study.objects.filter(pk=store().pk).update(group=group)
+        also(group)
         for row in rows:
             transaction.on_commit(partial(advance_host, row.pk))
     return group

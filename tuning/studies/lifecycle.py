@@ -52,16 +52,24 @@ from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 
-def create_study(request: StudyRequest, user: Any = None, *, wake: bool = True) -> Study:
+def create_study(
+    request: StudyRequest,
+    user: Any = None,
+    *,
+    wake: bool = True,
+    also: Callable[[Study], None] = lambda _: None,
+) -> Study:
     """Check the request against what its host has, store the study and wake the host's worker.
 
-    Without `wake` no message is sent, for a caller that starts the worker itself.
+    Without `wake` no message is sent, for a caller that starts the worker itself. `also` writes
+    what belongs to the study in the same transaction; if it fails, nothing is stored.
 
     Raises TuningError (such as InvalidConfig) or BenchmarkError; then nothing is stored.
     """
     store = plan_study(request, user)
     with transaction.atomic():
         study = store()
+        also(study)
         if wake:
             transaction.on_commit(lambda: advance_host(study.host_id))
     return study

@@ -1,0 +1,115 @@
+"""Lists: their pages, by number or by cursor, and the host that they are limited to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.pagination import CursorPagination, PageNumberPagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import IntegerField
+
+from advisor.ids import MAX_ID
+from benchmarks.models import Host
+
+MAX_PAGE = 200
+CURSOR = "cursor"
+_COUNTED = {"type": "integer", "minimum": 1}
+PAGES = [
+    OpenApiParameter("page", _COUNTED, description="Counted from 1."),
+    OpenApiParameter(
+        "page_size", {**_COUNTED, "maximum": MAX_PAGE}, description="At most 200; default 50."
+    ),
+    OpenApiParameter(
+        CURSOR,
+        str,
+        description="Empty for the first page; next and previous then have cursors. Rows that "
+        "are added meanwhile neither repeat nor hide others. Takes the place of page.",
+    ),
+]
+OF_HOST = OpenApiParameter("host", str, description="Name of a host: only what is on it.")
+
+
+class _Cursors(CursorPagination):
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = MAX_PAGE
+
+
+class Pages(PageNumberPagination):
+    """Pages of rows in the order of one column without equal values, by default the id.
+
+    A request with `cursor` gets pages that begin where the last ended, others numbered ones.
+    """
+
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = MAX_PAGE
+
+    def __init__(self, key: str = "-pk") -> None:
+        self._key = key
+        self._cursors: _Cursors | None = None
+        self._count = 0
+
+    def rows(self, queryset: QuerySet[Any], request: Request) -> list[Any]:
+        """The rows of the requested page.
+
+        Raises NotFound for a page that is not there, ValidationError for a wrong number.
+        """
+        for name, most in (("page", MAX_ID), ("page_size", MAX_PAGE)):
+            if name in request.query_params:
+                _check_number(name, request.query_params[name], most)
+        if CURSOR not in request.query_params:
+            return list(self.paginate_queryset(queryset.order_by(self._key), request) or ())
+        if "page" in request.query_params:
+            raise ValidationError({"page": ["Give either page or cursor."]})
+        self._cursors = _Cursors()
+        self._cursors.ordering = (self._key,)
+        self._count = queryset.count()
+        try:
+            found = self._cursors.paginate_queryset(queryset, request)
+        except ValueError:  # a cursor with a place that no row can have
+            raise NotFound("Invalid cursor") from None
+        return list(found or ())
+
+    def answer(self, data: Any) -> Response:
+        """The page with its neighbours."""
+        if self._cursors is None:
+            return self.get_paginated_response(data)
+        return Response(
+            {
+                "count": self._count,
+                "next": self._cursors.get_next_link(),
+                "previous": self._cursors.get_previous_link(),
+                "results": data,
+            }
+        )
+
+
+def _check_number(name: str, text: str, most: int) -> None:
+    # The length first: Python itself refuses to read thousands of digits.
+    try:
+        IntegerField(min_value=1, max_value=most).run_validation(text)
+    except ValidationError as error:
+        raise ValidationError({name: error.detail}) from None
+
+
+def on_host(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:
+    """The rows of the host that `?host=` names, else all. Raises like `named_host`."""
+    host = named_host(request)
+    return rows if host is None else rows.filter(host=host)
+
+
+def named_host(request: Request) -> Host | None:
+    """The host that `?host=` names, if any. Raises ValidationError for one that does not exist."""
+    name = request.query_params.get("host")
+    if name is None:
+        return None
+    # No database takes a NUL.
+    host = None if "\0" in name else Host.objects.filter(name=name).first()
+    if host is None:
+        raise ValidationError({"host": ["There is no such host."]})
+    return host
