@@ -53,6 +53,7 @@ PAGES: dict[str, Rules] = {
     # Leads to the log-in.
     "admin-login": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
     "logout": {"POST": READ},
+    **_shown(("home", "home-live")),
     **_shown(("study-list", "study-detail", "study-live", "study-charts", "study-my-cnf")),
     **_shown(("board-charts", "run-seconds")),
     **_shown(("run-detail", "run-charts", "device-comparison", "device-comparison-charts")),

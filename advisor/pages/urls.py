@@ -13,12 +13,15 @@ from advisor.pages.export import views as exports
 from advisor.pages.fleet import inspection_views as inspections
 from advisor.pages.fleet import views as hosts
 from advisor.pages.group import views as groups
+from advisor.pages.home import views as home
 from advisor.pages.new_study import views as new_study
 from advisor.pages.run import views as runs
 from advisor.pages.study import views as studies
 
 urlpatterns = [
-    path("", studies.study_list, name="study-list"),
+    path("", home.home, name="home"),
+    path("live/", home.home_live, name="home-live"),
+    path("studies/", studies.study_list, name="study-list"),
     path("studies/new/", new_study.study_new, name="study-new"),
     path("studies/<id:pk>/", studies.study_detail, name="study-detail"),
     path("studies/<id:pk>/live/", studies.study_live, name="study-live"),

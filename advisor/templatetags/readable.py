@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.forms import BoundField
 from django.template import Library
+from django.utils.timesince import timesince
 
 from advisor.version import version
 from advisor.wording import formatting
@@ -53,6 +56,13 @@ register.simple_tag(formatting.change_range)
 register.filter("duration", formatting.duration)
 register.filter("rough_duration", formatting.rough_duration)
 register.filter("byte_size", formatting.byte_size)
+
+
+@register.filter
+def ago(moment: datetime) -> str:
+    """How long ago, in one unit: "3 days ago", "just now"."""
+    since = timesince(moment, depth=1)
+    return "just now" if since.startswith("0") else f"{since} ago"
 
 
 @register.filter

@@ -187,7 +187,7 @@ def test_an_address_without_a_rule_is_refused_to_everybody(
 ) -> None:
     monkeypatch.delitem(rules.RULES, "study-list")
     monkeypatch.delitem(rules.RULES, "api-study-list")
-    assert admin_client.get("/").status_code == 405
+    assert admin_client.get("/studies/").status_code == 405
     assert admin_client.get("/api/v1/studies/").status_code == 405
 
 

@@ -169,7 +169,7 @@ def visitor(
         visitor.page.get_by_label("Username").fill("dba")
         visitor.page.get_by_label("Password").fill("a password")
         visitor.page.get_by_role("button", name="Log in").click()
-        expect(visitor.page.get_by_role("heading", name="Studies", exact=True)).to_be_visible()
+        expect(visitor.page.get_by_role("heading", name="Home", exact=True)).to_be_visible()
         return visitor
 
     ready = in_browser(log_in)
@@ -242,6 +242,7 @@ def test_the_other_pages_fit_into_every_window(visitor: Visitor, settings: Any) 
 
     def look() -> None:
         for name in (
+            "home",
             "study-list",
             "study-new",
             "config-check",

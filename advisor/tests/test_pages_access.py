@@ -29,6 +29,8 @@ def pages(study: Study) -> dict[str, str]:
     device = study.devices.get()
     probe = factories.probed(device)
     return {
+        "home": reverse("home"),
+        "home-live": reverse("home-live"),
         "study-list": reverse("study-list"),
         "study-new": reverse("study-new"),
         "study-detail": reverse("study-detail", args=[study.pk]),
@@ -122,7 +124,7 @@ def test_log_in_does_not_lead_to_other_sites(client: Client, admin_user: User) -
         f"{reverse('login')}?next=https://example.org/",
         {"username": "admin", "password": "password"},
     )
-    assert answer["Location"] == reverse("study-list")
+    assert answer["Location"] == reverse("home")
 
 
 def test_forms_need_their_csrf_token(admin_user: User, study: Study) -> None:

@@ -20,7 +20,7 @@ MY_CNF = "[mysqld]\ninnodb_buffer_pool_size = 300G\n"
 
 
 @pytest.mark.parametrize(
-    "name", ["study-list", "study-new", "device-list", "config-check", "host-list"]
+    "name", ["home", "study-list", "study-new", "device-list", "config-check", "host-list"]
 )
 def test_pages_read_rows(far: Host, admin_client: Client, name: str) -> None:
     assert admin_client.get(reverse(name)).status_code == 200

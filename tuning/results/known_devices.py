@@ -34,11 +34,12 @@ class KnownDevice:
 
 
 def known_devices(devices: Iterable[Device]) -> list[KnownDevice]:
-    """What is known about each of the devices, in four queries for all of them."""
+    """What is known about each of the devices, in two queries for all of them."""
     devices = list(devices)
-    good = _newest_probes(devices, JobState.OK)
-    ended = _newest_probes(devices, JobState.FAILED, JobState.CANCELLED, JobState.LOST)
-    active = _newest_probes(devices, *ACTIVE_JOB_STATES)
+    probes = _newest_probes(devices)
+    good = _newest_in(probes, JobState.OK)
+    ended = _newest_in(probes, JobState.FAILED, JobState.CANCELLED, JobState.LOST)
+    active = _newest_in(probes, *ACTIVE_JOB_STATES)
     found = _newest_answers(devices)
     known = []
     for device in devices:
@@ -73,33 +74,37 @@ def answers_for(device: Device) -> list[Recommendation]:
     )
 
 
-def _newest_probes(devices: list[Device], *states: JobState) -> dict[int, Probe]:
-    """By device; without the result, some 20 KB each."""
+def _newest_probes(devices: list[Device]) -> list[Probe]:
+    """Those of each device in each state, oldest first; without the result, some 20 KB each."""
     newest = (
-        Probe.objects.filter(device__in=devices, state__in=states)
+        Probe.objects.filter(device__in=devices)
         .order_by()
-        .values("device")
+        .values("device", "state")
         .annotate(newest=Max("pk"))
         .values("newest")
     )
-    found = {
-        probe.device_id: probe for probe in Probe.objects.filter(pk__in=newest).defer("result")
-    }
-    for device in devices:
-        if probe := found.get(device.pk):
-            probe.device = device
+    found = list(Probe.objects.filter(pk__in=newest).defer("result").order_by("pk"))
+    by_id = {device.pk: device for device in devices}
+    for probe in found:
+        probe.device = by_id[probe.device_id]
     return found
+
+
+def _newest_in(probes: Iterable[Probe], *states: JobState) -> dict[int, Probe]:
+    """By device the last of those in one of these states."""
+    return {probe.device_id: probe for probe in probes if probe.state in states}
 
 
 def _newest_answers(devices: list[Device]) -> dict[int, list[Recommendation]]:
     """By device the D0 recommendations of its newest finished study, fewest connections first."""
     found: dict[int, list[Recommendation]] = {}
+    safe = Recommendation.objects.filter(
+        device__in=devices, study__state=StudyState.FINISHED, durability=DurabilityClass.D0
+    )
+    # Of years of studies only those that are the newest of some device.
+    newest = safe.order_by().values("device").annotate(newest=Max("study_id")).values("newest")
     answers = (
-        Recommendation.objects.filter(
-            device__in=devices,
-            study__state=StudyState.FINISHED,
-            durability=DurabilityClass.D0,
-        )
+        safe.filter(study_id__in=newest)
         .select_related("candidate", "study", "workload")
         .order_by("-study_id", "workload__connections")
     )

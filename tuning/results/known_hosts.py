@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -124,7 +125,7 @@ def known_hosts(rows: Iterable[Host]) -> list[KnownHost]:
     """What is known about each of these hosts, in as many queries for many as for one."""
     rows = list(rows)
     jobs, silent = current_jobs(rows), _silent(rows)
-    waiting, paused, queued = _waiting(rows), _paused(rows), _probes(rows)
+    (waiting, paused), queued = _unfinished(rows), _probes(rows)
     devices, failed = _devices(rows), _failed(rows)
     inspections = _inspections(rows)
     return [
@@ -149,14 +150,12 @@ def _silent(rows: list[Host]) -> set[int]:
     return set(there.values_list("pk", flat=True))
 
 
-def _waiting(rows: list[Host]) -> Mapping[int, list[Study]]:
-    active = _briefly(rows).filter(state__in=ACTIVE_STUDY_STATES, paused_at=None)
-    return _by_host(active.order_by(*in_turn()))
-
-
-def _paused(rows: list[Host]) -> Mapping[int, list[Study]]:
-    there = _briefly(rows).filter(state__in=ACTIVE_STUDY_STATES, paused_at__isnull=False)
-    return _by_host(there.order_by("pk"))
+def _unfinished(rows: list[Host]) -> tuple[Mapping[int, list[Study]], Mapping[int, list[Study]]]:
+    """By host the studies that get their turn, in that order, and those that are paused."""
+    active = list(_briefly(rows).filter(state__in=ACTIVE_STUDY_STATES).order_by(*in_turn()))
+    going_on = [study for study in active if study.paused_at is None]
+    paused = sorted((one for one in active if one.paused_at is not None), key=attrgetter("pk"))
+    return _by_host(going_on), _by_host(paused)
 
 
 def _briefly(rows: list[Host]) -> QuerySet[Study]:

@@ -1,0 +1,168 @@
+"""The first page: answers, what runs, what has ended, what went wrong, how to begin."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from advisor.access.roles import Role
+from advisor.tests import factories
+from benchmarks.models import Host, Run, RunState
+from tuning.models import Candidate, Recommendation, Study, StudyState
+from tuning.results.known_devices import known_devices
+
+pytestmark = pytest.mark.django_db
+HOME = "/"
+
+
+def text_of(client: Client, address: str) -> str:
+    """The words of the page, without its markup."""
+    answer = client.get(address)
+    assert answer.status_code == 200
+    words = html.unescape(re.sub(r"<[^>]*>", " ", answer.content.decode()))
+    return re.sub(r" (?=[,:.;])", "", " ".join(words.split()))
+
+
+def heard(host: Host, **values: Any) -> None:
+    Host.objects.filter(pk=host.pk).update(worker_seen_at=timezone.now(), **values)
+
+
+def test_without_a_study_three_steps_say_what_to_do_first(
+    admin_client: Client, client: Client
+) -> None:
+    text = text_of(admin_client, HOME)
+    assert "Three steps" in text
+    assert "make run" in text
+    assert "manage.py advise" in text
+    assert "Start the first study" in text
+    assert "Last studies" not in text
+    assert "Nothing is being measured" not in text
+    host = factories.make_host()
+    heard(host, inventory={})
+    assert "not ready db-host-1: its worker has not said what it has" in text_of(
+        admin_client, HOME
+    )
+    client.force_login(factories.make_user("vera", Role.VIEWER))
+    assert "An operator or administrator starts it" in text_of(client, HOME)
+
+
+def test_it_says_when_the_host_is_ready(admin_client: Client) -> None:
+    heard(factories.make_host())
+    text = text_of(admin_client, HOME)
+    assert "A host that measures. ready" in text
+    assert "not ready" not in text
+
+
+def test_each_device_has_its_newest_answer_with_effect_interval_and_age(
+    admin_client: Client,
+) -> None:
+    older = factories.measured_study(name="The older one", blocks=1)
+    study = factories.measured_study(name="The newer one", blocks=2)
+    Recommendation.objects.filter(study=older).update(ratio_to_baseline=9.0)
+    Recommendation.objects.filter(study=study).update(
+        ratio_to_baseline=1.234,
+        low=1.111,
+        high=1.345,
+        created_at=timezone.now() - timedelta(days=3),
+    )
+    found = study.recommendations.get()
+    other = factories.make_device(host=factories.make_host("db-host-2"), data_dir="/fast")
+    factories.measured_study(blocks=1, device=other, name="Elsewhere")
+    text = text_of(admin_client, HOME)
+    answers = text[: text.index("Running now")]
+    assert "+23.4 % tpmP 95 %: +11.1 to +34.5 %" in answers
+    assert "3 days ago" in answers
+    assert found.candidate.name in answers
+    assert "The newer one" in answers
+    assert "The older one" not in answers
+    assert "on db-host-2" in answers
+    assert reverse("study-my-cnf", args=[study.pk, found.pk]) in (
+        admin_client.get(HOME).content.decode()
+    )
+    assert text.index("Elsewhere") < text.index("The newer one")  # newest first
+    [known] = known_devices([study.devices.get()])
+    assert known.best == found
+
+
+def test_it_says_what_runs_and_asks_again_only_for_that(admin_client: Client) -> None:
+    study = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
+    for _ in range(4):
+        factories.finish(factories.begin(study) or pytest.fail("no run"))
+    run = factories.begin(study, step="warming up")
+    assert run is not None
+    name = Candidate.objects.get(slots__run=run).name
+    heard(study.host)
+    text = text_of(admin_client, HOME)
+    assert f"Measuring {study.name} on db-host-1" in text
+    assert f"{name}, block 1, warming up" in text
+    assert "4 of 18 runs" in text
+    stamp = admin_client.get(HOME).context["stamp"]
+    live = reverse("home-live") + f"?seen={stamp}"
+    answer = admin_client.get(live)
+    assert answer.status_code == 200
+    assert "warming up" in answer.content.decode()
+    assert "<main" not in answer.content.decode()
+    Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
+    assert admin_client.get(live)["HX-Refresh"] == "true"  # the whole page is another one now
+
+
+def test_what_went_wrong_is_named_with_its_place(admin_client: Client) -> None:
+    study = factories.measured_study(blocks=1, name="With trouble")
+    heard(study.host, inventory={})
+    now = timezone.now()
+    first, second, third = study.slots.order_by("order")[:3]
+    Run.objects.filter(pk=first.run_id).update(state=RunState.CRASHED, finished_at=now)
+    # The disturbed run was measured again: its slot has the run that came after it.
+    again = Run.objects.get(pk=second.run_id)
+    again.pk, again.retry_of_id = None, second.run_id
+    again.save()
+    Run.objects.filter(pk=second.run_id).update(state=RunState.DISTURBED, finished_at=now)
+    second.run = again
+    second.save()
+    Run.objects.filter(pk=third.run_id).update(
+        state=RunState.LOST, finished_at=now - timedelta(days=2)
+    )
+    failed = factories.make_study(name="Did not start", state=StudyState.FAILED)
+    Study.objects.filter(pk=failed.pk).update(finished_at=now, reason="no space is left")
+    text = text_of(admin_client, HOME)
+    wrong = text[text.index("What went wrong") :]
+    assert "With trouble: 1 server crashed, 1 disturbed" in wrong
+    assert "lost" not in wrong.partition("Last studies")[0]
+    assert "Did not start: no space is left" in wrong
+    assert "not inspected db-host-1" in wrong
+
+
+def test_nothing_wrong_is_said_too(admin_client: Client) -> None:
+    host = factories.make_host()
+    heard(host)
+    study = factories.measured_study(blocks=1, device=factories.make_device(host=host))
+    text = text_of(admin_client, HOME)
+    assert "What went wrong Nothing" in text
+    assert study.name in text[text.index("Last studies") :]
+
+
+def test_years_of_studies_take_as_many_queries_as_a_few(
+    client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.force_login(factories.make_user("vera", Role.VIEWER))
+    study = factories.measured_study(blocks=1)
+    run = study.slots.order_by("order")[0].run_id
+    Run.objects.filter(pk=run).update(state=RunState.LOST, finished_at=timezone.now())
+    factories.begin(factories.make_study(blocks=1, state=StudyState.RUNNING))
+    with django_assert_max_num_queries(25) as one:
+        client.get(HOME)
+    for number in range(3):
+        host = factories.make_host(f"host-{number}")
+        device = factories.make_device(host=host, data_dir=f"/data/{number}")
+        factories.measured_study(blocks=1, device=device)
+        factories.begin(factories.make_study(blocks=1, device=device, state=StudyState.RUNNING))
+    with django_assert_max_num_queries(len(one)):
+        client.get(HOME)
