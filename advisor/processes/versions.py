@@ -18,7 +18,8 @@ _FOUND = {"stops": "", "warns": ""}
 
 def look() -> None:
     """Compare this code with the database. Raises Error."""
-    found = {"stops": tables_differ(), "warns": difference()}
+    why = difference()
+    found = {"stops": why and tables_differ(), "warns": why}
     if found != _FOUND and any(found.values()):
         logger.error("%s", found["stops"] or found["warns"])
     _FOUND.update(found)

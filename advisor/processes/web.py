@@ -27,8 +27,10 @@ def post_worker_init(worker: Any) -> None:
     """gunicorn's hook in a worker that has loaded the application."""
     # gunicorn itself reads this module before there are settings.
     from advisor.api.waiting import WAITING
+    from advisor.processes.attending import attend
     from advisor.processes.patience import wait_patiently
 
     wait_patiently()
     # Long polls end at once when the server is to stop.
     WAITING.stays_open = lambda: worker.alive
+    attend()

@@ -372,7 +372,7 @@ def ask(port: int, *, headers: dict[str, str] | None = None) -> http.client.HTTP
 
 @pytest.fixture
 def own_home(migrated_database: Path, tmp_path: Path) -> Path:
-    """A home with a database in which an operator has the token "known"."""
+    """A home with a database of another version, in which an operator has the token "known"."""
     file = tmp_path / "private" / "db.sqlite3"
     file.parent.mkdir(mode=0o700)
     file.write_bytes(migrated_database.read_bytes())
@@ -387,6 +387,8 @@ def own_home(migrated_database: Path, tmp_path: Path) -> Path:
             " VALUES (?, 'known', '2026-01-01', 'ci', 'read', 1)",
             (hash_token("known"),),
         )
+        released = database.execute("UPDATE benchmarks_release SET version = '0.0.1'")
+        assert released.rowcount == 1
     return tmp_path
 
 
@@ -396,6 +398,8 @@ def test_clients_that_send_slowly_and_a_locked_database_hold_up_nobody(own_home:
     """Fifty connections of each kind send a byte now and then; the log-in page is answered."""
     file = own_home / "private" / "db.sqlite3"
     with web(own_home) as port, ExitStack() as stack:
+        # Beside the answers it looks after the hosts, and whether the database is of its version.
+        wait_for(lambda: b"Versions differ" in ask(port).read(), 60)
         answer = ask(port, headers={"X-Forwarded-Proto": "https"})
         csrf = re.findall(r"csrftoken=(\w+)", answer.getheader("Set-Cookie") or "")[0]
         # The web server itself believes no header, not even from loopback.
