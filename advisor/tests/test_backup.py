@@ -116,14 +116,11 @@ def strange_files(file: Path, folder: Path) -> Iterator[tuple[str, Path]]:
         data[at] ^= 0xFF
     (folder / "turned").write_bytes(data)
     yield "bits that were turned", folder / "turned"
-    empty = folder / "empty.sqlite3"
-    with closing(sqlite3.connect(empty)) as made:
-        made.execute("CREATE TABLE django_migrations (app TEXT, name TEXT)")
-        made.commit()
-    is_sqlite = first.filename.endswith(".sqlite3")
     strange = {"no database": None, "not a database": b"rows"}
-    if is_sqlite:
-        strange["another database"] = empty.read_bytes()
+    if first.filename.endswith(".sqlite3"):
+        listed = json.loads(parts["manifest.json"])["migrations"]
+        strange["another database"] = foreign(folder / "foreign", migrations=[])
+        strange["a list without tables"] = foreign(folder / "listed", migrations=listed)
     for name, content in strange.items():
         with zipfile.ZipFile(folder / name, "w") as new:
             for part, kept in parts.items():
@@ -132,6 +129,14 @@ def strange_files(file: Path, folder: Path) -> Iterator[tuple[str, Path]]:
             if content is not None:
                 new.writestr(first.filename, content)
         yield name, folder / name
+
+
+def foreign(path: Path, migrations: list[list[str]]) -> bytes:
+    """A database with this list of migrations and nothing else."""
+    with closing(sqlite3.connect(path)) as made, made:
+        made.execute("CREATE TABLE django_migrations (app TEXT, name TEXT)")
+        made.executemany("INSERT INTO django_migrations VALUES (?, ?)", migrations)
+    return path.read_bytes()
 
 
 def rewritten(source: Path, target: Path, change: dict[str, object]) -> Path:

@@ -171,6 +171,7 @@ def _checked(path: Path, document: dict[str, Any]) -> Manifest:
             "version_differs",
             f"{path} is of version {manifest.version} with {len(there - here)} migrations that "
             f"this database lacks and without {len(here - there)} that it has; this is version "
-            f"{code_version()}: restore it with its own version, then run migrate",
+            f"{code_version()}: restore it with its own version where nothing is yet, then update "
+            "and run `.venv/bin/python manage.py migrate`",
         )
     return manifest

@@ -38,6 +38,11 @@ from tuning.models import Study
 
 _SQLITE: Final = "database/db.sqlite3"
 _TABLES: Final = "database/tables/"
+_SQLITE_COLUMNS: Final = (
+    "SELECT tables.name, columns.name"
+    " FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns"
+    " WHERE tables.type = 'table'"
+)
 #: How much of a table is read or written at a time.
 _CHUNK: Final = 1 << 20
 
@@ -102,19 +107,33 @@ def _failing_as(code: str) -> Iterator[None]:
 
 
 def _check_sqlite(copy: Path, manifest: Manifest) -> None:
-    """Raise BackupFailed unless it is whole and what the manifest says."""
+    """Raise BackupFailed unless it is whole, what the manifest says, and has all our tables."""
     source = sqlite3.connect(copy)
     try:
         found = source.execute("PRAGMA integrity_check").fetchone()
-        tables = source.execute("SELECT app, name FROM django_migrations").fetchall()
+        migrations = source.execute("SELECT app, name FROM django_migrations").fetchall()
+        columns = set(source.execute(_SQLITE_COLUMNS))
     except sqlite3.Error as error:
         raise BackupFailed("damaged", f"the database in the backup: {error}") from error
     finally:
         source.close()
     if found != ("ok",):
         raise BackupFailed("damaged", f"the database in the backup is damaged: {found}")
-    if sorted(map(list, tables)) != manifest.migrations:
+    if sorted(map(list, migrations)) != manifest.migrations:
         raise BackupFailed("damaged", "the database in the backup is not of its manifest")
+    # What the list of migrations says has not to be so, and nothing is looked at afterwards.
+    if missing := sorted(_needed_columns() - columns):
+        raise BackupFailed("damaged", f"the database in the backup lacks {'.'.join(missing[0])}")
+
+
+def _needed_columns() -> set[tuple[str, str]]:
+    """All that this version reads, as (table, column)."""
+    return {
+        (model._meta.db_table, field.column)
+        for model in apps.get_models(include_auto_created=True)
+        for field in model._meta.local_concrete_fields
+        if field.column
+    }
 
 
 def _replace_sqlite(copy: Path) -> None:
