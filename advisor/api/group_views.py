@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.db.models import Prefetch, QuerySet
@@ -21,7 +22,7 @@ from advisor.api.serializers.studies import (
     StudyGroupSerializer,
     StudyGroupStateSerializer,
 )
-from advisor.api.views import UNAUTHORISED, refused, studies
+from advisor.api.views import UNAUTHORISED, LifeCycleView, documented, refused, studies
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
 from tuning.models import StudyGroup
@@ -89,55 +90,47 @@ class StudyGroupDetailView(APIView):
         return Response(_state(pk))
 
 
-class PauseGroupView(APIView):
-    @extend_schema(
-        operation_id="pause_study_group",
-        summary="Pause the studies on all its hosts after their current runs",
-        request=PauseRequestSerializer,
-        responses={
-            200: StudyGroupStateSerializer,
-            400: error_response("`invalid_request`, `already_paused`, `already_ended`."),
-            401: UNAUTHORISED,
-            404: NO_GROUP,
-        },
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        group = get_object_or_404(StudyGroup, pk=pk)
+class _GroupView(LifeCycleView):
+    """Changes the studies on all its hosts; the response is their state afterwards."""
+
+    def rows(self) -> QuerySet[StudyGroup]:
+        return StudyGroup.objects.all()
+
+    def state(self, pk: int) -> dict[str, Any]:
+        return _state(pk)
+
+
+_documented = partial(documented, response=StudyGroupStateSerializer, missing=NO_GROUP)
+
+
+@_documented(
+    "pause_study_group",
+    "Pause the studies on all its hosts after their current runs",
+    "`invalid_request`, `already_paused`, `already_ended`.",
+    PauseRequestSerializer,
+)
+class PauseGroupView(_GroupView):
+    def act(self, group: StudyGroup, request: Request) -> None:
         body = PauseRequestSerializer.of(request)
         by = request.user.get_username()
         pause_group(group, by=by, reason=body.validated_data["reason"])
-        return Response(_state(pk))
 
 
-class ResumeGroupView(APIView):
-    @extend_schema(
-        operation_id="resume_study_group",
-        summary="Continue the paused studies on all its hosts",
-        request=None,
-        responses={
-            200: StudyGroupStateSerializer,
-            400: error_response("`not_paused`, `already_ended`, `device_retired`."),
-            401: UNAUTHORISED,
-            404: NO_GROUP,
-        },
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        resume_group(get_object_or_404(StudyGroup, pk=pk))
-        return Response(_state(pk))
+@_documented(
+    "resume_study_group",
+    "Continue the paused studies on all its hosts",
+    "`not_paused`, `already_ended`, `device_retired`.",
+)
+class ResumeGroupView(_GroupView):
+    def act(self, group: StudyGroup, request: Request) -> None:
+        resume_group(group)
 
 
-class CancelGroupView(APIView):
-    @extend_schema(
-        operation_id="cancel_study_group",
-        summary="Cancel the studies on all its hosts within seconds; results are kept",
-        request=None,
-        responses={
-            200: StudyGroupStateSerializer,
-            400: error_response("`already_ended`."),
-            401: UNAUTHORISED,
-            404: NO_GROUP,
-        },
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        cancel_group(get_object_or_404(StudyGroup, pk=pk))
-        return Response(_state(pk))
+@_documented(
+    "cancel_study_group",
+    "Cancel the studies on all its hosts within seconds; results are kept",
+    "`already_ended`.",
+)
+class CancelGroupView(_GroupView):
+    def act(self, group: StudyGroup, request: Request) -> None:
+        cancel_group(group)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema
@@ -26,7 +28,7 @@ from advisor.api.serializers.hosts import (
     RenameRequestSerializer,
     RetireRequestSerializer,
 )
-from advisor.api.views import UNAUTHORISED
+from advisor.api.views import UNAUTHORISED, LifeCycleView, documented
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host, Inspection
@@ -67,99 +69,67 @@ class HostDetailView(APIView):
         return Response(_document(pk))
 
 
-class DrainView(APIView):
-    @extend_schema(
-        operation_id="drain_host",
-        summary="Drain a host: it finishes its current job and takes nothing more",
-        request=DrainRequestSerializer,
-        responses={
-            200: HostDetailSerializer,
-            400: error_response("`invalid_request`, `already_drained`."),
-            401: UNAUTHORISED,
-            404: NO_HOST,
-        },
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        host = get_object_or_404(Host, pk=pk)
+class _HostView(LifeCycleView):
+    """Changes a host; the response is the host afterwards."""
+
+    def rows(self) -> QuerySet[Host]:
+        return Host.objects.all()
+
+    def state(self, pk: int) -> dict[str, Any]:
+        return _document(pk)
+
+
+_documented = partial(documented, response=HostDetailSerializer, missing=NO_HOST)
+
+
+@_documented(
+    "drain_host",
+    "Drain a host: it finishes its current job and takes nothing more",
+    "`invalid_request`, `already_drained`.",
+    DrainRequestSerializer,
+)
+class DrainView(_HostView):
+    def act(self, host: Host, request: Request) -> None:
         body = DrainRequestSerializer.of(request)
         by = request.user.get_username()
         drain_host(host, by=by, reason=body.validated_data["reason"])
-        return Response(_document(pk))
 
 
-class UndrainView(APIView):
-    @extend_schema(
-        operation_id="undrain_host",
-        summary="Let a drained host take work again",
-        request=None,
-        responses={
-            200: HostDetailSerializer,
-            400: error_response("`not_drained`."),
-            401: UNAUTHORISED,
-            404: NO_HOST,
-        },
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        undrain_host(get_object_or_404(Host, pk=pk))
-        return Response(_document(pk))
+@_documented("undrain_host", "Let a drained host take work again", "`not_drained`.")
+class UndrainView(_HostView):
+    def act(self, host: Host, request: Request) -> None:
+        undrain_host(host)
 
 
-class RetireView(APIView):
-    @extend_schema(
-        operation_id="retire_host",
-        summary="Retire a host: its studies end, nothing begins there, its history stays",
-        request=RetireRequestSerializer,
-        responses={
-            200: HostDetailSerializer,
-            400: error_response("`invalid_request`, `already_retired`."),
-            401: UNAUTHORISED,
-            404: NO_HOST,
-        },
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        host = get_object_or_404(Host, pk=pk)
+@_documented(
+    "retire_host",
+    "Retire a host: its studies end, nothing begins there, its history stays",
+    "`invalid_request`, `already_retired`.",
+    RetireRequestSerializer,
+)
+class RetireView(_HostView):
+    def act(self, host: Host, request: Request) -> None:
         body = RetireRequestSerializer.of(request)
         by = request.user.get_username()
         retire_host(host, by=by, reason=body.validated_data["reason"])
-        return Response(_document(pk))
 
 
-class UnretireView(APIView):
-    @extend_schema(
-        operation_id="unretire_host",
-        summary="Let a retired host take work again",
-        request=None,
-        responses={
-            200: HostDetailSerializer,
-            400: error_response("`not_retired`."),
-            401: UNAUTHORISED,
-            404: NO_HOST,
-        },
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        unretire_host(get_object_or_404(Host, pk=pk))
-        return Response(_document(pk))
+@_documented("unretire_host", "Let a retired host take work again", "`not_retired`.")
+class UnretireView(_HostView):
+    def act(self, host: Host, request: Request) -> None:
+        unretire_host(host)
 
 
-class RenameView(APIView):
-    @extend_schema(
-        operation_id="rename_host",
-        summary="Give a host whose worker is stopped another name; its history stays",
-        request=RenameRequestSerializer,
-        responses={
-            200: HostDetailSerializer,
-            400: error_response(
-                "`invalid_request`, `bad_host_name`, `host_name_taken`, `worker_lives`."
-            ),
-            401: UNAUTHORISED,
-            404: NO_HOST,
-        },
-    )
-    def post(self, request: Request, pk: int) -> Response:
-        host = get_object_or_404(Host, pk=pk)
+@_documented(
+    "rename_host",
+    "Give a host whose worker is stopped another name; its history stays",
+    "`invalid_request`, `bad_host_name`, `host_name_taken`, `worker_lives`.",
+    RenameRequestSerializer,
+)
+class RenameView(_HostView):
+    def act(self, host: Host, request: Request) -> None:
         body = RenameRequestSerializer.of(request)
         rename_host(host, body.validated_data["name"])
-        return Response(_document(pk))
 
 
 class InspectView(APIView):

@@ -200,25 +200,34 @@ class RunListView(APIView):
         )
 
 
-class _LifeCycleView(APIView):
-    """Changes the state of a study; the response is the study afterwards."""
+class LifeCycleView(APIView):
+    """Changes the state of a row; the response is the row afterwards."""
 
     def post(self, request: Request, pk: int) -> Response:
-        study = get_object_or_404(studies(), pk=pk)
-        self.act(study, request)
-        return Response(_state(pk))
+        self.act(get_object_or_404(self.rows(), pk=pk), request)
+        return Response(self.state(pk))
 
-    def act(self, study: Study, request: Request) -> None:
+    def rows(self) -> QuerySet[Any]:
+        raise NotImplementedError
+
+    def act(self, row: Any, request: Request) -> None:
+        raise NotImplementedError
+
+    def state(self, pk: int) -> dict[str, Any]:
         raise NotImplementedError
 
 
-def _documented(operation: str, summary: str, codes: str, body: Any = None) -> Any:
-    responses = {
-        200: StudyStateSerializer,
-        400: error_response(codes),
-        401: UNAUTHORISED,
-        404: NOT_FOUND,
-    }
+def documented(
+    operation: str,
+    summary: str,
+    codes: str,
+    body: Any = None,
+    *,
+    response: Any = StudyStateSerializer,
+    missing: Any = NOT_FOUND,
+) -> Any:
+    """A LifeCycleView's part of the OpenAPI document; `codes` are those of a refusal."""
+    responses = {200: response, 400: error_response(codes), 401: UNAUTHORISED, 404: missing}
     return extend_schema_view(
         post=extend_schema(
             operation_id=operation, summary=summary, request=body, responses=responses
@@ -226,63 +235,73 @@ def _documented(operation: str, summary: str, codes: str, body: Any = None) -> A
     )
 
 
-@_documented(
+class _StudyView(LifeCycleView):
+    """Changes the state of a study; the response is the study afterwards."""
+
+    def rows(self) -> QuerySet[Study]:
+        return studies()
+
+    def state(self, pk: int) -> dict[str, Any]:
+        return _state(pk)
+
+
+@documented(
     "extend_study",
     "Measure more blocks of a finished study, then conclude it again",
     "`invalid_request`, `not_finished`, `nothing_left`, `device_retired`.",
     ExtendRequestSerializer,
 )
-class ExtendView(_LifeCycleView):
+class ExtendView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
         body = ExtendRequestSerializer.of(request)
         extend_study(study, body.validated_data["blocks"])
 
 
-@_documented(
+@documented(
     "pause_study",
     "Pause a study after its current run; the host continues with its next study",
     "`invalid_request`, `already_paused`, `already_ended`, `being_cancelled`.",
     PauseRequestSerializer,
 )
-class PauseView(_LifeCycleView):
+class PauseView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
         body = PauseRequestSerializer.of(request)
         by = request.user.get_username()
         pause_study(study, by=by, reason=body.validated_data["reason"])
 
 
-@_documented(
+@documented(
     "resume_study",
     "Continue a paused study, after the one that is running",
     "`not_paused`, `already_ended`, `device_retired`.",
 )
-class ResumeView(_LifeCycleView):
+class ResumeView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
         resume_study(study)
 
 
-@_documented(
+@documented(
     "conclude_study",
     "Measure only what an answer from the results so far needs, then end the study",
     "`already_ended`, `being_cancelled`, `nothing_measured`.",
 )
-class ConcludeView(_LifeCycleView):
+class ConcludeView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
         conclude_study(study)
 
 
-@_documented(
+@documented(
     "take_apart_study",
     "Measure the confirmed winner of a finished study without some of its lines",
     "`not_finished`, `nothing_confirmed`, `nothing_left`, `device_retired`.",
 )
-class TakeApartView(_LifeCycleView):
+class TakeApartView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
         take_apart_study(study)
 
 
-@_documented("cancel_study", "Cancel a study within seconds; results are kept", "`already_ended`.")
-class CancelView(_LifeCycleView):
+@documented("cancel_study", "Cancel a study within seconds; results are kept", "`already_ended`.")
+class CancelView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
         cancel_study(study)
 
