@@ -8,17 +8,15 @@ from functools import partial
 from typing import Any
 from zlib import crc32
 
-from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
+from advisor.pages.changes import by_and_reason, changed
 from advisor.pages.fleet.context import host_view, summary
-from benchmarks.errors import BenchmarkError
 from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host
-from tuning.errors import TuningError
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
 from tuning.studies.retiring import retire_host, unretire_host
@@ -60,8 +58,7 @@ def host_live(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def host_drain(request: HttpRequest, pk: int) -> HttpResponse:
-    by, reason = request.user.get_username(), request.POST.get("reason", "").strip()
-    drain = partial(drain_host, by=by, reason=reason)
+    drain = partial(drain_host, **by_and_reason(request))
     done = "Drained: the current job is finished first, and the queue waits."
     return _changed(request, pk, drain, "drained", done)
 
@@ -73,8 +70,7 @@ def host_undrain(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def host_retire(request: HttpRequest, pk: int) -> HttpResponse:
-    by, reason = request.user.get_username(), request.POST.get("reason", "").strip()
-    retire = partial(retire_host, by=by, reason=reason)
+    retire = partial(retire_host, **by_and_reason(request))
     return _changed(request, pk, retire, "retired", "Retired: its studies have ended.")
 
 
@@ -87,7 +83,7 @@ def host_unretire(request: HttpRequest, pk: int) -> HttpResponse:
 def host_rename(request: HttpRequest, pk: int) -> HttpResponse:
     name = request.POST.get("name", "").strip()
     rename = partial(rename_host, name=name)
-    done = f"That is its name now: start its worker with ADVISOR_HOST_NAME={name}."
+    done = f"It is called {name} now: start its worker with ADVISOR_HOST_NAME={name}."
     return _changed(request, pk, rename, "renamed", done)
 
 
@@ -106,10 +102,5 @@ def _changed(
 ) -> HttpResponse:
     """The host's page after the change, with `done` or the reason why it was refused."""
     host = get_object_or_404(Host, pk=pk)
-    try:
-        change(host)
-    except (BenchmarkError, TuningError) as error:
-        messages.warning(request, f"The host was not {word}: {error}.")
-    else:
-        messages.info(request, f"{host}: {done}")
-    return redirect("host-detail", pk=pk)
+    refused = f"The host was not {word}"
+    return changed(request, "host-detail", pk, partial(change, host), f"{host}: {done}", refused)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET, require_POST
 
+from advisor.pages.changes import by_and_reason, changed
 from advisor.pages.group.context import group_for_page, live_context, results_context
-from tuning.errors import TuningError
 from tuning.models import StudyGroup
 from tuning.studies.groups import cancel_group, pause_group, resume_group
 
@@ -35,8 +34,7 @@ def group_live(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def group_pause(request: HttpRequest, pk: int) -> HttpResponse:
-    by, reason = request.user.get_username(), request.POST.get("reason", "").strip()
-    pause = partial(pause_group, by=by, reason=reason)
+    pause = partial(pause_group, **by_and_reason(request))
     return _changed(request, pk, pause, "paused", "Paused. The current runs are finished first.")
 
 
@@ -56,10 +54,6 @@ def _changed(
     request: HttpRequest, pk: int, change: Callable[[StudyGroup], None], word: str, done: str
 ) -> HttpResponse:
     """The group's page after the change, with `done` or the reason why it was refused."""
-    try:
-        change(get_object_or_404(StudyGroup, pk=pk))
-    except TuningError as error:
-        messages.warning(request, f"No study was {word}: {error}.")
-    else:
-        messages.info(request, done)
-    return redirect("group-detail", pk=pk)
+    group = get_object_or_404(StudyGroup, pk=pk)
+    refused = f"No study was {word}"
+    return changed(request, "group-detail", pk, partial(change, group), done, refused)

@@ -20,6 +20,7 @@ from advisor.charts.findings import findings_figure, findings_series
 from advisor.charts.lines import lines_figure
 from advisor.charts.payload import charts_payload
 from advisor.charts.search import search_figures
+from advisor.pages.changes import by_and_reason, changed
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_key
 from advisor.pages.study.context import (
@@ -192,8 +193,7 @@ def study_take_apart(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def study_pause(request: HttpRequest, pk: int) -> HttpResponse:
-    by, reason = request.user.get_username(), request.POST.get("reason", "").strip()
-    pause = partial(pause_study, by=by, reason=reason)
+    pause = partial(pause_study, **by_and_reason(request))
     return _changed(request, pk, pause, "paused", "Paused. The current run is finished first.")
 
 
@@ -207,10 +207,6 @@ def _changed(
     request: HttpRequest, pk: int, change: Callable[[Study], None], word: str, done: str
 ) -> HttpResponse:
     """The study's page after the change, with `done` or the reason why it was refused."""
-    try:
-        change(get_object_or_404(Study, pk=pk))
-    except TuningError as error:
-        messages.warning(request, f"The study was not {word}: {error}.")
-    else:
-        messages.info(request, done)
-    return redirect("study-detail", pk=pk)
+    study = get_object_or_404(Study, pk=pk)
+    refused = f"The study was not {word}"
+    return changed(request, "study-detail", pk, partial(change, study), done, refused)
