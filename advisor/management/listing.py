@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,15 +9,14 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from advisor.errors import AdvisorError
+from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
-from benchmarks.errors import BenchmarkError, NotListed
+from benchmarks.errors import NotListed
 from benchmarks.inventory.here import inspect_here
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of, listed_paths, unlist_path
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.models import Host, ListedPath
-from tuning.errors import TuningError
 from tuning.studies.inspecting import inspect_again
 
 
@@ -40,7 +38,7 @@ class ListingCommand(BaseCommand):
             action.add_argument("path", type=absolute_path, metavar=self.metavar)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
+        with ends_when_refused(self):
             prepare_database()
             host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
             match options["action"]:
@@ -50,9 +48,6 @@ class ListingCommand(BaseCommand):
                     self._remove(host, options["path"])
                 case _:
                     self._list(host)
-        except (AdvisorError, BenchmarkError, TuningError) as error:
-            self.stderr.write(f"{error.code}: {error}")
-            sys.exit(1)
 
     def look(self, found: HostInventory, path: Path) -> str:
         """The line about that path. Raises NotListed, or why it cannot be used."""

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from advisor.api.documents import study_document
 from advisor.errors import AdvisorError, StudyFailed
+from advisor.management.listing import absolute_path
 from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
@@ -98,7 +99,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--device",
-            type=_path,
+            type=absolute_path,
             action="append",
             default=[],
             metavar="DIR",
@@ -106,7 +107,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--log-dir",
-            type=_path,
+            type=absolute_path,
             metavar="DIR",
             help="a directory on another device, for the redo logs",
         )
@@ -150,7 +151,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--server",
-            type=_path,
+            type=absolute_path,
             metavar="PATH_TO_MYSQLD",
             help="server binary (default: the host's first)",
         )
@@ -497,13 +498,6 @@ def _one_line(error: Exception) -> str:
     named = error.field.removeprefix("search.").split(".")[0] if is_search else error.field
     *_, name = re.findall(r"[a-z_]+", named)
     return f"{error} (--{_OPTIONS.get(name, name).replace('_', '-')})"
-
-
-def _path(text: str) -> Path:
-    try:
-        return Path(text).expanduser().absolute()
-    except RuntimeError as error:  # ~nobody
-        raise ArgumentTypeError(f"{text!r}: {error}") from None
 
 
 def _numbers(text: str) -> list[int]:

@@ -8,10 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from advisor.errors import AdvisorError
+from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
 from advisor.upkeep.backup import back_up
-from benchmarks.errors import BenchmarkError
 from benchmarks.storage.human import human_bytes
 
 
@@ -25,11 +24,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
         try:
-            prepare_database()
-            back_up(path)
-        except (AdvisorError, BenchmarkError) as error:
-            self.stderr.write(f"{error.code}: {error}")
-            sys.exit(1)
+            with ends_when_refused(self):
+                prepare_database()
+                back_up(path)
         except OSError as error:
             self.stderr.write(f"not_written: {error}")
             sys.exit(1)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from advisor.errors import AdvisorError
+from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
-from benchmarks.errors import BenchmarkError
 from benchmarks.models import Host
 from benchmarks.storage.human import human_bytes
-from tuning.errors import TuningError
 from tuning.studies.datasets import datasets_here, delete_dataset, prune_datasets
 
 
@@ -37,15 +34,12 @@ class Command(BaseCommand):
         prune.add_argument("--dry-run", action="store_true", help="only say what would go")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
+        with ends_when_refused(self):
             prepare_database()
             host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
             {"list": self._list, "delete": self._delete, "prune": self._prune}[options["action"]](
                 host, options
             )
-        except (AdvisorError, BenchmarkError, TuningError) as error:
-            self.stderr.write(f"{error.code}: {error}")
-            sys.exit(1)
 
     def _list(self, host: Host, _: dict[str, Any]) -> None:
         found = datasets_here(host)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import psutil
 from django.core.management.base import BaseCommand, CommandParser
 
-from advisor.errors import AdvisorError
+from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
-from benchmarks.errors import BenchmarkError
 from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host
 from tuning.errors import TuningError
@@ -36,13 +34,10 @@ class Command(BaseCommand):
         rename.add_argument("new_name", metavar="NEW", help="its new name")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
+        with ends_when_refused(self):
             prepare_database()
             host = _host(options["name"])
             self.stdout.write(f"Host {options['name']} {_act(host, options)}.")
-        except (AdvisorError, BenchmarkError, TuningError) as error:
-            self.stderr.write(f"{error.code}: {error}")
-            sys.exit(1)
 
 
 def _host(name: str) -> Host:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from advisor.errors import AdvisorError
+from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
 from advisor.upkeep.housekeeping import keep_house
 from benchmarks.models import Host
@@ -19,11 +18,8 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
+        with ends_when_refused(self):
             prepare_database()
-        except AdvisorError as error:
-            self.stderr.write(f"{error.code}: {error}")
-            sys.exit(1)
         done = list(keep_house(Host.objects.filter(name=settings.HOST_NAME).first()))
         for line in done or ["There was nothing to do."]:
             self.stdout.write(line)

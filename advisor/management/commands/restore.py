@@ -8,10 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from advisor.errors import AdvisorError
+from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import migrate, migrating_alone
 from advisor.upkeep.backup import restore
-from benchmarks.errors import BenchmarkError
 
 
 class Command(BaseCommand):
@@ -27,12 +26,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
         try:
-            migrate()
-            with migrating_alone():
-                restore(path, force=options["force"])
-        except (AdvisorError, BenchmarkError) as error:
-            self.stderr.write(f"{error.code}: {error}")
-            sys.exit(1)
+            with ends_when_refused(self):
+                migrate()
+                with migrating_alone():
+                    restore(path, force=options["force"])
         except OSError as error:
             self.stderr.write(f"not_read: {error}")
             sys.exit(1)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import psutil
 from django.core.management.base import BaseCommand, CommandParser
 
-from advisor.errors import AdvisorError
+from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
 from tuning.errors import TuningError
 from tuning.models import Study
@@ -46,15 +45,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         pk = options["id"]
-        try:
+        with ends_when_refused(self, bad_request=2):
             prepare_database()
             study = Study.objects.filter(pk=pk).first()
             if study is None:
                 raise TuningError("not_found", f"there is no study {pk}")
             self.stdout.write(f"Study {pk} {_act(study, options)}.")
-        except (AdvisorError, TuningError) as error:
-            self.stderr.write(f"{error.code}: {error}")
-            sys.exit(2 if isinstance(error, BadRequest) else 1)
 
 
 def _act(study: Study, options: dict[str, Any]) -> str:

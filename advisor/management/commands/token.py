@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -13,6 +12,7 @@ from advisor.access.models import ApiToken
 from advisor.access.roles import Role, role_of, set_role
 from advisor.access.tokens import create_token, scope_of
 from advisor.errors import AdvisorError
+from advisor.management.refusals import ends_when_refused
 from advisor.processes.database import prepare_database
 
 
@@ -37,14 +37,11 @@ class Command(BaseCommand):
             action.add_argument("name", metavar="NAME", help="name of the token")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
+        with ends_when_refused(self):
             prepare_database()
             {"create": self._create, "list": self._list, "revoke": self._revoke}[
                 options["action"]
             ](options)
-        except AdvisorError as error:
-            self.stderr.write(f"{error.code}: {error}")
-            sys.exit(1)
 
     def _create(self, options: dict[str, Any]) -> None:
         role, name = Role(options["role"]), options["name"]
