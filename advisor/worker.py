@@ -27,7 +27,6 @@ JOIN_SECONDS = 5.0
 #: Sweeps between two looks at the free space, and at what has to be tidied up: a minute.
 SPACE_SWEEPS = 20
 _SWEEPS = count(1)
-_LOOKS = count(1)
 
 
 class HostWatch(bootsteps.StartStopStep):
@@ -106,29 +105,23 @@ def _sweep(host_id: int) -> None:
     if say_version(host_id):
         return
     sweep_host(host_id)
-    _look_at_space(host_id)
-    _keep_house(host_id)
-
-
-def _keep_house(host_id: int) -> None:
-    """Once a day while nothing is measured."""
-    from advisor.upkeep.housekeeping import is_due, keep_house
-    from benchmarks.models import Host
-    from tuning.studies.scheduler import is_measuring
-
-    if next(_LOOKS) % SPACE_SWEEPS == 0 and is_due(idle=not is_measuring(host_id)):
-        for line in keep_house(Host.objects.get(pk=host_id)):
-            logger.info("housekeeping: %s", line)
+    if next(_SWEEPS) % SPACE_SWEEPS == 0:
+        _look_at_space(host_id)
 
 
 def _look_at_space(host_id: int) -> None:
-    """Now and then while nothing is measured, keep what the host has free up to date."""
+    """While nothing is measured, keep what the host has free up to date; once a day tidy up."""
+    from advisor.upkeep.housekeeping import is_due, keep_house
     from benchmarks.inventory.here import refresh_space
     from benchmarks.models import Host
     from tuning.studies.scheduler import is_measuring
 
-    if next(_SWEEPS) % SPACE_SWEEPS == 0 and not is_measuring(host_id):
-        refresh_space(Host.objects.get(pk=host_id))
+    host, idle = Host.objects.get(pk=host_id), not is_measuring(host_id)
+    if idle:
+        refresh_space(host)
+    if is_due(idle=idle):
+        for line in keep_house(host):
+            logger.info("housekeeping: %s", line)
 
 
 def inspect() -> None:
