@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 
 from advisor.access.passwords import demand_change
-from advisor.access.roles import Role, role_of, set_role
+from advisor.access.roles import Role, role_of, set_role, stored_role
 
 LAST = "This is the last administrator: make another one first."
 
@@ -29,7 +29,7 @@ class AccountForm(UserChangeForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
-        self.initial["role"] = _stored_role(self.instance)
+        self.initial["role"] = stored_role(self.instance)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
@@ -78,7 +78,7 @@ class AccountAdmin(_ForAdministrators, UserAdmin):  # type: ignore[type-arg]
 
     @admin.display
     def role(self, user: User) -> str:
-        return _stored_role(user).label.split(":")[0]
+        return stored_role(user).label.split(":")[0]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return True
@@ -134,11 +134,3 @@ def is_last_administrator(user: User) -> bool:
         return False
     able = Q(is_superuser=True) | Q(groups__name=Role.ADMINISTRATOR)
     return not User.objects.filter(able, is_active=True).exclude(pk=user.pk).exists()
-
-
-def _stored_role(user: User) -> Role:
-    """Also of an account that is switched off."""
-    if user.is_superuser:
-        return Role.ADMINISTRATOR
-    names = set(user.groups.values_list("name", flat=True)) if user.pk else set()
-    return next((role for role in reversed(Role) if role in names), Role.VIEWER)

@@ -21,12 +21,15 @@ _ORDER = list(Role)
 
 
 def role_of(user: Any) -> Role | None:
-    """The highest role of an account, None for nobody and for an account that is switched off.
+    """The role of an account, None for nobody and for an account that is switched off."""
+    return stored_role(user) if user.is_authenticated and user.is_active else None
+
+
+def stored_role(user: Any) -> Role:
+    """The highest role of an account, also of one that is switched off.
 
     An account in none of the groups reads only. The answer is kept on `user` for the request.
     """
-    if not user.is_authenticated or not user.is_active:
-        return None
     if user.is_superuser:
         return Role.ADMINISTRATOR
     if not hasattr(user, "_role"):
