@@ -9,6 +9,15 @@ from django.urls.converters import IntConverter
 MAX_ID = 2**63 - 1
 
 
+def read_id(text: str) -> int | None:
+    """The id in a query string; None for what no row can have."""
+    # The length first: Python itself refuses to read thousands of digits.
+    if not (text.isascii() and text.isdecimal()) or len(text) > len(str(MAX_ID)):
+        return None
+    pk = int(text)
+    return pk if pk <= MAX_ID else None
+
+
 class IdConverter(IntConverter):
     """`<id:pk>`; Django's own `int` takes any number."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from django import forms
 from django.forms.boundfield import BoundWidget
 
-from advisor.ids import MAX_ID
+from advisor.ids import read_id
 from advisor.pages.device.forms import DeviceFields, directory, set_choices
 from advisor.pages.new_study.hosts import ChosenHosts
 from advisor.wording.words import KIND_OF_EMULATED
@@ -200,8 +200,5 @@ def limits_text(shipped: ShippedProfile) -> str:
 
 def choosable(text: str) -> bool:
     """Whether `device` in an address is the id of a device that is in use."""
-    # The length first: Python itself refuses to read thousands of digits.
-    if not (text.isascii() and text.isdecimal()) or len(text) > len(str(MAX_ID)):
-        return False
-    pk = int(text)
-    return pk <= MAX_ID and Device.objects.filter(pk=pk, retired_at=None).exists()
+    pk = read_id(text)
+    return pk is not None and Device.objects.filter(pk=pk, retired_at=None).exists()

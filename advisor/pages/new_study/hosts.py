@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.http import QueryDict
 
+from advisor.ids import read_id
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
@@ -108,8 +109,8 @@ def chosen_hosts(asked: QueryDict) -> ChosenHosts:
 
 
 def _usual(known: Sequence[Host], device: str) -> list[Host]:
-    if device.isascii() and device.isdecimal() and len(device) < 19:
-        of_device = Device.objects.filter(pk=int(device)).values_list("host", flat=True).first()
+    if (pk := read_id(device)) is not None:
+        of_device = Device.objects.filter(pk=pk).values_list("host", flat=True).first()
         if found := [host for host in known if host.pk == of_device]:
             return found
     try:
