@@ -68,7 +68,7 @@ def test_a_database_that_is_older_or_newer_than_the_code_is_told_apart(
     assert "newer version (such as tuning.9999_from_the_future): update" in tables_differ()
     applied -= {newer, ("benchmarks", "0001_initial")}
     assert "lacks migrations of this code" in tables_differ()
-    assert "benchmarks.0001_initial): run `python manage.py migrate`" in difference()
+    assert "benchmarks.0001_initial): run `.venv/bin/python manage.py migrate`" in difference()
 
 
 @pytest.mark.usefixtures("applied")

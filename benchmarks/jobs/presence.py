@@ -66,7 +66,7 @@ def join_host(name: str, *, say: Callable[[str], None]) -> Host:
     if is_new and (before := _earlier_names(name)):
         say(
             f"{name} is a new host; on this machine {before} worked before: to keep its history, "
-            f"stop this worker and run `python manage.py host rename {before} {name}`"
+            f"stop this worker and run `.venv/bin/python manage.py host rename {before} {name}`"
         )
     first: Host | None = None
     while (holder := _take(host.pk)) is not None:

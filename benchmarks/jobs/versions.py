@@ -66,7 +66,8 @@ def tables_lack(applied: Applied | None = None) -> str:
         return ""
     return (
         f"the database lacks migrations of this code, {code_version()} (such as "
-        f"{'.'.join(missing[0])}): run `python manage.py migrate` where the dashboard runs"
+        f"{'.'.join(missing[0])}): run `.venv/bin/python manage.py migrate` where the dashboard "
+        "runs"
     )
 
 
@@ -94,8 +95,8 @@ def difference() -> str:
         return ""
     return (
         f"the database was brought up to date by version {release.version}, this code is "
-        f"{code_version()}: update it and start it again, or run `python manage.py migrate` with "
-        "this version"
+        f"{code_version()}: update it and start it again, or run "
+        "`.venv/bin/python manage.py migrate` with this version"
     )
 
 
