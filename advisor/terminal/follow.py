@@ -1,16 +1,19 @@
-"""Follows a study to its end with a progress bar on stderr."""
+"""Follows studies to their end with a progress bar on stderr."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import inf
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from benchmarks.jobs.versions import code_version
 from tuning.models import Study
 from tuning.statistics.aim import FULL_NAMES
+from tuning.studies.absence import absence_text
 from tuning.studies.glance import glance
 from tuning.studies.pausing import pause_text
 from tuning.studies.progress import StudyProgress, study_progress
@@ -18,14 +21,31 @@ from tuning.studies.progress import StudyProgress, study_progress
 POLL_SECONDS = 2.0
 # If stderr is not a terminal, a line is written this often, so that a CI log shows progress.
 LOG_SECONDS = 15.0
+# A worker that is being updated and started again is away for less.
+ABSENT_SECONDS = 60.0
+
+
+Leaves = Callable[[Study, StudyProgress], bool]
 
 
 def follow(
-    study: Study, console: Console, check: Callable[[], None], *, until_paused: bool = False
-) -> Study:
-    """Show progress until the study ends; `check` is called at each look (watch the processes).
+    study: Study, console: Console, check: Callable[[], None], *, leaves: Leaves | None = None
+) -> None:
+    """Show progress until the study ends, or until `leaves` says so; like `follow_all`."""
+    follow_all([study], console, check, leaves=leaves)
 
-    It reports a pause and waits, or returns if `until_paused`.
+
+def follow_all(
+    studies: Sequence[Study],
+    console: Console,
+    check: Callable[[], None],
+    *,
+    leaves: Leaves | None = None,
+) -> None:
+    """Show progress until all studies have ended, or until `leaves` says so of one.
+
+    `check` is called at each look (watch the processes). It reports a pause and waits. Where a
+    host takes no work, it says after a minute what to do.
     """
     with Progress(
         TextColumn("[bold]{task.description}"),
@@ -38,38 +58,89 @@ def follow(
         # of a processor that is being measured.
         auto_refresh=False,
     ) as bar:
-        task = bar.add_task("starting", total=1.0, eta="")
-        logged = 0.0
-        was_paused = False
-        seen = ""
+        lines = [_Line(study, console, bar, names_host=len(studies) > 1) for study in studies]
         while True:
             check()
-            if (now := glance(study.pk)) == seen:
-                time.sleep(POLL_SECONDS)
-                continue
-            seen = now
-            study.refresh_from_db()
-            state = study_progress(study)
-            bar.update(
-                task, completed=state.fraction, description=_lines(state), eta=_eta(study, state)
-            )
-            bar.refresh()
-            if study.is_paused != was_paused:
-                was_paused = study.is_paused
-                console.print(_pause_text(study), markup=False, soft_wrap=True)
-            if study.is_finished or (until_paused and was_paused):
-                return study
-            if not console.is_terminal and time.monotonic() - logged > LOG_SECONDS:
-                where = f", on {state.device}" if state.device else ""
-                found = searched_text(state)
-                tried = f"; {found};" if found else ""
-                console.print(
-                    f"{state.fraction:4.0%} {state.text}{where}{tried} {_eta(study, state)}",
-                    markup=False,
-                    soft_wrap=True,
-                )
-                logged = time.monotonic()
+            seen = [(line, state) for line in lines if (state := line.look()) is not None]
+            if all(study.is_finished for study in studies):
+                return
+            if leaves is not None and any(leaves(line.study, state) for line, state in seen):
+                return
+            for line, state in seen:
+                line.log(state)
             time.sleep(POLL_SECONDS)
+
+
+class _Line:
+    """One of the studies that are followed."""
+
+    def __init__(self, study: Study, console: Console, bar: Progress, *, names_host: bool) -> None:
+        self.study = study
+        self._console = console
+        self._bar = bar
+        self._task = bar.add_task("starting", total=1.0, eta="")
+        self._host = f"{study.host}: " if names_host else ""
+        self._logged = 0.0
+        self._was_paused = False
+        self._seen = ""
+        self._absent_since: float | None = None
+
+    def look(self) -> StudyProgress | None:
+        """What is new of the study; None if nothing is."""
+        if self.study.is_finished or (now := glance(self.study.pk)) == self._seen:
+            return None
+        self._seen = now
+        self.study.refresh_from_db()
+        state = study_progress(self.study)
+        self._bar.update(
+            self._task,
+            completed=state.fraction,
+            description=_lines(state, self._host),
+            eta=_eta(self.study, state),
+        )
+        self._bar.refresh()
+        if self.study.is_paused != self._was_paused:
+            self._was_paused = self.study.is_paused
+            self._say(_pause_text(self.study))
+        self._look_for_the_worker()
+        return state
+
+    def log(self, state: StudyProgress) -> None:
+        """Where stderr is no terminal, a line now and then."""
+        if self._console.is_terminal or time.monotonic() - self._logged <= LOG_SECONDS:
+            return
+        where = f", on {state.device}" if state.device else ""
+        found = searched_text(state)
+        tried = f"; {found};" if found else ""
+        percent = f"{state.fraction:4.0%}"
+        self._say(f"{self._host}{percent} {state.text}{where}{tried} {_eta(self.study, state)}")
+        self._logged = time.monotonic()
+
+    def _look_for_the_worker(self) -> None:
+        """Once a minute has passed without one that takes work, say what to do."""
+        study = self.study
+        why = "" if study.is_finished or study.is_paused else absence_text(study.host)
+        if not why:
+            self._absent_since = None
+        elif self._absent_since is None:
+            self._absent_since = time.monotonic()
+        elif time.monotonic() - self._absent_since > ABSENT_SECONDS:
+            self._absent_since = inf  # said once
+            self._say(_absence(study, why))
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, soft_wrap=True)
+
+
+def _absence(study: Study, why: str) -> str:
+    if study.host.idle_reason:
+        todo = (
+            f"Stop its worker, or the `serve` that started it, and start it with this version, "
+            f"{code_version()}"
+        )
+    else:
+        todo = "Start its worker there (`manage.py worker`)"
+    return f"Study {study.pk} waits: {why}. {todo}; the study goes on then."
 
 
 def _pause_text(study: Study) -> str:
@@ -83,11 +154,11 @@ def _pause_text(study: Study) -> str:
     )
 
 
-def _lines(state: StudyProgress) -> str:
+def _lines(state: StudyProgress, host: str) -> str:
     """What is measured, then the device and a search so far, each on a line of its own: one line
-    would be too wide.
+    would be too wide. `host` is put before it.
     """
-    lines = [state.text]
+    lines = [f"{host}{state.text}"]
     if state.device:
         lines.append(f"on {state.device}")
     if found := searched_text(state):

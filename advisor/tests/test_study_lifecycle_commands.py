@@ -19,13 +19,15 @@ from rich.console import Console
 
 from advisor.management.commands import serve
 from advisor.terminal import follow as terminal
+from advisor.terminal.follow import Leaves
 from advisor.tests import factories
 from advisor.tests.test_pages_studies import running_study
 from benchmarks.inventory.stored import inventory_of, store_inventory
-from benchmarks.models import Host, RunState
+from benchmarks.models import Host, Run, RunState
 from benchmarks.tests.made_up_host import made_up_host
 from tuning.models import Study, StudyState
 from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.progress import study_progress
 from tuning.studies.request import StudyRequest
 
 pytestmark = pytest.mark.django_db
@@ -294,33 +296,43 @@ def test_following_a_study_reports_its_pause_and_waits(
     assert told[1] == f"Study {study.pk} was resumed."
 
 
-def test_serve_continues_with_the_next_study_when_one_is_paused(
+def test_serve_shows_what_this_host_works_on(
     monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    """And comes back to it; a study of another host, whose worker may be gone, blocks nothing."""
+    """Not what waits or is paused; a study of another host, which may be gone, blocks nothing."""
     elsewhere = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
     Study.objects.update(host=Host.objects.create(name="gone"))
     first = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
     second = factories.make_study(state=StudyState.RUNNING, started_at=timezone.now())
     settings.HOST_NAME = first.host.name
     assert elsewhere.pk < first.pk
+    run = second.slots.order_by("order")[0].run
     followed: list[int] = []
 
     class Enough(Exception):
         pass
 
-    def follow(study: Study, *_: Any, until_paused: bool) -> Study:
-        assert until_paused
+    def follow(study: Study, *_: Any, leaves: Leaves) -> None:
         followed.append(study.pk)
+        assert not leaves(study, study_progress(study))
         if len(followed) == 1:
+            # It waits for something, and what waits behind it is measured: that is followed.
+            Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
+            assert leaves(study, study_progress(study))
+        elif len(followed) == 2:
+            assert study.pk == second.pk
+            Run.objects.filter(pk=run.pk).update(state=RunState.QUEUED)
             pause_study(study)
+            assert leaves(study, study_progress(study))
+        elif len(followed) == 3:
+            pause_study(study)
+            resume_study(again(second))
         elif study.pk == second.pk:
             Study.objects.filter(pk=study.pk).update(state=StudyState.CANCELLED)
             resume_study(again(first))
             study.refresh_from_db()
         else:
             raise Enough
-        return study
 
     class Processes:
         def check(self) -> None: ...
@@ -330,7 +342,7 @@ def test_serve_continues_with_the_next_study_when_one_is_paused(
     shown = StringIO()
     with pytest.raises(Enough):
         serve._serve(Console(file=shown, width=200), Processes())  # type: ignore[arg-type]
-    assert followed == [first.pk, second.pk, first.pk]
+    assert followed == [first.pk, second.pk, first.pk, second.pk, first.pk]
     assert shown.getvalue().count("ended without a ranking") == 1
 
 

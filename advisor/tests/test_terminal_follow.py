@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+from itertools import count
 
 import pytest
+from django.db.models.functions import Now
 from rich.console import Console
 
 from advisor.terminal import follow as module
-from advisor.terminal.follow import follow
+from advisor.terminal.follow import follow, follow_all
 from advisor.tests import factories
+from benchmarks.models import Host
 from tuning.models import Study, StudyState
 
 pytestmark = pytest.mark.django_db
@@ -68,3 +71,50 @@ def test_a_single_device_needs_no_name() -> None:
     study = factories.make_study(state=StudyState.RUNNING)
     factories.begin(study)
     assert "/srv/mysql" not in followed(study, is_terminal=False)
+
+
+def test_a_host_that_takes_no_work_is_named_with_what_to_do_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As the worker of an older version, which sees that the tables are newer."""
+    monkeypatch.setattr(module, "ABSENT_SECONDS", -1.0)
+    words = count()
+    monkeypatch.setattr(module, "glance", lambda _: str(next(words)))  # each look is news
+    monkeypatch.setattr(module, "code_version", lambda: "0.7.0 abc")
+    study = factories.make_study(state=StudyState.RUNNING)
+    Host.objects.update(worker_seen_at=Now(), idle_reason="update this code, 0.6.0")
+    shown = io.StringIO()
+    looks = iter(range(5))
+
+    def check() -> None:
+        if next(looks, None) is None:
+            Study.objects.update(state=StudyState.FINISHED)
+
+    follow(study, Console(file=shown), check)
+    [told] = [line for line in shown.getvalue().splitlines() if line.startswith("Study ")]
+    assert told == (
+        f"Study {study.pk} waits: host {study.host} takes no work: update this code, 0.6.0. Stop "
+        "its worker, or the `serve` that started it, and start it with this version, 0.7.0 abc; "
+        "the study goes on then."
+    )
+
+
+def test_studies_of_several_hosts_are_followed_until_all_have_ended() -> None:
+    studies = [
+        factories.make_study(
+            state=StudyState.RUNNING,
+            device=factories.make_device(host=factories.make_host(name), data_dir=f"/srv/{name}"),
+        )
+        for name in ("db1", "db2")
+    ]
+    shown = io.StringIO()
+    ends = iter([[], studies[:1], [], studies])
+
+    def check() -> None:
+        ended = [study.pk for study in next(ends)]
+        Study.objects.filter(pk__in=ended).update(state=StudyState.FINISHED)
+
+    follow_all(studies, Console(file=shown, width=100), check)
+    lines = [line.partition(": ")[0] for line in shown.getvalue().splitlines()]
+    assert lines == ["db1", "db2", "db1"]
+    assert all(study.is_finished for study in studies)

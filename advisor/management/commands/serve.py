@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db.models import QuerySet
 from rich.console import Console
 
 from advisor.access.passwords import FIRST_NAME, make_first_account
@@ -18,10 +19,14 @@ from advisor.terminal.files import write_files
 from advisor.terminal.follow import follow
 from advisor.terminal.report import print_ranking
 from benchmarks.errors import BenchmarkError, NotInspected
+from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.results.host_jobs import current_jobs
 from tuning.results.study_result import StudyResult
+from tuning.results.turns import in_turn
 from tuning.studies.lifecycle import create_study
+from tuning.studies.progress import StudyProgress
 from tuning.studies.request import StudyRequest
 from tuning.study_templates.loader import USUAL_TEMPLATE
 
@@ -55,16 +60,33 @@ def _serve(console: Console, processes: Supervisor) -> None:
         _start_first_study(processes)
     while True:
         processes.check()
-        # Those of other hosts go on by themselves, or wait for a worker that may be gone.
-        waiting = Study.objects.filter(
-            host__name=settings.HOST_NAME, state__in=ACTIVE_STUDY_STATES, paused_at=None
-        )
-        study = waiting.order_by("id").first()
+        study = _next_to_follow()
         if study is not None:
-            follow(study, console, processes.check, until_paused=True)
+            follow(study, console, processes.check, leaves=_is_passed_over)
             if study.is_finished:
                 _show(study, console, url)
         time.sleep(WATCH_SECONDS)
+
+
+def _next_to_follow() -> Study | None:
+    """What this host works on, else what gets its turn next."""
+    return _at_work() or _waiting().order_by(*in_turn()).first()
+
+
+def _is_passed_over(study: Study, state: StudyProgress) -> bool:
+    """Whether it is paused, or waits for something while this host works on another one."""
+    return study.is_paused or (not state.candidate and _at_work() not in (None, study))
+
+
+def _at_work() -> Study | None:
+    here = list(Host.objects.filter(name=settings.HOST_NAME))
+    return _waiting().filter(pk__in=[job.study for job in current_jobs(here).values()]).first()
+
+
+def _waiting() -> QuerySet[Study]:
+    """Studies of other hosts go on by themselves, or wait for a worker that may be gone."""
+    there = Study.objects.filter(host__name=settings.HOST_NAME, paused_at=None)
+    return there.filter(state__in=ACTIVE_STUDY_STATES)
 
 
 def _start_first_study(processes: Supervisor) -> None:
