@@ -386,6 +386,11 @@ class Run(JobRow, UsageColumns):
 
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
     step = models.CharField(max_length=32, blank=True, help_text="its current step while running")
+    live = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="its last minute while it is driven: benchmarks.telemetry.live.LiveSecond",
+    )
     queued_at = models.DateTimeField(auto_now_add=True)
     reason = models.TextField(blank=True, help_text="one line on why it failed")
     log_tail = models.TextField(blank=True)

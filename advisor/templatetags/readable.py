@@ -59,6 +59,12 @@ register.filter("byte_size", formatting.byte_size)
 
 
 @register.filter
+def coordinate(value: float) -> str:
+    """A length in a drawing: a point for the decimals, whatever the language."""
+    return f"{value:.1f}"
+
+
+@register.filter
 def ago(moment: datetime) -> str:
     """How long ago, in one unit: "3 days ago", "just now"."""
     since = timesince(moment, depth=1)

@@ -13,8 +13,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from advisor.tests import factories
-from benchmarks.models import RunState
+from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
+from tuning.studies.glance import glance
 
 pytestmark = pytest.mark.django_db
 
@@ -359,3 +360,40 @@ def test_a_study_of_durable_configs_does_not_talk_of_classes(admin_client: Clien
     text = page(admin_client, factories.measured_study(blocks=1))
     assert "Ranking</h2>" in text
     assert "unsafe-D" not in text
+
+
+def test_seconds_of_the_current_run_come_alone_while_nothing_else_changes(
+    admin_client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    study = running_study()
+    run = study.slots.get(run__state=RunState.RUNNING).run
+    address = reverse("study-live", args=[study.pk])
+    asks = {"glance": glance(study.pk)}
+    assert admin_client.get(address, asks).status_code == 204  # it is not driven yet
+
+    seconds = [[at, 100.0 + at, None if at < 0 else 12.5, 61.5] for at in range(-5, 3)]
+    Run.objects.filter(pk=run.pk).update(live=seconds)
+    with django_assert_max_num_queries(11):
+        answer = admin_client.get(address, {"glance": glance(study.pk)})
+    text = answer.content.decode()
+    assert answer["HX-Reswap"] == "none"
+    assert 'id="study-now" class="live" hx-swap-oob="true"' in text
+    assert len(text) < 4000
+    assert text.count("<polyline") == 3
+    assert '<rect class="warm"' in text
+    assert "second 3 of 12 measured" in text
+    assert "about 5,910 tpmP at the moment" in text
+    assert "p95 over the last minute, now 12.5 ms" in text
+    assert "estimated" not in text
+    # The page has the same without JavaScript.
+    assert "about 5,910 tpmP at the moment" in page(admin_client, study)
+    assert '<strong class="nowrap">5,910 tpmP</strong>' in admin_client.get("/").content.decode()
+
+    Run.objects.filter(pk=run.pk).update(live=[[-2, None, None, 10.0], [-1, 90.0, None, 11.0]])
+    text = admin_client.get(address, {"glance": glance(study.pk)}).content.decode()
+    assert "estimated from the server's commits" in text.replace("&#x27;", "'")
+    assert text.count("<polyline") == 2  # nobody has told a p95
+    factories.finish(run)
+    assert (
+        "study-now" not in admin_client.get(address, {"glance": glance(study.pk)}).content.decode()
+    )

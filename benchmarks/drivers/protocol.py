@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from benchmarks.drivers.response_times import ResponseTimes
 
@@ -135,6 +135,25 @@ class DriverResult:
     driver_cpu_seconds: float
     output: str
     load_side: LoadSide | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a driver says of a measured second: its number, from 1; New-Orders; their p95 in ms."""
+
+    number: int
+    new_orders: int
+    p95_ms: float
+
+
+@runtime_checkable
+class TellsSeconds(Protocol):
+    """A driver that says while it runs how each measured second was; not every one does."""
+
+    @property
+    def told(self) -> Told | None:
+        """The newest of them; None before the first."""
+        ...
 
 
 class Driver(Protocol):

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.drivers.checks import GRACE_S, check_target, verdict
 from benchmarks.drivers.child import Child, watch
 from benchmarks.drivers.client_library import encrypts_by_itself
-from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target, Transaction
+from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target, Told, Transaction
 from benchmarks.drivers.tpcc_output import TpccOutput
 from benchmarks.drivers.tpcc_times import measured_response_times
 from benchmarks.drivers.workplace import hand_over, workplace
@@ -52,6 +52,12 @@ class TpccMysql:
         # The program does not know its own version.
         digest = hashlib.sha256(self._program.read_bytes()).hexdigest()
         self.version = f"sha256:{digest[:12]}"
+        self._output = TpccOutput()
+
+    @property
+    def told(self) -> Told | None:
+        """See `protocol.TellsSeconds`."""
+        return self._output.newest
 
     @property
     def encrypts(self) -> bool:
@@ -78,7 +84,8 @@ class TpccMysql:
             argv = [str(self._program), *_arguments(target, load)]
             with Child(argv, cwd=directory, secrets=(target.password,)) as child:
                 deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
-                return _follow(child, directory, load, deadline, on_phase, should_stop)
+                self._output = output = TpccOutput()
+                return _follow(child, output, directory, load, deadline, on_phase, should_stop)
 
 
 def _arguments(target: Target, load: Load) -> list[str]:
@@ -93,6 +100,7 @@ def _arguments(target: Target, load: Load) -> list[str]:
 
 def _follow(
     child: Child,
+    output: TpccOutput,
     directory: Path,
     load: Load,
     deadline: float,
@@ -105,7 +113,6 @@ def _follow(
     The end of measuring is the line of the last interval: "STOPPING THREADS" stays in the
     program's buffer until the first of its threads has ended.
     """
-    output = TpccOutput()
     phase: Phase | None = None
     cpu: dict[Phase, float] = {}
     at: dict[Phase, float] = {}

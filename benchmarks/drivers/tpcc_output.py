@@ -12,9 +12,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from benchmarks.drivers.protocol import Transaction, TransactionCounts
+from benchmarks.drivers.protocol import Told, Transaction, TransactionCounts
 
-_INTERVAL = re.compile(r"^\s*(\d+), trx: (\d+), 95%:")
+_INTERVAL = re.compile(r"^\s*(\d+), trx: (\d+), 95%:\s*(\d+(?:\.\d+)?)?")
 _TOTAL = re.compile(r"^\s*\[([0-4])\] sc:(\d+)\s+lt:(\d+)\s+rt:(-?\d+)\s+fl:(\d+)\s*$")
 _ERROR = re.compile(r"^(\d{4}), [0-9A-Z]{5}, (.*)$")
 _TRANSACTIONS = tuple(Transaction)
@@ -31,6 +31,7 @@ class TpccOutput:
     finished: bool = False
     lost_threads: int = 0
     intervals: list[int] = field(default_factory=list)
+    newest: Told | None = None
     counts: dict[Transaction, TransactionCounts] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
     connection_lost: str = ""
@@ -48,6 +49,9 @@ class TpccOutput:
             self._in_totals = line.startswith("<Raw Results2(sum ver.)>")
         elif interval := _INTERVAL.match(line):
             self.intervals.append(int(interval[2]))
+            p95_ms = float(interval[3]) if interval[3] else None
+            if p95_ms is not None:
+                self.newest = Told(len(self.intervals), self.intervals[-1], p95_ms)
         elif self._in_totals and (total := _TOTAL.match(line)):
             kind, in_time, late, retried, failed = (int(number) for number in total.groups())
             self.counts[_TRANSACTIONS[kind]] = TransactionCounts(in_time + late, retried, failed)

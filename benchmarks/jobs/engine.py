@@ -79,7 +79,7 @@ def store(
         values: Values = {"stop_request": "" if request == WORKER_STOPPING else request}
         if ending.is_final:
             values["finished_at"] = Now()
-        mine.update(**values | ending.values)
+        mine.update(**{**kind.passing, **values, **ending.values})
         kind.store_details(row_id, ending.details)
     return True
 

@@ -79,6 +79,8 @@ class JobKind(ABC, Generic[RowT]):
     measures_this_machine: ClassVar[bool] = True
     waiting: ClassVar[Q] = Q(state="queued")
     running: ClassVar[Q] = Q(state="running")
+    #: Columns that say something only while it runs, and what is in them afterwards.
+    passing: ClassVar[Values] = {}
     ours: ClassVar[Q] = Q(state__in=("running", "lost"))
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -50,6 +51,7 @@ class RunKind(JobKind[Run]):
 
     name = "run"
     task = "tuning.execute"
+    passing: ClassVar[Values] = {"live": None}
     measure: Measure = measure
     cut_rule: CutRuleFor = never_cut
     wake: Wake = nobody
@@ -63,7 +65,13 @@ class RunKind(JobKind[Run]):
             with planned(job, f"{RUN_PREFIX}{job.row.pk}", self.wake) as plan:
                 return _driven(
                     self.measure(
-                        replace(plan, cut_rule=self.cut_rule(job.row)),
+                        replace(
+                            plan,
+                            cut_rule=self.cut_rule(job.row),
+                            tell_live=lambda seconds: job.report(
+                                live=[second.as_json() for second in seconds]
+                            ),
+                        ),
                         report=lambda step: job.report(step=step),
                         should_stop=job.should_stop,
                         keep=lambda ended: job.keep(_driven(ended)),

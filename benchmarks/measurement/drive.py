@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.drivers.protocol import DriverResult, LoadSide, Phase, Target
+from benchmarks.drivers.protocol import DriverResult, LoadSide, Phase, Target, TellsSeconds
 from benchmarks.errors import RunFailed
 from benchmarks.measurement.early_stop import Cut, CutWatch
 from benchmarks.measurement.plan import Plan
@@ -18,6 +18,7 @@ from benchmarks.servers.failures import explain_death, find_trouble
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.telemetry.commits import CommitCounter
 from benchmarks.telemetry.debt_reader import DebtReader
+from benchmarks.telemetry.live import LiveSeconds
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.snapshot import Snapshot
 from benchmarks.telemetry.write_debt import WriteDebt
@@ -86,14 +87,29 @@ def drive(
     cut_watch = CutWatch(plan.cut_rule, counts, is_called_off)
     used_s = _children_cpu_s()
 
+    driver = plan.driver
+    live = LiveSeconds(
+        sampler.newest,
+        commits.newest,
+        told=lambda: driver.told if isinstance(driver, TellsSeconds) else None,
+        tell=plan.tell_live,
+    )
+
     def on_phase(phase: Phase) -> None:
         step, mark = _BEGINNING[phase]
         marks[phase] = sampler.mark(mark)
-        if phase is Phase.MEASURING:
+        if phase is Phase.WARMING:
+            live.begin(marks[phase].t + plan.load.warmup_s)
+        elif phase is Phase.MEASURING:
+            live.begin(marks[phase].t)
             debt.begin()
         elif phase is Phase.STOPPING:
             debt.end()
         steps.enter(step)
+
+    def should_end() -> bool:
+        live.look()
+        return cut_watch.should_stop()
 
     work_dir.mkdir()
     steps.enter("connecting the driver")
@@ -105,7 +121,7 @@ def drive(
                 plan.load,
                 work_dir,
                 on_phase=on_phase,
-                should_stop=cut_watch.should_stop,
+                should_stop=should_end,
             )
         except RunFailed as failure:
             stopped = failure.outcome is Outcome.CANCELLED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
@@ -16,6 +16,11 @@ from benchmarks.servers.reach import Reach
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.layout import DeviceLayout
 from benchmarks.telemetry.disturbance import Limits
+from benchmarks.telemetry.live import LiveSecond
+
+
+def nobody_watches(_: list[LiveSecond]) -> None:
+    """For a measurement that nobody looks at while it goes on."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class Plan:
     a directory for it, whose device is still monitored. `expected` are the devices that must still
     store the data and the redo log, None for any. With a load host, `reach` is how it reaches the
     server and `load_facts` what it adds to the fingerprint; then `driver` is a RemoteDriver.
+    `tell_live` is given the last minute about once a second while the run is driven.
     """
 
     name: str
@@ -44,6 +50,7 @@ class Plan:
     expected: tuple[DeviceIdentity | None, DeviceIdentity | None] = (None, None)
     reach: Reach | None = None
     load_facts: Mapping[str, str] = field(default_factory=dict)
+    tell_live: Callable[[list[LiveSecond]], None] = nobody_watches
 
     @property
     def log_dir(self) -> Path | None:

@@ -74,6 +74,11 @@ class CommitCounter:
         at = np.interp(begin + np.arange(seconds + 1), times, counts)
         return [int(count) for count in np.diff(np.rint(at))]
 
+    def newest(self) -> tuple[float, int] | None:
+        """The latest reading: `time.monotonic()` and the commits since the server's start."""
+        with self._lock:
+            return self._readings[-1] if self._readings else None
+
     def redo_mb_s(self, begin: float, end: float) -> float | None:
         """10^6 bytes of redo log written per second of that time, both `time.monotonic()`.
 

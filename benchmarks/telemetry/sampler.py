@@ -112,6 +112,11 @@ class Sampler:
             snapshots = [s for s in snapshots if s.t <= marks[MEASURE_END].t]
         return build_series(snapshots, origin, period_s=self._period_s)
 
+    def newest(self) -> Snapshot | None:
+        """The latest snapshot; None before the first."""
+        with self._changed:
+            return self._snapshots[-1] if self._snapshots else None
+
     def process_usage(self) -> ProcessUsage | None:
         """What else used the host between the marks; None when nothing was counted."""
         return self._watcher.process_usage() if self._watcher is not None else None

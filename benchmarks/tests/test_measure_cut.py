@@ -16,6 +16,7 @@ from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Disturbed, Ended
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.telemetry.live import LiveSecond
 from benchmarks.telemetry.write_debt import Debt
 from benchmarks.tests.conftest import NOTHING
 
@@ -126,9 +127,15 @@ def test_a_crippled_config_is_distinguished_from_a_sound_one(
         return None
 
     # Of its last second or two no reading comes before the end.
-    sound = replace(plan, load=replace(plan.load, measure_s=6), cut_rule=listen)
+    watched: list[list[LiveSecond]] = []
+    load = replace(plan.load, measure_s=6)
+    sound = replace(plan, load=load, cut_rule=listen, tell_live=watched.append)
     found = measure(sound, report=lambda _: None, should_stop=lambda: False)
     commits = [row["commits"] or 0 for row in found.samples if (row["second"] or 0) >= 0]
+    # Whoever watched saw the same work while it was done.
+    live = [one.new_orders for one in watched[-1] if one.second > 0 and one.new_orders]
+    assert sum(live) / len(live) == pytest.approx(sum(commits) / len(commits) / 3.19, rel=0.5)
+    assert all(one.cpu_pct is not None for one in watched[-1])
     rule = under_half_of(sum(commits) / len(commits))
     assert max(map(len, heard)) >= MIN_SECONDS
     assert [counts for counts in heard if rule(counts)] == []

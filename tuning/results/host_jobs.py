@@ -15,7 +15,9 @@ from benchmarks.models import (
     Run,
     RunState,
 )
+from benchmarks.telemetry.live import LiveSecond
 from tuning.models import Study, StudyState
+from tuning.results.live_run import current_tpmP
 
 
 class HostState(StrEnum):
@@ -37,7 +39,8 @@ class HostState(StrEnum):
 class CurrentJob:
     """What a host does now: `what` and `step` in words, `since` when, for which study.
 
-    `study` and `study_name` are None and "" for a probe, `device` is what it measures if known.
+    `study` and `study_name` are None and "" for a probe, `device` is what it measures if known,
+    `tpmP` that of the last seconds of a run that is driven.
     """
 
     state: HostState
@@ -47,6 +50,7 @@ class CurrentJob:
     study: int | None = None
     study_name: str = ""
     device: int | None = None
+    tpmP: float | None = None
 
 
 def current_jobs(rows: list[Host]) -> dict[int, CurrentJob]:
@@ -60,9 +64,10 @@ def current_jobs(rows: list[Host]) -> dict[int, CurrentJob]:
             run["slot__study"],
             run["slot__study__name"] or "",
             run["device"],
+            current_tpmP([LiveSecond.from_json(one) for one in run["live"] or []]),
         )
         for run in Run.objects.filter(host__in=rows, state=RunState.RUNNING).values(
-            *("host", "step", "started_at", "device"),
+            *("host", "step", "started_at", "device", "live"),
             *("slot__block", "slot__candidate__name", "slot__study", "slot__study__name"),
         )
     }

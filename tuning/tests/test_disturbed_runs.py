@@ -94,6 +94,25 @@ def test_a_disturbed_run_keeps_what_was_seen_and_gets_no_figure(study: Study) ->
     assert (run.tpmP, run.p95_ms, run.server_path_length, run.new_orders) == (None,) * 4
 
 
+@pytest.mark.parametrize("ends_well", [True, False])
+def test_no_ended_run_keeps_the_seconds_of_those_who_watched(
+    study: Study, ends_well: bool
+) -> None:
+    begin(study)
+    run = study.slots.order_by("order")[0].run
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        Run.objects.filter(pk=run.pk).update(live=[[0, 100.0, 12.5, 50.0]])
+        if ends_well:
+            return measure_by_config(plan)
+        raise disturbed()
+
+    execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert run.is_finished
+    assert run.live is None
+
+
 def test_it_is_measured_again_in_its_place_of_the_block(study: Study) -> None:
     begin(study)
     slot = study.slots.order_by("order")[0]

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
+from advisor.charts.live import live_curves
 from advisor.pages.export.recommendation import recommendation_cards
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_sections, verdict_of_study
@@ -21,6 +22,7 @@ from benchmarks.models import RunState
 from tuning.models import Slot, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.results.history import read_log_tails
+from tuning.results.live_run import LiveRun, live_run
 from tuning.results.proportion import proportion_text
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import FULL_NAMES
@@ -71,8 +73,14 @@ def live_context(study: Study, choice: BoardChoice, seen: str) -> dict[str, Any]
         "concluding_blocks": CONCLUDING_BLOCKS,
         "is_under_way": not study.is_finished and is_under_way(study),
         "announcement": _announcement(study, progress),
+        **now_context(None if study.is_finished else live_run(study.pk)),
         "searched_metric": FULL_NAMES[progress.searched.metric] if progress.searched else "",
     }
+
+
+def now_context(now: LiveRun | None) -> dict[str, Any]:
+    """The run that is driven now; it changes every second."""
+    return {"now": now, "curves": live_curves(now.seconds) if now else []}
 
 
 def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import HttpResponseClientRefresh, trigger_client_event
+from django_htmx.http import HttpResponseClientRefresh, reswap, trigger_client_event
 
 from advisor.charts.boards import board_figures, run_figures
 from advisor.charts.findings import findings_figure, findings_series
@@ -25,6 +25,7 @@ from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_key
 from advisor.pages.study.context import (
     live_context,
+    now_context,
     results_context,
     study_context,
     study_for_page,
@@ -36,6 +37,7 @@ from benchmarks.models import ACTIVE_RUN_STATES, Host
 from tuning.errors import TuningError
 from tuning.models import Recommendation, Study
 from tuning.results.knob_importance import knob_importance
+from tuning.results.live_run import live_run
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
 from tuning.strategy.search.space import Space
@@ -94,7 +96,7 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     """
     seen = glance(pk)
     if request.GET.get("glance") == seen:
-        return HttpResponse(status=204)
+        return _only_the_run(request, pk)
     study = study_for_page(pk)
     choice = board_choice(request.GET)
     context: dict[str, Any] = live_context(study, choice, seen)
@@ -108,6 +110,15 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     if changed:
         trigger_client_event(response, "study-changed", after="settle")
     return response
+
+
+def _only_the_run(request: HttpRequest, pk: int) -> HttpResponse:
+    """Nothing has changed but the seconds of the current run."""
+    now = live_run(pk)
+    if now is None:
+        return HttpResponse(status=204)
+    context = now_context(now) | {"swaps_now": True}
+    return reswap(render(request, "studies/_now.html", context), "none")
 
 
 @require_GET

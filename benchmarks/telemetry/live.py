@@ -1,0 +1,108 @@
+"""The last minute of a run while it is driven, for whoever watches.
+
+Each look costs two subtractions: everything is read by the sampler and the commit counter anyway.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.drivers.protocol import Told
+from benchmarks.telemetry.snapshot import Snapshot
+from benchmarks.telemetry.usage import usage_between
+
+MAX_SECONDS = 60
+#: Of TPC-C's mix, with either driver (`benchmarks.telemetry.commits`).
+COMMITS_PER_NEW_ORDER = 3.19
+_LOOK_EVERY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSecond:
+    """About one second of a run, as it is seen while the run goes on.
+
+    `second` is counted from the start of the measured interval, below 0 in the warm-up.
+    `new_orders` per second: the driver's own count where there is a `p95_ms`, else estimated from
+    the server's commits. `cpu_pct` is user and sys of the whole host, 0..100.
+    """
+
+    second: int
+    new_orders: float | None
+    p95_ms: float | None
+    cpu_pct: float | None
+
+    def as_json(self) -> list[Any]:
+        return [self.second, self.new_orders, self.p95_ms, self.cpu_pct]
+
+    @classmethod
+    def from_json(cls, stored: list[Any]) -> LiveSecond:
+        return cls(*stored)
+
+
+class LiveSeconds:
+    """Keeps the last MAX_SECONDS and hands all of them to `tell` about once a second.
+
+    `snapshot` and `commits` give the newest of what is read anyway, `told` what the driver has
+    said of the newest measured second, None where it says nothing before its end.
+    """
+
+    def __init__(
+        self,
+        snapshot: Callable[[], Snapshot | None],
+        commits: Callable[[], tuple[float, int] | None],
+        *,
+        told: Callable[[], Told | None],
+        tell: Callable[[list[LiveSecond]], None],
+    ) -> None:
+        self._snapshot, self._commits = snapshot, commits
+        self._told, self._tell = told, tell
+        self._seconds: deque[LiveSecond] = deque(maxlen=MAX_SECONDS)
+        self._origin: float | None = None
+        self._seen: Snapshot | None = None
+        self._counted: tuple[float, int] | None = None
+        self._heard = 0
+        self._looked = float("-inf")
+
+    def begin(self, measuring_at: float) -> None:
+        """The warm-up or the measured interval begins; that of the latter on the monotonic clock,
+        as planned or as it was.
+        """
+        self._origin = measuring_at
+
+    def look(self) -> None:
+        """May be called at any time and as often as one likes."""
+        now = time.monotonic()
+        if self._origin is None or now - self._looked < _LOOK_EVERY_S:
+            return
+        self._looked = now
+        seen, before = self._snapshot(), self._seen
+        if seen is None or (before is not None and seen.t - before.t <= 0):
+            return
+        orders, p95_ms = self._orders()
+        self._seen = seen
+        if before is None:
+            return
+        cpu = None
+        if seen.cpu_total_s > before.cpu_total_s:
+            usage = usage_between(before, seen)
+            cpu = round(usage.cpu_user_pct + usage.cpu_sys_pct, 1)
+        second = math.floor(seen.t - self._origin)
+        self._seconds.append(LiveSecond(second, orders, p95_ms, cpu))
+        self._tell(list(self._seconds))
+
+    def _orders(self) -> tuple[float | None, float | None]:
+        """New-Orders per second and their p95 since the last look."""
+        told, counted, before = self._told(), self._commits(), self._counted
+        self._counted = counted
+        if told is not None and told.number != self._heard:
+            self._heard = told.number
+            return float(told.new_orders), told.p95_ms
+        if counted is None or before is None or counted[0] <= before[0]:
+            return None, None
+        rate = (counted[1] - before[1]) / (counted[0] - before[0])
+        return round(rate / COMMITS_PER_NEW_ORDER, 1), None
