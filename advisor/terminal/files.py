@@ -65,7 +65,9 @@ def write_files(
     wanted = [found for found, _ in ready if found.durability == ready[-1][0].durability]
     for found, text in ready:
         suffix = suffixes[found.pk]
-        path = _with(output, suffix) if output and found in wanted else _place_of(found, suffix)
+        path = (
+            with_suffix(output, suffix) if output and found in wanted else _place_of(found, suffix)
+        )
         _write(path, text)
         words = _words(found, rows)
         words += [found.durability] if len({one.durability for one, _ in ready}) > 1 else []
@@ -73,7 +75,7 @@ def write_files(
         console.print(f"Recommended my.cnf{named}: {path}", markup=False, soft_wrap=True)
     for name, file in exports:
         for found in wanted:
-            path = _with(file, suffixes[found.pk])
+            path = with_suffix(file, suffixes[found.pk])
             wanted_file = ExportRequest(
                 name, None, acknowledged, as_measured=as_measured, keeps_lines=keeps_lines
             )
@@ -110,7 +112,8 @@ def _words(found: Recommendation, rows: Sequence[Recommendation]) -> list[str]:
     return words + ([f"{found.workload.connections} connections"] if several else [])
 
 
-def _with(path: Path, suffix: str) -> Path:
+def with_suffix(path: Path, suffix: str) -> Path:
+    """`my.cnf` with `-db1` as `my-db1.cnf`."""
     return path.with_name(f"{path.stem}{suffix}{path.suffix}")
 
 

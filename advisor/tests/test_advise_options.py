@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from advisor.management.commands import advise
+from advisor.tests import factories
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.tests.made_up_host import MYSQL, this_host
 from tuning.catalogue.costs import CostKind
+from tuning.models import Study, StudyGroup, StudyState
 from tuning.studies.request import BadRequest, StudyRequest
 
 
@@ -185,6 +190,88 @@ def test_every_field_of_a_request_has_its_option() -> None:
     inner = {"name", "seed", "limits", "memory_bytes", "scale"}
     for name in ours - switches - inner | {"memory_mb"}:
         assert f"--{advise._OPTIONS.get(name, name).replace('_', '-')}" in options, name
+
+
+@pytest.fixture
+def two_hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Study]:
+    """`advise` finds a measured study of "db1" and one of "db2", which failed, at their end."""
+    studies = [
+        factories.measured_study(
+            device=factories.make_device(host=factories.make_host(name), data_dir=f"/srv/{name}")
+        )
+        for name in ("db1", "db2")
+    ]
+    failed = Study.objects.filter(pk=studies[1].pk)
+    failed.update(state=StudyState.FAILED, reason_code="disk_full", reason="/srv/db2 is full")
+
+    def found(request: StudyRequest, hosts: list[str]) -> StudyGroup:
+        group = StudyGroup.objects.create(name="Which?")
+        Study.objects.update(group=group)
+        return group
+
+    monkeypatch.setattr(advise, "create_group", found)
+    monkeypatch.setattr(advise, "Supervisor", lambda **_: nullcontext(Mock()))
+    settings.HOME.mkdir(exist_ok=True)
+    return studies
+
+
+TWO = ["--host", "db2", "--host", "db1"]
+
+
+@pytest.mark.django_db
+def test_several_hosts_have_rankings_and_files_of_their_own(
+    two_hosts: list[Study], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    good, failed = two_hosts
+    output = tmp_path / "my.cnf"
+    files = ["--output", str(output), "--export", f"sql:{tmp_path / 'change'}"]
+    with pytest.raises(SystemExit, match="1"):
+        call_command("advise", *TWO, *files)
+    told = capsys.readouterr()
+    assert told.err.splitlines()[-1] == "disk_full: host db2: /srv/db2 is full"
+    first, _, second = told.out.partition(f"Host db1, study {good.pk}")
+    assert f"Host db2, study {failed.pk}" in first
+    assert "Rank" not in first
+    assert "at /srv/db1" in second
+    assert "/srv/db2" not in second
+    written = sorted(path.name for path in tmp_path.glob("*-db?*"))
+    assert written == ["change-db1", "my-db1.cnf"]
+    with pytest.raises(SystemExit, match="1"):
+        call_command("advise", *TWO, "--json")
+    documents = json.loads(capsys.readouterr().out)["studies"]
+    assert [one["study"]["host"] for one in documents] == ["db2", "db1"]
+    assert [one["study"]["state"] for one in documents] == ["failed", "finished"]
+
+
+@pytest.mark.django_db
+def test_several_hosts_are_asked_for_their_own_devices(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked: list[StudyRequest] = []
+
+    def refuse(request: StudyRequest, hosts: list[str]) -> None:
+        asked.append(request)
+        assert hosts == [settings.HOST_NAME, "db2"]
+        raise BadRequest("host db2: no such directory", field="devices[1].path")
+
+    looked: list[object] = []
+    monkeypatch.setattr(advise, "create_group", refuse)
+    monkeypatch.setattr(advise, "inspect_here", lambda *_, **named: looked.append(named))
+    devices = ["--device", str(tmp_path), "--device", "db2:/srv/b"]
+    with pytest.raises(SystemExit, match="2"):
+        call_command("advise", "--host", settings.HOST_NAME, "--host", "db2", *devices)
+    assert capsys.readouterr().err == "bad_request: host db2: no such directory (--device)\n"
+    [request] = asked
+    assert request.host == ""
+    assert [(one.host, one.path) for one in request.devices] == [
+        ("", tmp_path),
+        ("db2", Path("/srv/b")),
+    ]
+    # Of this host only what is here is looked at.
+    assert looked == [{"servers": [], "devices": [tmp_path]}]
+    with pytest.raises(SystemExit, match="2"):
+        call_command("advise", *TWO, "--show-space")
+    assert "--show-space can be used with one --host only" in capsys.readouterr().err
 
 
 @pytest.mark.django_db

@@ -65,8 +65,11 @@ def create_group(
         )
         try:
             stores.append(plan_study(asked, user))
-        except InvalidConfig:
-            raise
+        except InvalidConfig as error:
+            # The versions are the same: what one host refuses may be for want of memory there.
+            raise InvalidConfig(
+                replace(one, reason=f"on host {row}: {one.reason}") for one in error.problems
+            ) from error
         except (TuningError, BenchmarkError) as error:
             raise _on_host(row, error, list(devices)) from error
     with transaction.atomic():
@@ -154,7 +157,10 @@ def _on_host(
         return f"devices[{places[place] if place < len(places) else place}]"
 
     field = re.sub(r"devices\[(\d+)\]", whole, error.field)
-    return TuningError(error.code, f"host {host}: {error}", field=field)
+    text = f"host {host}: {error}"
+    if isinstance(error, BadRequest):
+        return BadRequest(text, field=field)
+    return TuningError(error.code, text, field=field)
 
 
 def pause_group(group: StudyGroup, *, by: str = "", reason: str = "") -> None:

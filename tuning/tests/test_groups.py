@@ -11,9 +11,10 @@ import pytest
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.inventory.host import FoundDriver
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Host
 from benchmarks.tests.made_up_host import MYSQL, made_up_host, with_inventory
-from tuning.errors import TuningError
+from tuning.errors import InvalidConfig, TuningError
 from tuning.models import Study, StudyGroup
 from tuning.studies.groups import cancel_group, create_group
 from tuning.studies.request import BadRequest, StudyRequest
@@ -112,6 +113,18 @@ def test_what_is_wrong_on_one_host_stores_nothing(
     assert not StudyGroup.objects.exists()
     assert not Study.objects.exists()
     assert sent == []
+
+
+def test_a_config_that_one_host_refuses_is_refused_with_its_name(
+    hosts: None, sent: list[Any]
+) -> None:
+    huge = ("huge", b"[mysqld]\ninnodb_buffer_pool_size = 12G\n")
+    there = Host.objects.get(name="b")
+    memory = {"memory_bytes": 8 * 10**9, "memory_budget_bytes": 8 * 10**9}
+    with_inventory(there, inventory_of(there).model_copy(update=memory))
+    with pytest.raises(InvalidConfig) as caught:
+        create_group(asked(configs=[huge]), ["a", "b"])
+    assert all(one.reason.startswith("on host b: ") for one in caught.value.problems)
 
 
 def test_hosts_without_a_common_driver_are_refused(hosts: None) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py advise`: one study from start to the recommended my.cnf, without a browser."""
+"""`manage.py advise`: from the question to the recommended my.cnf, on one host or on several."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from advisor.management.listing import absolute_path
 from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
-from advisor.terminal.files import write_files
-from advisor.terminal.follow import follow
+from advisor.terminal.files import with_suffix, write_files
+from advisor.terminal.follow import follow_all
 from advisor.terminal.report import print_ranking
 from advisor.terminal.space import print_space
 from advisor.wording.searches import warm_start_text
@@ -46,6 +46,7 @@ from tuning.search_space.space_request import BadSpace
 from tuning.statistics.aim import Aim
 from tuning.studies.devices import MB
 from tuning.studies.earlier_studies import warm_start
+from tuning.studies.groups import create_group
 from tuning.studies.lifecycle import cancel_study, create_study
 from tuning.studies.request import BadRequest, SearchRequest, StudyRequest, origin_of
 from tuning.studies.search_texts import (
@@ -65,6 +66,7 @@ _OPTIONS = {
     "configs": "config",
     "confirms": "no-confirm",
     "devices": "device",
+    "hosts": "host",
     "keeps_duplicates": "keep-duplicates",
     "kind": "device-kind",
     "measure_s": "measure",
@@ -92,18 +94,21 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--host",
-            default=settings.HOST_NAME,
+            action="append",
+            default=[],
             metavar="NAME",
             help="the host to measure on (default: this machine, where any server and directory "
-            "may be named; of another host those that it has)",
+            "may be named; of another host those that it has); may be repeated: a study with a "
+            "ranking of its own on each, with the same server version, driver and load",
         )
         parser.add_argument(
             "--device",
-            type=absolute_path,
+            type=_device,
             action="append",
             default=[],
-            metavar="DIR",
-            help="a directory on the device to measure; may be repeated",
+            metavar="[HOST:]DIR",
+            help="a directory on the device to measure; may be repeated; with several hosts each "
+            "needs it, unless its host is named",
         )
         parser.add_argument(
             "--log-dir",
@@ -325,50 +330,73 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         end_like_ctrl_c()
         console = Console(stderr=True)
+        hosts = options["host"] or [settings.HOST_NAME]
         try:
-            request = _request(options)
+            request = _request(options, hosts)
             # The space also depends on known devices.
             prepare_database(runs_a_worker=True)
-            _look(request)
+            if settings.HOST_NAME in hosts:
+                _look(request)
             if options["show_space"]:
                 print_space(search_here(request), Console())
                 return
-            study = _run(request, options, console)
+            studies = _run(request, hosts, console)
         except (AdvisorError, BenchmarkError, TuningError) as error:
             code = 2 if isinstance(error, BadRequest | BadSpace | UnknownTemplate) else 1
             self._fail(f"{error.code}: {_one_line(error)}", code)
         except KeyboardInterrupt:
-            self._fail("interrupted: the study was cancelled")
+            what = "studies were" if len(hosts) > 1 else "study was"
+            self._fail(f"interrupted: the {what} cancelled")
         else:
-            self._show(study, options)
+            self._show(studies, options)
 
     def _fail(self, line: str, code: int = 1) -> NoReturn:
         """Exit with the reason as the last message on stderr, as the README promises."""
         self.stderr.write(line)
         sys.exit(code)
 
-    def _show(self, study: Study, options: dict[str, Any]) -> None:
-        console, result = Console(stderr=options["json"]), StudyResult(study)
-        if options["json"]:
-            json.dump(study_document(result), sys.stdout, indent=2)
+    def _show(self, studies: list[Study], options: dict[str, Any]) -> None:
+        """The ranking of each host apart, then its files; exits with 1 if one has none."""
+        console, results = Console(stderr=options["json"]), [StudyResult(one) for one in studies]
+        several, failures = len(studies) > 1, []
+        if options["json"] and (several or studies[0].state == StudyState.FINISHED):
+            documents = [study_document(result) for result in results]
+            json.dump({"studies": documents} if several else documents[0], sys.stdout, indent=2)
             sys.stdout.write("\n")
-        else:
-            print_ranking(result, console)
-        try:
-            write_files(
-                result,
-                console,
-                acknowledged=options["acknowledge"],
-                output=options["output"],
-                exports=options["export"],
-                as_measured=options["as_measured"],
-                keeps_lines=options["keep_lines"],
-            )
-        except (AdvisorError, TuningError) as error:
-            self._fail(f"{error.code}: {_one_line(error)}")
+        for result in results:
+            host = result.study.host.name
+            try:
+                if several:
+                    console.rule(f"Host {host}, study {result.study.pk}", align="left")
+                _check_finished(result.study)
+                if not options["json"]:
+                    print_ranking(result, console)
+                self._write(result, console, options, suffix=f"-{host}" if several else "")
+            except (AdvisorError, TuningError) as error:
+                where = f"host {host}: " if several else ""
+                failures.append(f"{error.code}: {where}{_one_line(error)}")
+        if failures:
+            self._fail("\n".join(failures))
+
+    def _write(
+        self, result: StudyResult, console: Console, options: dict[str, Any], *, suffix: str
+    ) -> None:
+        output = options["output"]
+        write_files(
+            result,
+            console,
+            acknowledged=options["acknowledge"],
+            output=with_suffix(output, suffix) if output else None,
+            exports=[(name, with_suffix(path, suffix)) for name, path in options["export"]],
+            as_measured=options["as_measured"],
+            keeps_lines=options["keep_lines"],
+        )
 
 
-def _request(options: dict[str, Any]) -> StudyRequest:
+def _request(options: dict[str, Any], hosts: list[str]) -> StudyRequest:
+    """The request; of several hosts none is named in it. Raises BadRequest."""
+    if options["show_space"] and len(hosts) > 1:
+        raise BadRequest("--show-space can be used with one --host only")
     is_model = options["data_size"] is not None or options["memory"] is not None
     if options["as_measured"] and not is_model:
         raise BadRequest("--as-measured can be used with --data-size and --memory only")
@@ -376,7 +404,7 @@ def _request(options: dict[str, Any]) -> StudyRequest:
     return StudyRequest(
         template=options["template"] or ("search" if search else USUAL_TEMPLATE),
         search=search,
-        host=options["host"],
+        host=hosts[0] if len(hosts) == 1 else "",
         devices=_devices(options),
         server=options["server"],
         driver=options["driver"],
@@ -421,36 +449,47 @@ def _search(options: dict[str, Any]) -> SearchRequest | None:
     )
 
 
-def _run(request: StudyRequest, options: dict[str, Any], console: Console) -> Study:
-    is_here = request.host == settings.HOST_NAME
-    # This host's worker is started below and looks at the rows; another's has to be woken.
-    study = create_study(request, wake=not is_here)
-    if begins := warm_start_text(warm_start(study.search or {})):
-        console.print(begins, markup=False, soft_wrap=True)
+def _run(request: StudyRequest, hosts: list[str], console: Console) -> list[Study]:
+    """The studies, in the order of the hosts, each at its end."""
+    is_here = settings.HOST_NAME in hosts
+    if len(hosts) == 1:
+        # This host's worker is started below and looks at the rows; another's has to be woken.
+        studies = [create_study(request, wake=not is_here)]
+    else:
+        there = create_group(request, hosts).studies.select_related("host")
+        studies = sorted(there, key=lambda study: hosts.index(study.host.name))
+    for study in studies:
+        if begins := warm_start_text(warm_start(study.search or {})):
+            where = f"{study.host}: " if len(hosts) > 1 else ""
+            console.print(f"{where}{begins}", markup=False, soft_wrap=True)
     try:
         with Supervisor(with_worker=is_here) as processes:
-            follow(study, console, processes.check)
+            follow_all(studies, console, processes.check)
     finally:
-        if not study.is_finished:
-            # Interrupted or failed: nothing of it may start again later by itself.
-            with suppress(TuningError):  # it may have ended this moment
-                cancel_study(study)
+        for study in studies:
+            if not study.is_finished:
+                # Interrupted or failed: nothing of it may start again later by itself.
+                with suppress(TuningError):  # it may have ended this moment
+                    cancel_study(study)
+    return studies
+
+
+def _check_finished(study: Study) -> None:
+    """Raise StudyFailed with the reason why it has no answer."""
     if study.state != StudyState.FINISHED:
         tail = f"\n{study.log_tail}" if study.log_tail else ""
         raise StudyFailed(study.reason_code or study.state, f"{study.reason}{tail}")
-    return study
 
 
 def _look(request: StudyRequest) -> None:
-    """Inspect this host for a study on it, with all that the request names.
+    """Inspect this host for a study on it, with all that the request names here.
 
     Who can run this command on the host may list anything there. A run that is being measured is
     not disturbed where all that is named is known.
     """
-    if request.host != settings.HOST_NAME:
-        return
-    host, _ = Host.objects.get_or_create(name=request.host)
-    places = [place for one in request.devices for place in (one.path, one.log_dir) if place]
+    host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
+    here = [one for one in request.devices if one.host in ("", host.name)]
+    places = [place for one in here for place in (one.path, one.log_dir) if place]
     with measuring_alone(patience_s=0) as alone:
         if alone or not _knows(host, request.server, places):
             inspect_here(host, servers=[request.server] if request.server else [], devices=places)
@@ -481,8 +520,9 @@ def _devices(options: dict[str, Any]) -> list[DeviceRequest]:
             emulate=emulate,
             memory_bytes=None if memory_mb is None else memory_mb * MB,
             kind=None if throttles(emulate) else options["device_kind"],
+            host=host,
         )
-        for path in options["device"] or [None]
+        for host, path in options["device"] or [("", None)]
         for emulate in asked
     ]
 
@@ -498,6 +538,12 @@ def _one_line(error: Exception) -> str:
     named = error.field.removeprefix("search.").split(".")[0] if is_search else error.field
     *_, name = re.findall(r"[a-z_]+", named)
     return f"{error} (--{_OPTIONS.get(name, name).replace('_', '-')})"
+
+
+def _device(text: str) -> tuple[str, Path]:
+    """`db1:/srv/a`, or a directory alone, as ("", path)."""
+    named = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._-]*):(/.*)", text)
+    return (named[1], Path(named[2])) if named else ("", absolute_path(text))
 
 
 def _numbers(text: str) -> list[int]:
