@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.urls import register_converter
-from django.urls.converters import IntConverter
+from django.urls.converters import IntConverter, StringConverter
 
 # The largest id of a database; SQLite's driver fails above it.
 MAX_ID = 2**63 - 1
@@ -29,4 +29,11 @@ class IdConverter(IntConverter):
         return number
 
 
+class HashConverter(StringConverter):
+    """`<hash:digest>`: a SHA-256 as hexadecimal digits."""
+
+    regex = "[0-9a-f]{64}"
+
+
 register_converter(IdConverter, "id")
+register_converter(HashConverter, "hash")

@@ -224,6 +224,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = read(
     env.bool, "ADVISOR_HTTPS", False
 )
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SECURE_SSL_REDIRECT else 0
+# A supervisor on the host itself asks without a proxy.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_INCLUDE_SUBDOMAINS = True
 # The list that browsers ship with is for names that the world knows; to be on it is the
 # decision of who owns the name.
@@ -273,7 +275,10 @@ SPECTACULAR_SETTINGS = {
         "SlotPurposeEnum": "tuning.models.SlotPurpose.values",
         "StateEnum": "tuning.models.StudyState.values",
     },
-    "PATH_CONVERTER_OVERRIDES": {"id": int},
+    "PATH_CONVERTER_OVERRIDES": {
+        "id": int,
+        "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "advisor.api.openapi.complete",

@@ -5,8 +5,14 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from advisor.monitoring import health
+from advisor.monitoring.metrics import MetricsView
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("advisor.pages.urls")),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("metrics", MetricsView.as_view(), name="metrics"),
     path("api/v1/", include("advisor.api.urls")),
     # One log-in for all: with the same limits.
     path(

@@ -96,6 +96,9 @@ API: dict[str, Rules] = {
     **_shown(("api-study-detail", "api-ranking", "api-results", "api-runs")),
     **_shown(("api-recommendation", "api-my-cnf", "api-templates", "api-probe-detail")),
     **_shown(("api-emulation-profiles", "api-schema", "api-docs")),
+    **_shown(("api-run-list", "api-run-detail", "api-run-series", "api-run-log")),
+    **_shown(("api-server-list", "api-config", "api-recommendation-list")),
+    **_shown(("api-published", "api-version")),
     **_shown(("api-host-list", "api-host-detail")),
     "api-host-inspect": {"POST": OPERATE},
     "api-inspection-detail": SHOWN,
@@ -126,9 +129,15 @@ API: dict[str, Rules] = {
     # Answers 404 by every method.
     "api-unknown": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
 }
+# For programs that watch the advisor.
+MONITORING: dict[str, Rules] = {
+    "healthz": {"GET": ANYBODY},
+    "readyz": {"GET": ANYBODY},
+    "metrics": SHOWN,
+}
 # Django's own pages for accounts and groups.
 ADMIN: Rules = {"GET": ADMINISTER, "POST": ADMINISTER}
-RULES: dict[str, Rules] = {**PAGES, **API}
+RULES: dict[str, Rules] = {**PAGES, **API, **MONITORING}
 
 
 def rules_of(view_name: str) -> Rules:

@@ -40,17 +40,19 @@ class _Cursors(CursorPagination):
 
 
 class Pages(PageNumberPagination):
-    """Pages of rows in the order of one column without equal values, by default the id.
+    """Pages of rows in the order of a column, by default the id.
 
-    A request with `cursor` gets pages that begin where the last ended, others numbered ones.
+    A request with `cursor` gets pages that begin where the last ended, others numbered ones. There
+    are cursors only for a column without equal values: `is_unique`.
     """
 
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = MAX_PAGE
 
-    def __init__(self, key: str = "-pk") -> None:
+    def __init__(self, key: str = "-pk", *, is_unique: bool = True) -> None:
         self._key = key
+        self._is_unique = is_unique
         self._cursors: _Cursors | None = None
         self._count = 0
 
@@ -63,9 +65,12 @@ class Pages(PageNumberPagination):
             if name in request.query_params:
                 _check_number(name, request.query_params[name], most)
         if CURSOR not in request.query_params:
-            return list(self.paginate_queryset(queryset.order_by(self._key), request) or ())
+            ordered = queryset.order_by(self._key, *(() if self._is_unique else ("-pk",)))
+            return list(self.paginate_queryset(ordered, request) or ())
         if "page" in request.query_params:
             raise ValidationError({"page": ["Give either page or cursor."]})
+        if not self._is_unique:
+            raise ValidationError({"cursor": ["Not in this order: use pages."]})
         self._cursors = _Cursors()
         self._cursors.ordering = (self._key,)
         self._count = queryset.count()

@@ -16,9 +16,10 @@ from rest_framework.views import APIView
 from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
 from advisor.api.errors import ApiError, refusal
 from advisor.api.idempotency import KEY, REUSED, Once
-from advisor.api.listing import OF_HOST, PAGES, Pages, on_host
+from advisor.api.listing import PAGES, on_host
+from advisor.api.queries import RankingQuery, StudyListQuery, listed_studies
 from advisor.api.serializers.common import error_response
-from advisor.api.serializers.rankings import RankingRowSerializer, ranking_of
+from advisor.api.serializers.rankings import RankingRowSerializer, chosen_rows
 from advisor.api.serializers.requests import (
     ExtendRequestSerializer,
     PauseRequestSerializer,
@@ -73,17 +74,16 @@ class StudyListView(APIView):
     @extend_schema(
         operation_id="list_studies",
         summary="List all studies, newest first",
-        parameters=[*PAGES, OF_HOST],
+        parameters=[*PAGES, StudyListQuery],
         responses={
             200: StudyPageSerializer,
-            400: error_response("`invalid_request`: an unknown host."),
+            400: error_response("`invalid_request`."),
             401: UNAUTHORISED,
         },
     )
     def get(self, request: Request) -> Response:
-        pages = Pages()
-        page = pages.rows(on_host(studies(), request), request)
-        return pages.answer(StudySerializer(page, many=True).data)
+        rows, pages = listed_studies(on_host(studies(), request), StudyListQuery.asked(request))
+        return pages.answer(StudySerializer(pages.rows(rows, request), many=True).data)
 
     @extend_schema(
         operation_id="create_study",
@@ -143,8 +143,9 @@ class StudyDetailView(APIView):
         },
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        get_object_or_404(Study.objects.only("pk"), pk=pk)
-        wait_for_study(request, pk)
+        if "wait" in request.query_params:
+            get_object_or_404(Study.objects.only("pk"), pk=pk)
+            wait_for_study(request, pk)
         return unless_known(request, final_word(pk), lambda: Response(_state(pk)))
 
 
@@ -152,16 +153,20 @@ class RankingView(APIView):
     @extend_schema(
         operation_id="get_ranking",
         summary="The current ranking, also while the study is running",
-        parameters=[IF_NONE_MATCH],
+        parameters=[RankingQuery, IF_NONE_MATCH],
         responses={
             200: RankingRowSerializer(many=True),
             304: NOT_MODIFIED,
+            400: error_response("`invalid_request`."),
             401: UNAUTHORISED,
             404: NOT_FOUND,
         },
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        return unless_known(request, final_word(pk), lambda: Response(ranking_of(result_of(pk))))
+        query = RankingQuery.asked(request)
+        return unless_known(
+            request, final_word(pk), lambda: Response(chosen_rows(result_of(pk), **query))
+        )
 
 
 class ResultsView(APIView):

@@ -12,6 +12,8 @@ from benchmarks.jobs.versions import difference, tables_differ
 
 logger = logging.getLogger(__name__)
 
+#: They say themselves what is the matter.
+SERVED_NEVERTHELESS = ("/healthz", "/readyz")
 #: What was found last: why nothing can be answered, and what is only worth knowing.
 _FOUND = {"stops": "", "warns": ""}
 
@@ -37,7 +39,7 @@ class VersionGuard:
         self._answer = answer
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not (why := _FOUND["stops"]):
+        if not (why := _FOUND["stops"]) or request.path in SERVED_NEVERTHELESS:
             return self._answer(request)
         if request.path.startswith("/api/"):
             body = error_body("version_differs", why)

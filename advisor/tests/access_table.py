@@ -32,7 +32,9 @@ class Address:
     @property
     def is_of_the_api(self) -> bool:
         # Its reference is a page for people.
-        return self.route.startswith("api/") and self.name != "api-docs"
+        return self.name == "metrics" or (
+            self.route.startswith("api/") and self.name != "api-docs"
+        )
 
 
 def addresses() -> list[Address]:
@@ -99,7 +101,7 @@ def table() -> str:
 def _readable(address: Address) -> str:
     if address.name == "api-unknown":
         return "api/v1/..."
-    return re.sub(r"<id:(\w+)>", lambda found: _shown(found[1]), address.route)
+    return re.sub(r"<\w+:(\w+)>", lambda found: _shown(found[1]), address.route)
 
 
 def _shown(argument: str) -> str:

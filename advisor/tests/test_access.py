@@ -109,6 +109,7 @@ class World:
             route = route.replace(f"{before}/<id:pk>", f"{before}/{pk}")
         # The views are not called: the others need not be there.
         route = re.sub(r"<id:\w+>", "1", route)
+        route = re.sub(r"<hash:\w+>", "0" * 64, route)
         return "/" + route.replace("^(?P<rest>.*)$", "elsewhere")
 
 

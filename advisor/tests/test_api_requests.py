@@ -167,7 +167,7 @@ def test_what_a_client_has_of_an_ended_study_is_not_sent_again(
         again = api.get(address, headers=known)
     assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
     # Another address, other rows: another tag.
-    assert api.get(f"{address}?acknowledge=D1", headers=known).status_code == 200
+    assert api.get(f"{address}?durability=D0", headers=known).status_code == 200
     Device.objects.update(kind="nvme")
     changed = api.get(address, headers=known)
     assert changed.status_code == 200

@@ -28,6 +28,17 @@ def read_log_tails(runs: Iterable[Run]) -> None:
         wanted[pk].log_tail = log_tail
 
 
+def slot_of(run: Run) -> Slot | None:
+    """The slot of a run, also if a newer run has replaced it there; None for one without."""
+    newest: Run | None = run
+    while newest is not None:
+        slot = Slot.objects.select_related("study", "candidate").filter(run=newest).first()
+        if slot is not None:
+            return slot
+        newest = newest.retries.first()
+    return None
+
+
 def run_history(slots: Iterable[Slot]) -> list[RunLine]:
     """The slots' runs and those that they replaced, in the order of the study."""
     lines = [RunLine(slot, slot.run, None) for slot in slots]

@@ -60,10 +60,14 @@ def final_word(study_id: int) -> str | None:
     None while it goes on. A study that has ended can be extended or taken apart; its host renamed,
     its devices corrected.
     """
-    ended = Study.objects.exclude(state__in=ACTIVE_STUDY_STATES)
-    if not ended.filter(pk=study_id).exists():
+    queries = _final_queries()
+    with connection.cursor() as cursor:
+        text, parameters = _of_study(queries[0], study_id)
+        cursor.execute(text, parameters)
+        row = cursor.fetchone()
+    if row is None or row[0] in ACTIVE_STUDY_STATES:
         return None
-    return _word((*_progress_queries(), *_results_queries(), *_final_queries()), study_id)
+    return _word(queries, study_id)
 
 
 def results_glance(study_id: int) -> str:
@@ -98,10 +102,11 @@ def _results_queries() -> tuple[Sql, ...]:
 
 @cache
 def _final_queries() -> tuple[Sql, ...]:
-    names = "name", "finished_at", "group_id", "host__name"
+    names = "state", "created_at", "finished_at", "conclusions", "name", "group_id", "host__name"
     devices = "pk", "kind", "kind_correction", "retired_at", "emulation_label", "model"
     return (
-        _sql(_study().values_list(*names)),
+        _sql(_study().values_list(*names, Max("recommendations"))),
+        _sql(_states()),
         _sql(Device.objects.filter(studies=_ANY_STUDY).order_by("pk").values_list(*devices)),
         _sql(
             Workload.objects.filter(studies=_ANY_STUDY)
@@ -127,10 +132,15 @@ def _sql(query: QuerySet[Any, Any]) -> Sql:
     return text, tuple(parameters)
 
 
+def _of_study(query: Sql, study_id: int) -> tuple[str, list[Any]]:
+    text, parameters = query
+    return text, [study_id if one == _ANY_STUDY else one for one in parameters]
+
+
 def _word(queries: Iterable[Sql], study_id: int) -> str:
     seen = []
     with connection.cursor() as cursor:
-        for text, parameters in queries:
-            cursor.execute(text, [study_id if one == _ANY_STUDY else one for one in parameters])
+        for query in queries:
+            cursor.execute(*_of_study(query, study_id))
             seen.append(cursor.fetchall())
     return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]

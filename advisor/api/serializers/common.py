@@ -11,6 +11,7 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from advisor.ids import MAX_ID
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.costs import CostKind
 from tuning.catalogue.knob import Durability
@@ -20,6 +21,9 @@ from tuning.export.formats import FORMATS
 CLASSES = [one.value for one in Durability]
 COSTS = [one.value for one in CostKind]
 FORMAT_NAMES = list(FORMATS)
+PAGE_PARAMETERS = ("page", "page_size", "cursor")
+#: The id of a row in an address's parameters.
+ROW: dict[str, Any] = {"min_value": 1, "max_value": MAX_ID, "required": False}
 #: A field that may be left out or null.
 OPTIONAL: dict[str, Any] = {"required": False, "allow_null": True}
 KINDS = [kind.value for kind in DeviceKind]
@@ -49,6 +53,27 @@ class StrictSerializer(serializers.Serializer[Any]):
                 {name: ["There is no such field."] for name in sorted(unknown)}
             )
         return super().to_internal_value(data)
+
+
+class QuerySerializer(StrictSerializer):
+    """The parameters of an address; one that is mistyped would otherwise be ignored.
+
+    Those of pages are `advisor.api.listing`'s.
+    """
+
+    @classmethod
+    def asked(cls, request: Request) -> dict[str, Any]:
+        """The parameters of a request, checked. Raises ValidationError."""
+        fields = cls().fields
+        query = cls(
+            data={
+                name: values if isinstance(fields.get(name), serializers.ListField) else values[-1]
+                for name, values in request.query_params.lists()
+                if name not in PAGE_PARAMETERS
+            }
+        )
+        query.is_valid(raise_exception=True)
+        return dict(query.validated_data)
 
 
 class TargetField(serializers.CharField):

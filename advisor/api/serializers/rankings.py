@@ -5,6 +5,7 @@ cycles per New-Order; null if there is no figure.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 from rest_framework import serializers
@@ -13,6 +14,7 @@ from advisor.api.serializers.common import CLASSES, FiniteField, NamedDeviceSeri
 from benchmarks.models import RunState
 from tuning.results.boards import Board
 from tuning.results.study_result import StudyResult
+from tuning.statistics.data import Metric
 
 
 class MetricRankSerializer(serializers.Serializer[Any]):
@@ -106,6 +108,41 @@ def ranking_of(result: StudyResult) -> Any:
     """
     rows = [row for board in result.boards for row in _rows(board)]
     return RankingRowSerializer(rows, many=True).data
+
+
+def chosen_rows(
+    result: StudyResult,
+    *,
+    metric: str = Metric.TPMP.value,
+    device: int | None = None,
+    connections: int | None = None,
+    durability: str | None = None,
+    max_p95_ms: float | None = None,
+    pareto: bool = False,
+) -> list[dict[str, Any]]:
+    """The rows of `ranking_of` on those boards, best first by `metric` within each of them.
+
+    max_p95_ms: only rows with a p95, and none above that. pareto: only the Pareto front.
+    """
+    boards = [
+        board
+        for board in result.boards
+        if device in (None, board.device.pk)
+        and connections in (None, board.workload.connections)
+        and durability in (None, board.durability)
+    ]
+    found = []
+    for board in boards:
+        rows = list(RankingRowSerializer(list(_rows(board)), many=True).data)
+        if metric != Metric.TPMP.value:
+            rows.sort(key=lambda row: row["by"][metric]["rank"] or inf)
+        found += rows
+    return [
+        row
+        for row in found
+        if (row["on_pareto_front"] or not pareto)
+        and (max_p95_ms is None or (row["p95_ms"] is not None and row["p95_ms"] <= max_p95_ms))
+    ]
 
 
 def _rows(board: Board) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from advisor.pages.run.measures import measures_of
 from advisor.pages.run.variables import compare_variables
 from advisor.pages.run.write_debt import debt_of
 from benchmarks.models import Run, Sample
-from tuning.models import Slot
+from tuning.results.history import slot_of
 
 
 @require_GET
@@ -26,7 +26,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         ).prefetch_related("retries"),
         pk=pk,
     )
-    slot = _slot_of(run)
+    slot = slot_of(run)
     requested, others = compare_variables(run)
     charts = telemetry_series(run.samples.all())
     context = {
@@ -46,17 +46,6 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "retries": run.retries.all(),
     }
     return render(request, "runs/detail.html", context)
-
-
-def _slot_of(run: Run) -> Slot | None:
-    """The slot of the run, also if a newer run has replaced it there."""
-    newest: Run | None = run
-    while newest is not None:
-        slot = Slot.objects.select_related("study", "candidate").filter(run=newest).first()
-        if slot is not None:
-            return slot
-        newest = newest.retries.first()
-    return None
 
 
 @require_GET

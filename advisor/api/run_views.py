@@ -1,0 +1,140 @@
+"""The REST API, version 1: runs, their series and their logs."""
+
+from __future__ import annotations
+
+import csv
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
+from advisor.api.listing import PAGES, Pages, on_host
+from advisor.api.queries import RunListQuery, listed_runs
+from advisor.api.recommendation_views import AnyAccept
+from advisor.api.serializers.common import QuerySerializer, error_response
+from advisor.api.serializers.runs import (
+    COLUMNS,
+    RunDetailSerializer,
+    RunPageSerializer,
+    RunSummarySerializer,
+    SeriesSerializer,
+    log_of,
+    series_of,
+)
+from advisor.api.views import UNAUTHORISED
+from advisor.responses import download
+from benchmarks.models import Run
+from tuning.results.history import BULKY
+
+NO_RUN = error_response("There is no such run.")
+JSON, CSV = "json", "csv"
+
+
+class SeriesQuery(QuerySerializer):
+    format = serializers.ChoiceField(
+        choices=(JSON, CSV), default=JSON, help_text="csv: a line a second."
+    )
+
+
+def runs() -> QuerySet[Run]:
+    return Run.objects.select_related(
+        "host", "device", "server", "workload__load_host", "config", "slot__candidate"
+    )
+
+
+class AllRunsView(APIView):
+    @extend_schema(
+        operation_id="list_all_runs",
+        summary="List the runs of all studies, newest first",
+        parameters=[*PAGES, RunListQuery],
+        responses={
+            200: RunPageSerializer,
+            400: error_response("`invalid_request`."),
+            401: UNAUTHORISED,
+        },
+    )
+    def get(self, request: Request) -> Response:
+        rows = listed_runs(on_host(runs(), request), RunListQuery.asked(request))
+        pages = Pages()
+        page = pages.rows(rows.defer(*BULKY), request)
+        return pages.answer(RunSummarySerializer(page, many=True).data)
+
+
+class RunDetailView(APIView):
+    @extend_schema(
+        operation_id="get_run",
+        summary="One run: figures, conditions, variables, fingerprint",
+        parameters=[IF_NONE_MATCH],
+        responses={
+            200: RunDetailSerializer,
+            304: NOT_MODIFIED,
+            401: UNAUTHORISED,
+            404: NO_RUN,
+        },
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        run = get_object_or_404(runs(), pk=pk)
+        return unless_known(request, word_of(run), lambda: Response(RunDetailSerializer(run).data))
+
+
+class RunSeriesView(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        operation_id="get_run_series",
+        summary="A run second by second, as JSON or CSV",
+        parameters=[SeriesQuery, IF_NONE_MATCH],
+        responses={
+            (200, "application/json"): SeriesSerializer,
+            (200, "text/csv"): OpenApiTypes.STR,
+            304: NOT_MODIFIED,
+            400: error_response("`invalid_request`."),
+            401: UNAUTHORISED,
+            404: NO_RUN,
+        },
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        run = get_object_or_404(runs(), pk=pk)
+        wanted = SeriesQuery.asked(request)["format"]
+        return unless_known(
+            request,
+            word_of(run),
+            lambda: _csv(run) if wanted == CSV else Response(series_of(run)),
+        )
+
+
+class RunLogView(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        operation_id="get_run_log",
+        summary="The end of what a run's server and driver wrote, without passwords",
+        responses={(200, "text/plain"): OpenApiTypes.STR, 401: UNAUTHORISED, 404: NO_RUN},
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        run = get_object_or_404(Run, pk=pk)
+        return download(f"run-{run.pk}.log", "text/plain; charset=utf-8", log_of(run))
+
+
+def word_of(run: Run) -> str | None:
+    """Differs whenever what is said of an ended run does; None while it goes on."""
+    if not run.is_finished:
+        return None
+    device = run.device
+    place = [getattr(run, "slot", None), device.kind, device.emulation_label, run.host.name]
+    return repr([run.pk, run.state, run.finished_at, run.samples.count(), *place, str(device)])
+
+
+def _csv(run: Run) -> HttpResponse:
+    answer = download(f"run-{run.pk}.csv", "text/csv; charset=utf-8", "")
+    lines = csv.writer(answer)
+    lines.writerow(COLUMNS)
+    lines.writerows(run.samples.values_list(*COLUMNS))
+    return answer

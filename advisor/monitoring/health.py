@@ -1,0 +1,67 @@
+"""Whether this process serves, and whether what it needs is there. For anybody: a word each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import Error, connection
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
+
+from advisor.processes.broker import redis_answers
+from benchmarks.jobs.versions import tables_differ
+
+OK, FAILED = "ok", "failed"
+#: Whoever asks, nothing is tried more often.
+KEPT_S = 1.0
+
+_LAST: dict[str, Any] = {}
+
+
+@login_not_required
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 as long as this process answers, whatever else is broken."""
+    return JsonResponse({"status": OK})
+
+
+@login_not_required
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 if pages and API can work; 503 names what cannot."""
+    if not _LAST or time.monotonic() - _LAST["at"] >= KEPT_S:
+        _LAST.update(found=_look(), at=time.monotonic())
+    found: dict[str, str] = _LAST["found"]
+    if set(found.values()) == {OK}:
+        return JsonResponse({"status": OK, **found})
+    return JsonResponse({"status": FAILED, **found}, status=503, headers={"Retry-After": "10"})
+
+
+def forget() -> None:
+    """The next request looks again."""
+    _LAST.clear()
+
+
+def _look() -> dict[str, str]:
+    checks: dict[str, Callable[[], bool]] = {
+        "database": _database_answers,
+        "migrations": lambda: not tables_differ(),
+        "redis": redis_answers,
+    }
+    return {name: OK if _holds(check) else FAILED for name, check in checks.items()}
+
+
+def _holds(check: Callable[[], bool]) -> bool:
+    try:
+        return check()
+    except Error:
+        return False
+
+
+def _database_answers() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        return bool(cursor.fetchone())

@@ -1,0 +1,208 @@
+"""Everything in lists: studies, runs, recommendations and what else is stored, and one by one."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import partial
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from advisor.access.models import Scope
+from advisor.access.roles import Role
+from advisor.access.tokens import create_token
+from advisor.tests import factories
+from advisor.tests.search_study import searching_study
+from advisor.tests.test_api import error
+from advisor.tests.test_api_contract import COMMITTED, check, document
+from benchmarks.models import Run, RunState, Sample
+from tuning.models import Recommendation, Slot, Study, StudyState
+
+__all__ = ["COMMITTED", "document"]
+pytestmark = pytest.mark.django_db
+V1 = "/api/v1/"
+ONE = ["server-default"]
+
+
+@pytest.fixture
+def api() -> Client:
+    token = create_token(factories.make_user("ci", Role.VIEWER), "ci", Scope.READ)
+    return Client(headers={"Authorization": f"Token {token}"})
+
+
+def ids(api: Client, address: str) -> list[int]:
+    return [one["id"] for one in api.get(V1 + address).json()["results"]]
+
+
+def test_studies_are_found_by_what_they_are(api: Client) -> None:
+    make = partial(factories.make_study, blocks=1, names=ONE)
+    first = make(name="Nightly 1", state=StudyState.FINISHED).pk
+    other = searching_study().pk
+    Study.objects.filter(pk=other).update(name="b", template="compare")
+    last = make(name="a nightly", state=StudyState.FAILED).pk
+    elsewhere = factories.make_device(data_dir="/srv/elsewhere")
+    Study.objects.get(pk=other).devices.set([elsewhere])
+    for query, found in {
+        "": [last, other, first],
+        "name=NIGHTLY": [last, first],
+        "state=failed&state=finished": [last, first],
+        "template=compare": [other],
+        f"device={elsewhere.pk}": [other],
+        "searches=true": [other],
+        "searches=false": [last, first],
+        "group=4711": [],
+        "host=db-host-1&name=b": [other],
+        "ordering=created_at": [first, other, last],
+        "ordering=name": [first, last, other],
+        "ordering=-name": [other, last, first],
+        "ordering=created_at&cursor=&page_size=5": [first, other, last],
+    }.items():
+        assert ids(api, f"studies/?{query}") == found, query
+    for query, field in {
+        "stat=failed": "stat",
+        "state=gone": "state",
+        "device=x": "device",
+        "ordering=seed": "ordering",
+        "ordering=name&cursor=": "cursor",
+        "host=nowhere": "host",
+        "name=%00": "name",
+    }.items():
+        refused = error(api.get(f"{V1}studies/?{query}"), 400)
+        assert set(refused["details"]) == {field}, query
+
+
+def test_a_ranking_is_limited_to_what_one_asks_for(api: Client) -> None:
+    study = factories.measured_study()
+    address = f"{V1}studies/{study.pk}/ranking/"
+    everything = api.get(address).json()
+    names = [row["config"] for row in everything]
+    by_p95 = api.get(address, {"metric": "p95_ms"}).json()
+    assert sorted(row["config"] for row in by_p95) == sorted(names)
+    times = [row["by"]["p95_ms"]["rank"] for row in by_p95]
+    assert times == sorted(times)
+    limit = sorted(row["p95_ms"] for row in everything)[1]
+    assert len(api.get(address, {"max_p95_ms": limit}).json()) == 2
+    front = api.get(address, {"pareto": "true"}).json()
+    assert [row["config"] for row in front] == [
+        row["config"] for row in everything if row["on_pareto_front"]
+    ]
+    assert 0 < len(front) < len(names)
+    device = study.devices.get().pk
+    whole = f"{address}?device={device}&connections=8&durability=D0"
+    assert api.get(whole).json() == everything
+    for other in (f"device={device + 1}", "connections=9", "durability=D2"):
+        assert api.get(f"{whole}&{other}").json() == []
+    for bad in ({"metric": "beauty"}, {"max_p95_ms": "nan"}, {"metrik": "tpmP"}):
+        assert set(error(api.get(address, bad), 400)["details"]) == set(bad)
+
+
+def test_runs_are_listed_and_shown_one_by_one(
+    api: Client, document: dict[str, Any], django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    study = factories.measured_study(blocks=1, fails=["whitepaper-1"])
+    other = factories.make_study(blocks=1, state=StudyState.RUNNING)
+    current = factories.begin(other)
+    assert current is not None
+    page = api.get(f"{V1}runs/?study={study.pk}").json()
+    check(document, "RunPage", page)
+    slots = list(Slot.objects.filter(study=study).order_by("-run_id"))
+    assert [one["id"] for one in page["results"]] == [slot.run_id for slot in slots]
+    assert page["results"][0]["candidate"] == slots[0].candidate.name
+    assert {one["study_id"] for one in page["results"]} == {study.pk}
+    config = slots[0].candidate.config.hash
+    same = Run.objects.filter(config__hash=config).count()
+    for query, number in {
+        "": Run.objects.count(),
+        "state=no_start": 1,
+        "state=running&state=no_start": 2,
+        f"config={config}": same,
+        f"config={config[:12]}&study={study.pk}": sum(
+            slot.candidate.config.hash == config for slot in slots
+        ),
+        "disturbed=true": 0,
+        f"device={study.devices.get().pk}&study={study.pk}": len(slots),
+        "device=4711": 0,
+        "host=db-host-1&disturbed=false": Run.objects.count(),
+    }.items():
+        assert api.get(f"{V1}runs/?{query}").json()["count"] == number, query
+    with django_assert_max_num_queries(6):
+        api.get(f"{V1}runs/")
+    good = Run.objects.filter(slot__study=study, state=RunState.OK)[0]
+    Sample.objects.bulk_create(factories.make_samples(good))
+    for run in (good, current, Run.objects.get(state=RunState.NO_START)):
+        check(document, "RunDetail", api.get(f"{V1}runs/{run.pk}/").json())
+    one = api.get(f"{V1}runs/{good.pk}/")
+    assert one.json()["samples"] == good.samples.count() > 0
+    again = api.get(f"{V1}runs/{good.pk}/", headers={"If-None-Match": one["ETag"]})
+    assert again.status_code == 304
+    assert not api.get(f"{V1}runs/{current.pk}/").has_header("ETag")
+
+
+def test_a_series_is_json_or_csv_and_a_log_has_no_password(
+    api: Client, document: dict[str, Any]
+) -> None:
+    run = Run.objects.filter(slot__study=factories.measured_study(blocks=1))[0]
+    Sample.objects.bulk_create(factories.make_samples(run))
+    found = api.get(f"{V1}runs/{run.pk}/series/").json()
+    check(document, "Series", found)
+    assert found["second"] == [one.second for one in run.samples.all()]
+    text = api.get(f"{V1}runs/{run.pk}/series/?format=csv")
+    lines = list(csv.DictReader(io.StringIO(text.content.decode())))
+    read = [float(line["new_orders"]) if line["new_orders"] else None for line in lines]
+    assert read == found["new_orders"]
+    assert "attachment" in text["Content-Disposition"]
+    assert set(error(api.get(f"{V1}runs/{run.pk}/series/?format=xml"), 400)["details"]) == {
+        "format"
+    }
+    run.samples.all().delete()
+    assert set(map(str, api.get(f"{V1}runs/{run.pk}/series/").json().values())) == {
+        str(run.pk),
+        "[]",
+    }
+    Run.objects.filter(pk=run.pk).update(log_tail="option p with value geheim99\nstarted\n")
+    log = api.get(f"{V1}runs/{run.pk}/log/")
+    assert log["Content-Type"].startswith("text/plain")
+    assert b"geheim99" not in log.content
+    assert b"started" in log.content
+
+
+def test_recommendations_of_all_studies_stand_in_one_list(
+    api: Client, document: dict[str, Any]
+) -> None:
+    studies = [factories.measured_study(blocks=1) for _ in range(2)]
+    page = api.get(f"{V1}recommendations/").json()
+    check(document, "RecommendationPage", page)
+    assert [one["study_id"] for one in page["results"]] == [one.pk for one in studies[::-1]]
+    first = Recommendation.objects.get(study=studies[0])
+    for query, found in {
+        f"study={studies[0].pk}": [first.pk],
+        f"device={first.device_id}&study={studies[0].pk}": [first.pk],
+        "device=4711": [],
+        "durability=D2": [],
+        "confirmed=true": [],
+        "confirmed=false&host=db-host-1": [one["id"] for one in page["results"]],
+    }.items():
+        assert ids(api, f"recommendations/?{query}") == found, query
+
+
+def test_servers_configs_and_the_rest(api: Client, document: dict[str, Any]) -> None:
+    study = factories.measured_study(blocks=1)
+    page = api.get(f"{V1}servers/?host=db-host-1").json()
+    check(document, "ServerPage", page)
+    assert page["results"][0]["id"] == study.server_id
+    candidate = study.candidates.get(name="whitepaper-2")
+    address = f"{V1}configs/{candidate.config.hash}/"
+    found = api.get(address).json()
+    check(document, "StoredConfig", found)
+    assert found["knobs"] == candidate.config.knobs
+    assert found["candidates"][0]["candidate"] == "whitepaper-2"
+    assert found["runs"] == 1
+    assert error(api.get(address.replace(candidate.config.hash, "0" * 64)), 404)
+    tables = api.get(f"{V1}published-figures/").json()
+    for table in tables:
+        check(document, "PublishedTable", table)
+    assert "throughput_by_connections" in {table["name"] for table in tables}
+    check(document, "Version", api.get(f"{V1}version/").json())

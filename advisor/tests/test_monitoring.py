@@ -1,0 +1,105 @@
+"""What other programs watch the advisor by."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+
+from advisor.access.models import Scope
+from advisor.access.roles import Role
+from advisor.access.tokens import create_token
+from advisor.monitoring import health
+from advisor.processes import versions
+from advisor.tests import factories
+from benchmarks.models import Host, Run
+from benchmarks.tests.made_up_host import made_up_host, with_inventory
+from tuning.models import StudyState
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def ready(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(health, "redis_answers", lambda: True)
+    monkeypatch.setattr(health, "tables_differ", lambda: "")
+    health.forget()
+    yield
+    health.forget()
+
+
+def test_anybody_learns_that_it_serves_and_nothing_else(client: Client) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+    found = client.get("/readyz")
+    assert found.json() == dict.fromkeys(("status", "database", "migrations", "redis"), "ok")
+    assert client.post("/readyz").status_code == 405
+
+
+def no_database() -> bool:
+    raise OperationalError("password of advisor@db-host-1 is wrong")
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "broken"),
+    [
+        ("redis", "redis_answers", lambda: False),
+        ("migrations", "tables_differ", lambda: "the tables are older"),
+        ("database", "_database_answers", no_database),
+    ],
+)
+def test_it_says_what_is_not_there_and_not_why(
+    client: Client, monkeypatch: pytest.MonkeyPatch, part: str, name: str, broken: Any
+) -> None:
+    monkeypatch.setattr(health, name, broken)
+    found = client.get("/readyz")
+    assert (found.status_code, found["Retry-After"]) == (503, "10")
+    assert [one for one, word in found.json().items() if word != "ok"] == ["status", part]
+    assert client.get("/healthz").status_code == 200
+    # Asked again at once, nothing is tried again.
+    monkeypatch.undo()
+    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    assert client.get("/readyz").status_code == 503
+
+
+def test_they_answer_while_nothing_else_can(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(versions._FOUND, "stops", "the tables are newer")
+    monkeypatch.setattr(health, "tables_differ", lambda: "the tables are newer")
+    assert client.get("/login/").status_code == 503
+    assert client.get("/healthz").status_code == 200
+    assert client.get("/readyz").json()["migrations"] == "failed"
+
+
+def test_prometheus_reads_the_figures_with_a_token(client: Client) -> None:
+    with_inventory(factories.make_host(), made_up_host(directories=[Path("/dev/shm")]))
+    factories.measured_study(blocks=1, fails=["whitepaper-1"])
+    running = factories.make_study(state=StudyState.RUNNING)
+    factories.begin(running)
+    Host.objects.update(worker_seen_at=timezone.now())
+    assert client.get("/metrics").status_code == 401
+    token = create_token(factories.make_user("prometheus", Role.VIEWER), "p", Scope.READ)
+    answer = client.get("/metrics", headers={"Authorization": f"Token {token}"})
+    assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
+    found = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.content.decode())
+        for sample in family.samples
+    }
+    host = "db-host-1"
+    assert found["advisor_studies", host, "running"] == 1
+    assert found["advisor_active_runs", host, "running"] == 1
+    ok = Run.objects.filter(state="ok").count()
+    assert (found["advisor_runs_total", host, "ok"], ok > 0) == (ok, True)
+    assert found["advisor_runs_total", host, "no_start"] == 1
+    assert found["advisor_host_silent", host] == 0
+    assert found["advisor_disk_free_bytes", host, "/dev/shm"] > 0
+    assert ("advisor_disk_reserve_bytes", host, "/dev/shm") in found
+    assert found["advisor_measured_seconds_total", host] > 0
