@@ -6,8 +6,9 @@
  *
  * Beside the program lie `real` (a link to the server to be played), `secret` and `precious` (what the links
  * lead to), and `plan`: "play" does nothing, "beside" plants from the start of the real
- * server on, "running" from its first message on (it ends if its log is no longer its own when it opens
- * that), "die" plants and exits. A file `stop` ends what goes on.
+ * server on, "running" from its first message on, "die" plants and exits. When the server is to be
+ * "running", what it ends for if it cannot open it is left until it has: its log and its PID file.
+ * A file `stop` ends what goes on.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 static char home[PATH_MAX / 2], secret[PATH_MAX], precious[PATH_MAX];
-static char places[16][PATH_MAX], error_log[PATH_MAX];
+static char places[16][PATH_MAX], error_log[PATH_MAX], pid_file[PATH_MAX], plan[16];
 static int count;
 
 static void in_home(char *path, const char *name)
@@ -45,7 +46,10 @@ static void replace(const char *place, const char *name, const char *target)
     struct stat found;
     snprintf(path, sizeof path, "%s/%s", place, name);
     snprintf(old, sizeof old, "%s/.old-%s", place, name);
-    if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode))
+    int is_there = lstat(path, &found) == 0;
+    if (is_there && S_ISLNK(found.st_mode))
+        return;
+    if (!is_there && !strcmp(plan, "running") && !strcmp(path, pid_file))
         return;
     rename(path, old);
     if (symlink(target, path) != 0)
@@ -125,6 +129,8 @@ static void read_config(const char *name)
             add(equals + 3, 1);
         if (!strcmp(line, "log_error"))
             snprintf(error_log, sizeof error_log, "%s", equals + 3);
+        if (!strcmp(line, "pid_file"))
+            snprintf(pid_file, sizeof pid_file, "%s", equals + 3);
     }
     if (file)
         fclose(file);
@@ -132,7 +138,7 @@ static void read_config(const char *name)
 
 int main(int argc, char **argv)
 {
-    char path[PATH_MAX], real[PATH_MAX], stop[PATH_MAX], plan[16] = "";
+    char path[PATH_MAX], real[PATH_MAX], stop[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", home, sizeof home - 1);
     home[length > 0 ? length : 0] = 0;
     *strrchr(home, '/') = 0;
