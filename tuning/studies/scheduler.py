@@ -39,7 +39,6 @@ from tuning.studies.continuation import Thought, continue_study, think_ahead
 from tuning.studies.crash_tests import (
     close_crash_tests,
     next_crash_test,
-    running_crash_test,
     waiting_crash_test,
 )
 from tuning.studies.load_hosts import has_load_host_away
@@ -236,7 +235,7 @@ def is_under_way(study: Study) -> bool:
         return bool(study.claimed_by)
     if Run.objects.filter(slot__study=study, state=RunState.RUNNING).exists():
         return True
-    return running_crash_test(study) is not None
+    return CrashTest.objects.filter(slot__study=study, state=JobState.RUNNING).exists()
 
 
 def _next_slot(study: Study) -> Slot | None:
