@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # The disk of whoever runs the tests may be nearly full; those about the reserve set their own.
 os.environ["ADVISOR_DISK_RESERVE"] = "0"
 
+import coverage
 import hypothesis
 import pytest
 from django.conf import settings
@@ -46,6 +48,11 @@ _SHARED = pytest.StashKey[Path]()
 # The first three wait for programs and measure time: they run as they do in life, without a
 # tracer. Long ones would take twice as long with it.
 _NOT_COVERED = ("browser", "slow", "alone", "long")
+# Kinds of tests, and roughly the seconds that one takes: first those that mostly wait, then those
+# that compute. Of both the longest begin.
+_WAITING = {"make_home": 45.0, "browser": 4.0, "slow": 5.0, "server": 1.5}
+_COMPUTING = {"long": 4.0, "": 0.06}
+_NICENESS = os.getpriority(os.PRIO_PROCESS, 0)
 # The same examples in every run, however slow the host is at the moment.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
@@ -68,51 +75,88 @@ def pytest_configure_node(node: Any) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """What is imported stays: looking for garbage meanwhile takes a third of the time. What runs
+    when a module is imported need be traced in one process only.
+    """
+    process = getattr(session.config, "workerinput", {}).get("workerid", "gw0")
+    gc.disable()
+    with _traced(process == "gw0"):
+        yield
+    gc.enable()
+    gc.collect()
+    gc.freeze()  # spares a tenth of the time of all tests
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """A module's tests on one server stay in one process, except those that run the advisor in a
-    home of their own; those that wait longest begin, those that need the host alone come last.
+    home of their own.
     """
     for item in items:
         parameters = getattr(item, "callspec", None)
         name = f"{item.path.stem}{parameters.params.get('any_server', '') if parameters else ''}"
-        if item.get_closest_marker("alone"):
-            name = "alone"
-        elif "make_home" in getattr(item, "fixturenames", ()):
-            name = item.name
+        if _kind(item) in ("alone", "make_home"):
+            name = "alone" if _kind(item) == "alone" else item.name
         item.add_marker(pytest.mark.xdist_group(name))
-        if any(item.get_closest_marker(name) for name in _NOT_COVERED):
-            item.add_marker("no_cover")
     yield
-    items.sort(key=_turn)  # after pytest-django, which has an order of its own
+    items[:] = _in_turn(items)  # after pytest-django, which has an order of its own
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """A test that needs the host alone waits until those of the other processes have ended."""
-    alone = item.get_closest_marker("alone") is not None
+    """A test that needs the host alone waits until those of the other processes have ended.
+
+    One that computes gives way to those that measure time.
+    """
+    alone = _kind(item) == "alone"
     with (item.config.stash[_SHARED] / "host.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        return (yield)
+        if os.geteuid() == 0:  # others could not take it back
+            os.setpriority(os.PRIO_PROCESS, 0, _NICENESS + 3 * (_kind(item) in _COMPUTING))
+        with _traced(not any(item.get_closest_marker(name) for name in _NOT_COVERED)):
+            return (yield)
 
 
-def pytest_collection_finish() -> None:
-    """Spare the garbage collector what stays to the end: a tenth of the time."""
-    gc.collect()
-    gc.freeze()
+@contextlib.contextmanager
+def _traced(wanted: bool) -> Iterator[None]:
+    """Without coverage's tracer for the length of the block, unless it is wanted."""
+    tracer = None if wanted else coverage.Coverage.current()
+    if tracer is not None:
+        tracer.stop()
+    try:
+        yield
+    finally:
+        if tracer is not None:
+            tracer.start()
 
 
-def _turn(item: pytest.Item) -> int:
-    fixtures = getattr(item, "fixturenames", ())
+def _kind(item: pytest.Item) -> str:
     if item.get_closest_marker("alone"):
-        return 9
-    turns = (
-        "make_home" in fixtures,
-        item.get_closest_marker("browser"),
-        item.get_closest_marker("slow"),
-        item.get_closest_marker("server"),
-        item.get_closest_marker("long"),
-    )
-    return next((number for number, turn in enumerate(turns) if turn), len(turns))
+        return "alone"
+    if "make_home" in getattr(item, "fixturenames", ()):
+        return "make_home"
+    return next((kind for kind in (*_WAITING, *_COMPUTING) if item.get_closest_marker(kind)), "")
+
+
+def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Groups that wait beside groups that compute, so that no processor is idle; then short ones
+    that compute, so that all processes end at the same time; at last those that need the host.
+    """
+    seconds = _WAITING | _COMPUTING | {"alone": 0.0}
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in sorted(items, key=lambda item: [*seconds].index(_kind(item))):
+        groups.setdefault(next(item.iter_markers("xdist_group")).args[0], []).append(item)
+    turns = dict.fromkeys(groups, 1.0)
+    for kinds, share in ((_WAITING, 0.9), (_COMPUTING, 1.0)):
+        there = {name: group for name, group in groups.items() if _kind(group[0]) in kinds}
+        lengths = {n: sum(seconds[_kind(item)] for item in group) for n, group in there.items()}
+        begins = accumulate(lengths.values(), initial=0.0)
+        turns |= {
+            name: share * begin / sum(lengths.values())
+            for name, begin in zip(lengths, begins, strict=False)
+        }
+    return [item for name in sorted(groups, key=turns.__getitem__) for item in groups[name]]
 
 
 @pytest.fixture(scope="session")
