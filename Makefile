@@ -7,6 +7,7 @@
 # make bench-fleet    200 simulated hosts on real PostgreSQL, Redis and web server (ten minutes)
 # make bench-load-host   the same study driven beside the server and from another host (ten minutes)
 # make bench-scale    configs measured in models of three sizes: does the ranking agree? (two hours)
+# make bench-input    more than 1,500 bad requests by every way there is, three times (a minute)
 # make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
 
 PYTHON_BIN := .venv/bin
@@ -23,11 +24,11 @@ AGAIN = $(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast check lint type migrations collect pytest \
-    bench-footprint bench-memory bench-statistics bench-search bench-scale bench-fleet bench-load-host format \
+    bench-footprint bench-input bench-memory bench-statistics bench-search bench-scale bench-fleet bench-load-host format \
     lock clean
 
 help:
-	@sed -n '1,10s/^# //p' Makefile
+	@sed -n '1,11s/^# //p' Makefile
 
 run: setup
 	@$(PYTHON_BIN)/python manage.py serve
@@ -89,6 +90,15 @@ bench-memory:
 # The budget of docs/disturbances.md; to be run on a host that is otherwise quiet.
 bench-footprint:
 	@$(PYTHON_BIN)/python -m advisor.tests.footprint_bench
+
+# Other bad requests each time; the seed that is printed asks for the same ones again.
+SEED ?= $(shell date +%s)
+bench-input:
+	@for seed in $(SEED) $$(($(SEED) + 1)) $$(($(SEED) + 2)); do \
+	    echo "SEED=$$seed"; \
+	    ADVISOR_INPUT_DRAWN=200 ADVISOR_INPUT_SEED=$$seed \
+	        $(PYTHON_BIN)/pytest -q -s --no-migrations advisor/tests/test_bad_input.py || exit 1; \
+	done
 
 # The figures of docs/fleet.md; as root, on a host that does nothing else.
 bench-fleet:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import secrets
 import stat
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
+from zoneinfo import ZoneInfo
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from benchmarks.host_names import HOST_NAME
 from benchmarks.storage.reserve import Reserve, parse_reserve
 
 # The kernel's limit for a Unix socket path is 107 bytes; leave room for a suffix.
@@ -25,29 +28,105 @@ MAX_SOCKET_PATH = 100
 env = environ.Env()
 
 
-def read(kind: Callable[..., Any], name: str, default: Any) -> Any:
-    """Read `name` with one of django-environ's casts; a bad value names the variable."""
-    try:
-        return kind(name, default=default)
-    except (ValueError, TypeError, ImproperlyConfigured) as error:
-        value = env.str(name, default="")
-        raise ImproperlyConfigured(f"{name}={value!r} is invalid: {error}") from error
+# Texts of switches; anything else is refused: a misspelt "true" would silently switch off HTTPS.
+_ON = ("true", "on", "yes", "y", "ok", "1")
+_OFF = ("false", "off", "no", "n", "0", "")
+MAX_LIMIT = 1_000_000
+MAX_PORT = 65_535
+
+
+def read_text(name: str, default: str) -> str:
+    """The variable as it is."""
+    return str(env.str(name, default=default))
+
+
+def read_switch(name: str, default: bool) -> bool:
+    """On or off."""
+    text = read_text(name, str(default)).strip().lower()
+    if text not in _ON + _OFF:
+        raise _invalid(name, "expected true or false")
+    return text in _ON
+
+
+def read_list(name: str, default: str) -> list[str]:
+    """Texts that are separated by commas."""
+    return [text for one in read_text(name, default).split(",") if (text := one.strip())]
 
 
 def read_port(name: str, default: int) -> int:
-    port = read(env.int, name, default)
-    if not 1 <= port <= 65535:
-        raise ImproperlyConfigured(f"{name}={port} is not a port: expected 1 to 65535")
+    """A port on which something is offered to others."""
+    port = read_limit(name, default, kind=int, most=MAX_PORT)
+    if port < 1:
+        raise _invalid(name, f"expected 1 to {MAX_PORT}")
     return int(port)
 
 
-def read_limit(name: str, default: float, kind: type[float] | type[int] = float) -> Any:
-    """A number that is not negative, nor infinite or NaN."""
-    cast = env.int if kind is int else env.float
-    value = read(cast, name, default)
-    if not (0 <= value < float("inf")):
-        raise ImproperlyConfigured(f"{name}={value} is invalid: expected 0 or more")
+def read_limit(
+    name: str,
+    default: float,
+    kind: type[float] | type[int] = float,
+    most: int = MAX_LIMIT,
+) -> Any:
+    """A number from 0 to `most`."""
+    text = read_text(name, str(default))
+    try:
+        value = kind(text)
+    except ValueError as error:
+        raise _invalid(name, f"{error}") from error
+    if not 0 <= value <= most:
+        raise _invalid(name, f"expected 0 to {most}")
     return value
+
+
+def _invalid(name: str, why: str) -> ImproperlyConfigured:
+    return ImproperlyConfigured(f"{name}={read_text(name, '')!r} is invalid: {why}")
+
+
+def read_host_name(name: str, default: str) -> str:
+    """The name of a host, which is that of its queue as well."""
+    text = read_text(name, default)
+    if name in env.ENVIRON and not HOST_NAME.fullmatch(text):
+        raise _invalid(name, "use letters, digits, '.', '-' and '_'")
+    return text
+
+
+def read_bind(name: str, default: str) -> str:
+    """An address to listen on, without a port."""
+    text = read_text(name, default)
+    bare = text.removeprefix("[").removesuffix("]")
+    try:
+        ip_address(bare)
+    except ValueError as error:
+        is_name = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", text) is not None
+        if not is_name or re.fullmatch(r"[0-9.]+", text):
+            raise _invalid(name, f"{error}") from error
+    return text
+
+
+def read_time_zone(name: str, default: str) -> str:
+    """A time zone by its name in the zone database."""
+    text = read_text(name, default)
+    try:
+        ZoneInfo(text)
+    except (ValueError, OSError, KeyError) as error:
+        raise _invalid(name, "expected a time zone such as Europe/Berlin") from error
+    return text
+
+
+def read_log_level(name: str, default: str) -> str:
+    """One of Python's log levels."""
+    text = read_text(name, default).upper()
+    if text not in (known := logging.getLevelNamesMapping()):
+        raise _invalid(name, f"expected one of {', '.join(known)}")
+    return text
+
+
+def read_origins(name: str) -> list[str]:
+    """Origins, with their schemes."""
+    origins = read_list(name, "")
+    if any(not re.match(r"https?://[^/]", one) for one in origins):
+        raise _invalid(name, "expected origins with scheme, such as https://advisor.example.org")
+    return origins
 
 
 def read_address(name: str) -> str:
@@ -76,6 +155,11 @@ def read_paths(name: str) -> list[Path]:
     return paths
 
 
+def read_path(name: str, default: Path) -> Path:
+    """One absolute path."""
+    return (read_paths(name) or [default])[0]
+
+
 def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
     """Addresses and networks, separated by commas; none where the variable is not set."""
     texts = [text for one in env.str(name, default="").split(",") if (text := one.strip())]
@@ -89,23 +173,40 @@ def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
 
 def read_database(name: str, default: str) -> dict[str, Any]:
     """A Django database entry from a URL; only schemes that Django can talk to are taken."""
-    url = env.str(name, default=default)
-    scheme = urlsplit(url).scheme
+    url = read_text(name, default)
+    parts = _split(name, url)
     allowed = ("sqlite", "postgres", "postgresql")
-    if scheme not in allowed:
+    if parts.scheme not in allowed:
         raise ImproperlyConfigured(
-            f"{name} has scheme {scheme!r}: expected one of {', '.join(allowed)}"
+            f"{name} has scheme {parts.scheme!r}: expected one of {', '.join(allowed)}"
         )
+    is_named = parts.path.strip("/") or "service=" in parts.query
+    if not is_named or not url.startswith(f"{parts.scheme}://"):
+        wanted = "a file: sqlite:////var/lib/advisor.sqlite3"
+        if parts.scheme != "sqlite":
+            wanted = "a database: postgres://user:password@host/name"
+        raise ImproperlyConfigured(f"{name} does not name {wanted}")
     return dict(env.db_url(name, default=default))
+
+
+def _split(name: str, url: str) -> SplitResult:
+    """The parts of a URL. Its text is in no error: it may have a password."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # read here, where a wrong one is noticed
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} is no URL: {error}") from error
+    return parts
 
 
 def read_broker(name: str, default: str) -> str:
     """The URL of Redis; with TLS its certificate is verified unless the URL says otherwise."""
     url: str = env.str(name, default=default)
-    parts = urlsplit(url)
-    if parts.scheme not in ("redis", "rediss", "redis+socket"):
+    parts = _split(name, url)
+    is_complete = parts.path if parts.scheme == "redis+socket" else parts.hostname
+    if parts.scheme not in ("redis", "rediss", "redis+socket") or not is_complete:
         raise ImproperlyConfigured(
-            f"{name} must start with redis://, rediss:// or redis+socket://"
+            f"{name} must be redis://HOST, rediss://HOST or redis+socket:///PATH"
         )
     if parts.scheme != "rediss":
         return url
@@ -115,15 +216,18 @@ def read_broker(name: str, default: str) -> str:
 
 
 def private_dir(path: Path) -> Path:
-    """`path`, made if need be, closed to everyone but this user."""
-    path.mkdir(parents=True, exist_ok=True)
-    path.chmod(0o700)
+    """`path` in the home, made if need be, closed to everyone but this user."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o700)
+    except OSError as error:
+        raise ImproperlyConfigured(f"ADVISOR_HOME cannot be used: {error}") from error
     return path
 
 
 def read_lock(name: str, default: Path) -> Path:
     """A file that is locked; it is made if need be, its folder is not."""
-    path = Path(read(env.str, name, str(default)))
+    path = Path(read_text(name, str(default)))
     if not path.is_absolute() or not path.parent.is_dir():
         raise ImproperlyConfigured(f"{name}={str(path)!r} is not a file in an existing folder")
     return path

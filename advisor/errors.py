@@ -15,6 +15,10 @@ class ProcessFailed(AdvisorError):
     """Redis, the worker or the web server could not be started or did not stay up."""
 
 
+class DatabaseUnreachable(AdvisorError):
+    """The database of DATABASE_URL cannot be opened."""
+
+
 class VersionDiffers(AdvisorError):
     """This code and the database are of different versions."""
 

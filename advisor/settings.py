@@ -11,20 +11,29 @@ from pathlib import Path
 from typing import Any
 
 from advisor.env import (
+    MAX_PORT,
     env,
     kept_secret,
     machine_wide_file,
     private_dir,
-    read,
     read_address,
+    read_bind,
     read_broker,
     read_database,
+    read_host_name,
     read_limit,
+    read_list,
     read_lock,
+    read_log_level,
     read_networks,
+    read_origins,
+    read_path,
     read_paths,
     read_port,
     read_reserve,
+    read_switch,
+    read_text,
+    read_time_zone,
     socket_path,
 )
 from advisor.version import version
@@ -33,26 +42,26 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 # Everything made at run time: database, sockets, logs, installed servers. `make setup` may make
 # `var` a symbolic link, because mysqld's unprivileged user must be able to reach it.
-HOME = Path(read(env.str, "ADVISOR_HOME", str(BASE_DIR / "var"))).expanduser().resolve()
+HOME = Path(read_text("ADVISOR_HOME", str(BASE_DIR / "var"))).expanduser().resolve()
 INSTALLED_SERVERS_DIR = HOME / "servers"
 # For this user only: the database, the secret key, sockets and logs.
 PRIVATE_DIR = private_dir(HOME / "private")
 RUN_DIR = private_dir(HOME / "run")
 LOG_DIR = private_dir(HOME / "logs")
 
-DEBUG = read(env.bool, "ADVISOR_DEBUG", False)
+DEBUG = read_switch("ADVISOR_DEBUG", False)
 SECRET_KEY = env.str("ADVISOR_SECRET_KEY", default="") or kept_secret(PRIVATE_DIR / "secret-key")
-BIND_ADDRESS = read(env.str, "ADVISOR_BIND", "127.0.0.1")
+BIND_ADDRESS = read_bind("ADVISOR_BIND", "127.0.0.1")
 PORT = read_port("ADVISOR_PORT", 8000)
-ALLOWED_HOSTS = read(env.list, "ADVISOR_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
+ALLOWED_HOSTS = read_list("ADVISOR_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 # Whom to believe about the scheme, host and address of requests that they forward.
 PROXIES = read_networks("ADVISOR_PROXY")
-CSRF_TRUSTED_ORIGINS = read(env.list, "ADVISOR_TRUSTED_ORIGINS", [])
+CSRF_TRUSTED_ORIGINS = read_origins("ADVISOR_TRUSTED_ORIGINS")
 
 # --- measuring -------------------------------------------------------------------------------
-HOST_NAME = read(env.str, "ADVISOR_HOST_NAME", socket.gethostname())
+HOST_NAME = read_host_name("ADVISOR_HOST_NAME", socket.gethostname())
 # The default device is the disk below the advisor's home.
-DEFAULT_DEVICE = Path(read(env.str, "ADVISOR_DEVICE", str(HOME / "device")))
+DEFAULT_DEVICE = read_path("ADVISOR_DEVICE", HOME / "device")
 # What may be started and measured beside what the host finds by itself.
 LISTED_SERVERS = read_paths("ADVISOR_SERVERS")
 LISTED_DEVICES = read_paths("ADVISOR_DEVICES")
@@ -85,8 +94,8 @@ SWAP_LIMIT_MB_S = read_limit("ADVISOR_SWAP_LIMIT_MB_S", 1.0)
 # A server of this host that a load host drives: the address and port on which it is offered
 # (port 0: any that is free), and whether the driver must use TLS.
 LOAD_ADDRESS = read_address("ADVISOR_LOAD_ADDRESS")
-LOAD_PORT = read_limit("ADVISOR_LOAD_PORT", 0, kind=int)
-LOAD_TLS = read(env.bool, "ADVISOR_LOAD_TLS", True)
+LOAD_PORT = read_limit("ADVISOR_LOAD_PORT", 0, kind=int, most=MAX_PORT)
+LOAD_TLS = read_switch("ADVISOR_LOAD_TLS", True)
 # This host as a load host: the address that measured hosts see it come from, "" to look it up.
 LOAD_CLIENT_ADDRESS = read_address("ADVISOR_LOAD_CLIENT_ADDRESS")
 LOAD_PROCESSES = read_limit("ADVISOR_LOAD_PROCESSES", 1, kind=int)
@@ -212,7 +221,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 
-TIME_ZONE = read(env.str, "ADVISOR_TIME_ZONE", "UTC")
+TIME_ZONE = read_time_zone("ADVISOR_TIME_ZONE", "UTC")
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
 STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns where it is missing
@@ -220,8 +229,8 @@ STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.AppDirectoriesFinder"
 # Files are found in the packages that ship them; no collectstatic step on one host.
 WHITENOISE_USE_FINDERS = True
 
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = read(
-    env.bool, "ADVISOR_HTTPS", False
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = read_switch(
+    "ADVISOR_HTTPS", False
 )
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SECURE_SSL_REDIRECT else 0
 # A supervisor on the host itself asks without a proxy.
@@ -325,5 +334,5 @@ LOGGING: dict[str, Any] = {
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["console"], "level": read(env.str, "ADVISOR_LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["console"], "level": read_log_level("ADVISOR_LOG_LEVEL", "INFO")},
 }

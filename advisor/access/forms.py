@@ -8,11 +8,13 @@ from django import forms
 from django.contrib.auth.models import User
 
 from advisor.access.models import Scope
-from advisor.access.tokens import MAX_DAYS, allowed_scopes
+from advisor.access.tokens import MAX_DAYS, MAX_TOKEN_NAME, allowed_scopes
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(max_length=100, help_text="What uses it, such as the name of a CI job.")
+    name = forms.CharField(
+        max_length=MAX_TOKEN_NAME, help_text="What uses it, such as the name of a CI job."
+    )
     scope = forms.ChoiceField()
     days = forms.IntegerField(
         label="Ends after (days)",

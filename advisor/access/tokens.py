@@ -15,6 +15,7 @@ from advisor.errors import AdvisorError
 # Enough for anybody; without a limit an account could fill the database.
 MAX_TOKENS = 50
 MAX_DAYS = 3650
+MAX_TOKEN_NAME = 100
 
 
 class TokenRefused(AdvisorError):
@@ -47,6 +48,9 @@ def create_token(user: User, name: str, scope: Scope, days: int | None = None) -
             f"who is {role_of(user)}",
             "scope",
         )
+    if not name.strip() or len(name) > MAX_TOKEN_NAME or not name.isprintable():
+        text = f"the name of a token has 1 to {MAX_TOKEN_NAME} characters that can be printed"
+        raise TokenRefused("invalid_name", text, "name")
     if days is not None and not 1 <= days <= MAX_DAYS:
         raise TokenRefused(
             "invalid_days", f"a token ends after 1 to {MAX_DAYS} days, or never", "days"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import Any
+from urllib.parse import parse_qs
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter
@@ -71,6 +73,7 @@ class Pages(PageNumberPagination):
             raise ValidationError({"page": ["Give either page or cursor."]})
         if not self._is_unique:
             raise ValidationError({"cursor": ["Not in this order: use pages."]})
+        _check_cursor(request.query_params[CURSOR])
         self._cursors = _Cursors()
         self._cursors.ordering = (self._key,)
         self._count = queryset.count()
@@ -100,6 +103,16 @@ def _check_number(name: str, text: str, most: int) -> None:
         IntegerField(min_value=1, max_value=most).run_validation(text)
     except ValidationError as error:
         raise ValidationError({name: error.detail}) from None
+
+
+def _check_cursor(text: str) -> None:
+    """The paginator itself takes half of what is no cursor for the first page's."""
+    try:
+        is_one = not text or bool(parse_qs(b64decode(text, validate=True).decode("ascii")))
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise NotFound("Invalid cursor")
 
 
 def on_host(rows: QuerySet[Any], request: Request) -> QuerySet[Any]:

@@ -115,7 +115,7 @@ class MyCnfView(APIView):
             raise ApiError(400, "invalid_request", f"lines must be one of {', '.join(LINES)}.")
         wanted = ExportRequest(
             acknowledged=acknowledged or Durability.D0,
-            as_measured=request.query_params.get("as_measured") in ("1", "true"),
+            as_measured=_switch(request, "as_measured"),
             keeps_lines=lines == LINES[1],
         )
         return unless_known(
@@ -186,6 +186,13 @@ def _class_of(text: str | None, name: str) -> Durability | None:
         message = f"{name} must be one of {', '.join(CLASSES)}."
         raise ApiError(400, "invalid_request", message)
     return Durability(text)
+
+
+def _switch(request: Request, name: str) -> bool:
+    text = request.query_params.get(name, "false")
+    if text not in ("0", "1", "false", "true"):
+        raise ApiError(400, "invalid_request", f"{name} must be true or false.")
+    return text in ("1", "true")
 
 
 def _choose(

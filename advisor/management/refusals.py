@@ -1,17 +1,35 @@
-"""How a command ends that is refused: with the reason on stderr, and a status that says so."""
+"""How a command ends that is refused, with the reason on stderr; who asks for a change and why."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, TypedDict
 
+import psutil
 from django.core.management.base import BaseCommand
 
 from advisor.errors import AdvisorError
 from benchmarks.errors import BenchmarkError
 from tuning.errors import TuningError
+from tuning.studies.pause_columns import MAX_PAUSE_REASON
 from tuning.studies.request import BadRequest
+
+
+class ByAndReason(TypedDict):
+    by: str
+    reason: str
+
+
+def by_and_reason(options: dict[str, Any]) -> ByAndReason:
+    """Who pauses, drains or retires something, and `--reason`. Raises BadRequest."""
+    if len(options["reason"]) > MAX_PAUSE_REASON:
+        raise BadRequest(f"--reason has more than {MAX_PAUSE_REASON} characters")
+    return {
+        "by": f"{psutil.Process().username()} on the command line",
+        "reason": options["reason"],
+    }
 
 
 @contextmanager

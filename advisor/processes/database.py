@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from django.core.management import call_command
-from django.db import connection
+from django.db import Error, connection
 
-from advisor.errors import VersionDiffers
+from advisor.errors import DatabaseUnreachable, VersionDiffers
 from benchmarks.jobs.claimant import host_lock
 from benchmarks.jobs.versions import difference, tables_differ
 
@@ -22,7 +22,10 @@ _LOCK = 0x6F6C7470
 
 
 def migrate() -> None:
-    """Bring the tables up to date. Raises VersionDiffers if they are newer than this code."""
+    """Bring the tables up to date. Raises DatabaseUnreachable; VersionDiffers if they are newer
+    than this code.
+    """
+    check_reachable()
     call_command("migrate", verbosity=0)
     if problem := tables_differ():
         raise VersionDiffers("version_differs", problem)
@@ -32,13 +35,25 @@ def prepare_database(*, runs_a_worker: bool = False) -> None:
     """Bring the tables of this home up to date, or see that those of a fleet are.
 
     `runs_a_worker`: the database is to be known as of this version, for the worker to come.
-    Raises VersionDiffers.
+    Raises DatabaseUnreachable, VersionDiffers.
     """
+    check_reachable()
     if connection.vendor == "sqlite":
         if runs_a_worker or tables_differ():
             migrate()
     elif problem := difference():
         raise VersionDiffers("version_differs", problem)
+
+
+def check_reachable() -> None:
+    """Raise DatabaseUnreachable with what the database, or the client, says."""
+    try:
+        connection.ensure_connection()
+    except Error as error:
+        said = " ".join(str(error).split())
+        raise DatabaseUnreachable(
+            "database_unreachable", f"the database of DATABASE_URL cannot be opened: {said}"
+        ) from error
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+from django.db.utils import ConnectionHandler
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -140,3 +142,20 @@ def test_a_disk_reserve_that_is_none_is_refused_by_name(
     monkeypatch.setenv("ADVISOR_DISK_RESERVE", text)
     with pytest.raises(ImproperlyConfigured, match=f"ADVISOR_DISK_RESERVE='{text}' is invalid"):
         read_reserve("ADVISOR_DISK_RESERVE")
+
+
+@pytest.mark.django_db
+def test_a_database_that_cannot_be_opened_is_said_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = {"ENGINE": "django.db.backends.sqlite3", "NAME": "/nowhere/at/all/db"}
+    nowhere = ConnectionHandler({"default": entry})["default"]
+    monkeypatch.setattr("advisor.processes.database.connection", nowhere)
+    for command in ("study pause 1", "host drain db1", "token list", "dataset list", "migrate"):
+        with pytest.raises((SystemExit, CommandError)) as ended:
+            call_command(*command.split())
+        said = capsys.readouterr().err if ended.type is SystemExit else str(ended.value)
+        assert said.startswith("database_unreachable: the database of DATABASE_URL cannot"), (
+            command
+        )
+        assert len(said.strip().splitlines()) == 1

@@ -12,6 +12,8 @@ from benchmarks.datafiles import STRICT, Count, Number
 
 #: Smaller than any mysqld: such a limit is a slip of the keyboard (MB typed where bytes go).
 MIN_MEMORY_BYTES = 64 * 1024 * 1024
+#: More than any machine has.
+MAX_MEMORY_BYTES = 16 * 10**12
 #: The limits of requests, in words.
 UNITS = {
     "read_iops": "IOPS read",
@@ -26,9 +28,11 @@ def scale_model_text(scale: float) -> str:
     return f"scale model 1:{scale:.0f}" if scale >= 100 else f"scale model 1:{scale:.3g}"
 
 
-def _enough(memory_bytes: int) -> int:
+def _possible(memory_bytes: int) -> int:
     if memory_bytes < MIN_MEMORY_BYTES:
         raise ValueError(f"{memory_bytes} bytes of memory are too few for any server")
+    if memory_bytes > MAX_MEMORY_BYTES:
+        raise ValueError(f"{memory_bytes} bytes of memory are more than any server has")
     return memory_bytes
 
 
@@ -49,7 +53,7 @@ class EmulationProfile:
     write_iops: Count | None = None
     read_mb_s: Count | None = None
     write_mb_s: Count | None = None
-    memory_bytes: Annotated[StrictInt, AfterValidator(_enough)] | None = None
+    memory_bytes: Annotated[StrictInt, AfterValidator(_possible)] | None = None
     scale: Annotated[Number, Field(gt=0)] | None = None
     note: str = ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,13 +12,13 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from benchmarks.errors import BenchmarkError
+from benchmarks.host_names import HOST_NAME
 from benchmarks.jobs.claimant import claimant, is_dead, is_seen_from_here, machine_id, process_of
 from benchmarks.models import Host
 
 #: A worker that was not seen for this long is silent; it reports every few seconds.
 WORKER_UNSEEN = timedelta(seconds=30)
 _POLL_S = 1.0
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 class NameTaken(BenchmarkError, code="host_name_taken"):
@@ -100,7 +99,7 @@ def rename_host(host: Host, name: str) -> None:
     Raises BadName, NameTaken if there is a host of that name, WorkerLives while its worker lives:
     it takes its messages from the queue of the old name.
     """
-    if not _NAME.fullmatch(name):
+    if not HOST_NAME.fullmatch(name):
         raise BadName(f"{name!r} is no name for a host: use letters, digits, '.', '-' and '_'")
     with transaction.atomic():
         held = Host.objects.select_for_update().get(pk=host.pk)

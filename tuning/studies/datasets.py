@@ -18,9 +18,11 @@ from benchmarks.models import Host
 from benchmarks.storage.layout import DeviceLayout
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study
+from tuning.studies.request import BadRequest
 
 # One whose server is gone stays this long: a server that is being replaced may come back.
 _GONE_FOR = timedelta(days=1)
+MAX_DAYS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,10 @@ def delete_dataset(host: Host, key: str) -> list[Kept]:
 def prune_datasets(host: Host, days: int, *, only_say: bool = False) -> list[tuple[Kept, str]]:
     """Delete what the policy lets go; each with the reason.
 
-    Raises DatasetInUse while a job runs.
+    Raises BadRequest for a number of days that is none, DatasetInUse while a job runs.
     """
+    if not 0 <= days <= MAX_DAYS:
+        raise BadRequest(f"{days} days: expected 0 to {MAX_DAYS:,}", field="days")
     now = datetime.now(UTC)
     servers: set[str] = set()
     with suppress(NotInspected):  # of no server is known that it is gone

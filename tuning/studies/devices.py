@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.datasets.rules import estimated_bytes
-from benchmarks.emulation.profile import MIN_MEMORY_BYTES
+from benchmarks.emulation.profile import MAX_MEMORY_BYTES, MIN_MEMORY_BYTES
 from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.devices import DeviceRequest, FoundDevice, device_row, find_device
 from benchmarks.inventory.host import HostInventory
@@ -27,7 +27,7 @@ from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 MB = 1_000_000
 # Range of a memory limit in a request.
 MIN_MEMORY_MB = -(-MIN_MEMORY_BYTES // MB)
-MAX_MEMORY_MB = 16_000_000
+MAX_MEMORY_MB = MAX_MEMORY_BYTES // MB
 # Resident memory of an idle server: MySQL 9.7.4 with performance schema 555 MB, MariaDB 10.11.19
 # without (its default) 103 MB, plus some for connections.
 _OWN_BYTES = {Flavour.MARIADB: 200 * MB}

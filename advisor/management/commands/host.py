@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import psutil
 from django.core.management.base import BaseCommand, CommandParser
 
-from advisor.management.refusals import ends_when_refused
+from advisor.management.refusals import by_and_reason, ends_when_refused
 from advisor.processes.database import prepare_database
 from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host
@@ -51,16 +50,15 @@ def _host(name: str) -> Host:
 
 def _act(host: Host, options: dict[str, Any]) -> str:
     """Do what was requested; returns the result in words."""
-    by = f"{psutil.Process().username()} on the command line"
     match options["action"]:
         case "drain":
-            drain_host(host, by=by, reason=options["reason"])
+            drain_host(host, **by_and_reason(options))
             return "is drained: its current job is finished first, its queue waits"
         case "rename":
             rename_host(host, options["new_name"])
             return f"is {host} now: start its worker with ADVISOR_HOST_NAME={host}"
         case "retire":
-            retire_host(host, by=by, reason=options["reason"])
+            retire_host(host, **by_and_reason(options))
             return "is retired: its studies have ended, its history stays"
         case "unretire":
             unretire_host(host)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 
-from advisor.processes.database import migrating_alone
+from advisor.errors import DatabaseUnreachable
+from advisor.processes.database import check_reachable, migrating_alone
 from benchmarks.jobs.versions import tables_differ, write_release
 
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            check_reachable()
+        except DatabaseUnreachable as error:
+            raise CommandError(f"{error.code}: {error}") from error
         with migrating_alone():
             super().handle(*args, **options)
             if not tables_differ():

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import psutil
 from django.core.management.base import BaseCommand, CommandParser
 
-from advisor.management.refusals import ends_when_refused
+from advisor.management.refusals import by_and_reason, ends_when_refused
 from advisor.processes.database import prepare_database
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.studies.concluding import conclude_study
 from tuning.studies.lifecycle import cancel_study, extend_study
-from tuning.studies.pause_columns import MAX_PAUSE_REASON
 from tuning.studies.pausing import pause_study, resume_study
-from tuning.studies.request import BadRequest
 from tuning.studies.taking_apart import take_apart_study
 
 
@@ -57,10 +54,7 @@ def _act(study: Study, options: dict[str, Any]) -> str:
     """Do what was requested; returns the result in words."""
     match options["action"]:
         case "pause":
-            if len(options["reason"]) > MAX_PAUSE_REASON:
-                raise BadRequest(f"--reason has more than {MAX_PAUSE_REASON} characters")
-            by = f"{psutil.Process().username()} on the command line"
-            pause_study(study, by=by, reason=options["reason"])
+            pause_study(study, **by_and_reason(options))
             return "is paused; the current run is finished first"
         case "resume":
             resume_study(study)

@@ -21,7 +21,7 @@ class HostField(forms.ChoiceField):
             choices=_names,
             initial=_usual,
             help_text=help_text,
-            error_messages={"invalid_choice": "There is no host of that name."},
+            error_messages={"invalid_choice": "There is no host of that name: %(value)s."},
         )
 
 

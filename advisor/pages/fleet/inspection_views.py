@@ -34,7 +34,8 @@ def path_inspect(request: HttpRequest) -> HttpResponse:
     """For htmx: what the hosts of the form say about the path in one of its fields."""
     field = request.POST.get("field", "")
     if field not in FIELDS:
-        return HttpResponse(status=400)
+        text = f"field must be one of {', '.join(FIELDS)}."
+        return HttpResponse(text, status=400, content_type="text/plain; charset=utf-8")
     try:
         asked = list(hosts().filter(name__in=request.POST.getlist("host"))) or [host_for()]
     except TuningError as error:

@@ -55,7 +55,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         label="Hosts",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"invalid_choice": "There is no host of that name."},
+        error_messages={"invalid_choice": "There is no host of that name: %(value)s."},
     )
     template = forms.ChoiceField()
     name = forms.CharField(

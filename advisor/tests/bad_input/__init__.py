@@ -1,0 +1,1 @@
+"""Bad input by every way there is: what a request is, how it is judged, and the tables of them."""

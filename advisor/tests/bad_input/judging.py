@@ -1,0 +1,101 @@
+"""One bad request, and whether it was refused as a user must be able to expect."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from django.apps import apps
+from django.db import connection
+
+#: CPU seconds of this process until a request is refused: what others do at the time counts not.
+MAX_CPU_S = 1.0
+#: Characters of an answer.
+MAX_TEXT = 200_000
+_SHOWN = 160
+
+
+@dataclass(frozen=True)
+class Said:
+    """What came back: the text that a user sees, and whether it says that nothing was done.
+
+    `status` is that of HTTP or of a process, or the code of an error.
+    """
+
+    text: str
+    is_refusal: bool
+    status: int | str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A bad request. `names`: one of these must be in the answer, which says what was wrong."""
+
+    what: str
+    names: tuple[str, ...]
+    send: Callable[[], Said]
+
+
+@dataclass
+class Tally:
+    """What became of the requests of one kind."""
+
+    number: int = 0
+    slowest_s: float = 0.0
+    slowest: str = ""
+
+    def __str__(self) -> str:
+        slowest = f"{self.slowest_s * 1000:.0f} ms ({self.slowest[:_SHOWN]})"
+        return f"{self.number} requests, slowest: {slowest}"
+
+
+def judge_all(cases: Iterable[Case]) -> tuple[Tally, list[str]]:
+    """The tally, and what is wrong with each request that was not refused as it should be."""
+    tally, faults = Tally(), []
+    before = rows_by_table()
+    for case in cases:
+        began = time.thread_time()
+        try:
+            said = case.send()
+        except Exception as error:
+            faults.append(f"{case.what}: raised {error!r}"[: 4 * _SHOWN])
+            before = rows_by_table()
+            continue
+        took = time.thread_time() - began
+        tally.number += 1
+        if took > tally.slowest_s:
+            tally.slowest_s, tally.slowest = took, case.what
+        after = rows_by_table()
+        stored = [name for name in after if after[name] != before[name]]
+        faults += [f"{case.what}: {why}" for why in _faults(case, said, took, stored)]
+        before = after
+    return tally, faults
+
+
+def _faults(case: Case, said: Said, took: float, stored: list[str]) -> Iterable[str]:
+    shown = " ".join(said.text.split())[:_SHOWN]
+    if not said.is_refusal:
+        yield f"was not refused ({said.status}): {shown}"
+    if not any(name in said.text for name in case.names):
+        yield f"the answer ({said.status}) names none of {case.names}: {shown}"
+    if "Traceback" in said.text:
+        yield f"the answer has a traceback: {shown}"
+    if len(said.text) > MAX_TEXT:
+        yield f"the answer has {len(said.text):,} characters"
+    if took > MAX_CPU_S:
+        yield f"took {took:.2f} s of CPU time"
+    if stored:
+        yield f"changed the number of rows of {', '.join(stored)}"
+
+
+def rows_by_table() -> dict[str, int]:
+    """How many rows each table has, but those of sessions."""
+    names = sorted(
+        {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
+        - {"django_session"}
+    )
+    counts = " UNION ALL ".join(f"SELECT '{name}', COUNT(*) FROM {name}" for name in names)
+    with connection.cursor() as cursor:
+        cursor.execute(counts)
+        return dict(cursor.fetchall())

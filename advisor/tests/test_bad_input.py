@@ -1,0 +1,146 @@
+"""Bad input by every way there is is refused with what and why, and nothing is stored.
+
+A few drawn ones by default, the same each time. More, and others: `make bench-input`, which sets
+ADVISOR_INPUT_DRAWN and ADVISOR_INPUT_SEED. "Under a second" is CPU time of the process that
+refuses, from the request on: not the start of a program, nor what others do meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from advisor.management.commands import advise
+from advisor.tests import factories
+from advisor.tests.bad_input.commands import command_cases
+from advisor.tests.bad_input.environment import setting_cases
+from advisor.tests.bad_input.files import (
+    config_cases,
+    device_cases,
+    server_cases,
+    template_cases,
+)
+from advisor.tests.bad_input.judging import Case, judge_all
+from advisor.tests.bad_input.over_http import api_cases, good_study, page_cases
+from benchmarks.tests.made_up_host import made_up_host, with_inventory
+from tuning.models import Study
+
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
+
+DRAWN = int(os.environ.get("ADVISOR_INPUT_DRAWN", "10"))
+SEED = int(os.environ.get("ADVISOR_INPUT_SEED", "1"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory that could be measured."""
+    path = tmp_path / "place"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def study(monkeypatch: pytest.MonkeyPatch, settings: Settings, place: Path) -> Study:
+    """A study that is over, on a host of which the directory is known; nobody measures."""
+    monkeypatch.setattr("celery.Celery.send_task", lambda *args, **kwargs: None)
+    rates = {"user": "1000000/second"}
+    monkeypatch.setattr("rest_framework.throttling.SimpleRateThrottle.THROTTLE_RATES", rates)
+    made = factories.measured_study(blocks=1)
+    settings.HOST_NAME = made.host.name
+    with_inventory(made.host, made_up_host(name=made.host.name, directories=[place]))
+    return made
+
+
+@pytest.fixture(autouse=True)
+def unlogged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line for each of a thousand refusals helps nobody."""
+    monkeypatch.setattr(logging.getLogger("django.request"), "disabled", True)
+
+
+@pytest.fixture
+def dice() -> random.Random:
+    return random.Random(SEED)
+
+
+@pytest.fixture
+def web(client: Client, admin_user: User) -> Client:
+    client.force_login(admin_user)
+    return client
+
+
+def hold(cases: Iterable[Case], at_least: int) -> None:
+    """All of them are refused as they should be."""
+    tally, faults = judge_all(cases)
+    print(tally)
+    assert not faults, f"{len(faults)} of {tally.number}:\n" + "\n".join(faults)
+    assert tally.number >= at_least
+
+
+def test_the_api_refuses_and_stores_nothing(
+    web: Client, study: Study, place: Path, dice: random.Random
+) -> None:
+    hold(api_cases(web, study, place, dice), 300)
+    # It was not for another reason that all of them were refused.
+    answer = web.post("/api/v1/studies/", good_study(study, place), "application/json")
+    assert answer.status_code == 201, answer.content
+
+
+def test_pages_refuse_and_store_nothing(
+    web: Client, study: Study, place: Path, dice: random.Random
+) -> None:
+    hold(page_cases(web, study, place, dice), 140)
+
+
+def test_commands_refuse_and_store_nothing(
+    study: Study, place: Path, dice: random.Random, commands: None
+) -> None:
+    hold(command_cases(study, place, dice), 150)
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path) -> None:
+    """Commands find no server by themselves, and start nothing."""
+
+    def supervise(**_: bool) -> None:
+        raise NotImplementedError("it starts Redis and a worker")
+
+    settings.RUN_DIR = settings.INSTALLED_SERVERS_DIR = tmp_path
+    settings.DEFAULT_DEVICE = tmp_path / "place"
+    settings.MEASURING_LOCK = tmp_path / "measuring.lock"
+    monkeypatch.setattr("benchmarks.servers.discovery._SERVER_FOLDERS", ())
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    for module in ("advise", "serve"):
+        monkeypatch.setattr(f"advisor.management.commands.{module}.Supervisor", supervise)
+        monkeypatch.setattr(f"advisor.management.commands.{module}.end_like_ctrl_c", lambda: None)
+    monkeypatch.setattr(advise, "inspect_here", lambda *_, **__: None)
+
+
+def test_configs_are_refused(dice: random.Random) -> None:
+    hold(config_cases(dice, DRAWN), 30)
+
+
+def test_files_of_templates_are_refused(tmp_path: Path, dice: random.Random) -> None:
+    hold(template_cases(tmp_path, dice, DRAWN), 13)
+
+
+def test_devices_and_servers_are_refused(tmp_path: Path, dice: random.Random) -> None:
+    hold(every(device_cases(tmp_path, dice), server_cases(tmp_path, dice)), 30)
+
+
+def every(*tables: Iterable[Case]) -> Iterator[Case]:
+    for table in tables:
+        yield from table
+
+
+def test_settings_are_refused(
+    tmp_path: Path, dice: random.Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold(setting_cases(tmp_path / "home", dice, monkeypatch, DRAWN), 90)
