@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from tuning.statistics.verdict import VerdictKind, conclude
 from tuning.tests.simulation.__main__ import BEGIN, written
 from tuning.tests.simulation.__main__ import STUDIES as STUDIES_OF_THE_COMMAND
 from tuning.tests.simulation.criteria import CANDIDATES, Table
+from tuning.tests.simulation.gates import LOSS, USUAL, ends
 from tuning.tests.simulation.methods import CHOSEN
 from tuning.tests.simulation.noise import RECORDED, Scenario, residuals, scenarios
 from tuning.tests.simulation.simulate import (
@@ -62,6 +64,19 @@ def test_racing_says_the_same_with_fewer_runs() -> None:
     found = race(draw(BY_NAME["stalled"], STUDIES // 4, [0.28] + [0.0] * 7, 10))
     assert (found.winner == found.winner_in_full).mean() >= 0.95
     assert found.share <= 0.60
+
+
+@pytest.mark.parametrize("name", ["5 %", "heavy"])
+def test_a_gate_errs_as_seldom_as_it_says_however_often_it_looks(name: str) -> None:
+    found = ends(BY_NAME[name], USUAL, STUDIES)
+    at_limit = found.of(-USUAL.limits[0].margin)
+    # 5 % on either side; two standard errors of 800 are granted.
+    assert (at_limit.passed + at_limit.failed) / 2 <= 0.05 + 0.016
+    assert found.of(0.0).failed <= 0.01
+    if name == "5 %":
+        worse = found.of(math.log(1 - LOSS))
+        assert worse.failed >= 0.95
+        assert worse.pairs <= 17
 
 
 def test_what_peers_do_names_winners_where_there_are_none() -> None:
@@ -113,6 +128,14 @@ def test_a_missed_promise_is_reported() -> None:
 def test_the_document_has_the_figures_of_every_promise() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "statistics.md").read_text()
     figures = page.partition(BEGIN)[2].partition(END)[0]
-    for title in ("False winners", "Power", "Intervals", "Racing", "Confirmation", "Peers"):
+    for title in (
+        "False winners",
+        "Power",
+        "Intervals",
+        "Racing",
+        "Confirmation",
+        "Peers",
+        "Gate",
+    ):
         assert f"**{title}.**" in figures
     assert f"{STUDIES_OF_THE_COMMAND} simulated studies per line." in figures

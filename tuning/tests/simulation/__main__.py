@@ -10,10 +10,11 @@ from time import monotonic
 from tuning.tests.simulation.apart import lines_that_matter
 from tuning.tests.simulation.criteria import PROOFS as RANKED
 from tuning.tests.simulation.criteria import Table
+from tuning.tests.simulation.gates import few_pairs, gates, several_limits
 from tuning.tests.tables import begin, markdown, with_tables
 
 STUDIES = 2000
-PROOFS = (*RANKED, lines_that_matter)
+PROOFS = (*RANKED, lines_that_matter, gates, few_pairs, several_limits)
 # Between these lines of a document its tables stand.
 BEGIN = begin("tuning.tests.simulation")
 
