@@ -126,6 +126,9 @@ class Study(JobRow):
     search = models.JSONField(
         null=True, blank=True, help_text="objective and space of a search; else null"
     )
+    gate = models.JSONField(
+        null=True, blank=True, help_text="of a gate: tuning.statistics.gate.GatePlan; else null"
+    )
     scale_model = models.JSONField(
         null=True, blank=True, help_text="tuning.scale_model.model.ScaleModel; else null"
     )
@@ -198,6 +201,14 @@ class Candidate(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="candidates")
     name = models.CharField(max_length=100)
     config = models.ForeignKey(Config, on_delete=models.PROTECT, related_name="candidates")
+    server = models.ForeignKey(
+        Server,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="candidates",
+        help_text="of a gate's candidate, if that is not the study's; else null",
+    )
     is_baseline = models.BooleanField(default=False)
     position = models.PositiveIntegerField()
     source = models.TextField(blank=True, help_text="where its values come from")
@@ -259,6 +270,11 @@ class Candidate(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def measured_on(self) -> Server:
+        """The server that its runs start."""
+        return self.server or self.study.server
+
 
 class SlotPurpose(models.TextChoices):
     BLOCK = "block", "Block"
@@ -266,6 +282,7 @@ class SlotPurpose(models.TextChoices):
     SEARCH = "search", "Search"
     APART = "apart", "Taking apart"
     REDUCED = "reduced", "Reduced config"
+    GATE = "gate", "Gate"
 
     @property
     def is_of_variants(self) -> bool:
@@ -279,7 +296,8 @@ class Slot(models.Model):
     A block of purpose `confirmation` is one pair: the winner and the baseline once more. One of
     purpose `search` screens: its runs enter no board, ranking or recommendation. One of purpose
     `apart` has a winner, twice, and the same without some of its lines; one of purpose `reduced`
-    the reduced config, the winner and the baseline: they enter no board and no ranking.
+    the reduced config, the winner and the baseline: they enter no board and no ranking. One of
+    purpose `gate` is a pair of a gate: it enters none either.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots")
@@ -410,3 +428,21 @@ class Recommendation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.candidate.name} for {self.device}"
+
+
+class GateVerdict(models.Model):
+    """How a gate ended: `result` has its limits, intervals and pairs as they were then."""
+
+    class Verdict(models.TextChoices):
+        PASS = "pass", "Pass"
+        FAIL = "fail", "Fail"
+        UNDECIDED = "undecided", "Undecided"
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="gate_verdict")
+    verdict = models.CharField(max_length=16, choices=Verdict)
+    reason = models.TextField(help_text="in plain sentences")
+    result = models.JSONField(default=dict, help_text="tuning.results.gates.GateOutcome")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.study.name}: {self.verdict}"

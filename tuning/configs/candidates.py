@@ -270,3 +270,31 @@ def plan_file(
         lines=report.lines,
         checks=static_stages(report),
     )
+
+
+def plan_knobs(
+    name: str,
+    knobs: Mapping[str, str],
+    target: ServerTraits,
+    *,
+    source: str,
+    durability: Durability = Durability.D0,
+    host: HostFacts = UNKNOWN,
+    translate_from: Origin | None = None,
+) -> PlannedCandidate:
+    """A stored config; none of its knobs is the server's defaults. Raises InvalidConfig.
+
+    It is used unchanged, or translated from the server that it was measured on.
+    """
+    notes: tuple[Note, ...] = ()
+    if translate_from is not None:
+        translation = translate_knobs(knobs, translate_from, target, durability=durability)
+        knobs, notes = translation.knobs, tuple(translation.notes)
+    report = check_knobs(knobs, target, source=name, durability=durability, host=host)
+    return PlannedCandidate(
+        name=name,
+        knobs=report.knobs,
+        source=source,
+        notes=(*notes, *report.notes),
+        checks=static_stages(report),
+    )

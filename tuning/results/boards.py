@@ -240,7 +240,11 @@ def _for_boards(slots: Sequence[Slot]) -> list[Slot]:
 
     Those of candidates that a search took no further are none, and so are those of variants.
     """
-    slots = [slot for slot in slots if not SlotPurpose(slot.purpose).is_of_variants]
+    slots = [
+        slot
+        for slot in slots
+        if not SlotPurpose(slot.purpose).is_of_variants and slot.purpose != SlotPurpose.GATE
+    ]
     raced = {s.candidate for s in slots if s.purpose != SlotPurpose.SEARCH}
     return [slot for slot in slots if slot.candidate in raced or slot.candidate.is_baseline]
 

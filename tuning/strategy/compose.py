@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuning.statistics.data import Metric
+from tuning.statistics.gate import GatePlan
 from tuning.strategy.apart.take_apart import TakeApart
 from tuning.strategy.blocks import FixedBlocks
 from tuning.strategy.confirmation import Confirmation
+from tuning.strategy.gate import Gate
 from tuning.strategy.protocol import Done, History, Proposal, StopReason, Strategy
 from tuning.strategy.racing import Race
 from tuning.strategy.search.plan import SearchPlan
@@ -38,12 +40,19 @@ class InTurn:
 
 
 def strategy_for(
-    *, races: bool, confirms: bool, takes_apart: bool = False, search: SearchPlan | None = None
+    *,
+    races: bool,
+    confirms: bool,
+    takes_apart: bool = False,
+    search: SearchPlan | None = None,
+    gate: GatePlan | None = None,
 ) -> Strategy:
-    """The strategy for these options; with a plan, a search comes before the blocks.
+    """The strategy for these options; with a plan of a search, that comes before the blocks.
 
-    Only a winner that was confirmed is taken apart.
+    Only a winner that was confirmed is taken apart. A gate consists of nothing else.
     """
+    if gate is not None:
+        return Gate(gate)
     metric = Metric.TPMP if search is None else search.aim.objective
     blocks: Strategy = Race(metric) if races else FixedBlocks()
     rest = InTurn(blocks, Confirmation(metric)) if confirms else blocks

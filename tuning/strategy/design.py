@@ -83,3 +83,12 @@ def reduced_rounds(
         for block in range(first_block, first_block + rounds)
         for name in random.Random(f"{seed}/{block}").sample(names, len(names))
     )
+
+
+def gate_pair(
+    candidate: str, baseline: str, block: int, seed: int
+) -> tuple[PlannedRun, PlannedRun]:
+    """A pair of a gate, a block of its own, in random order."""
+    names = random.Random(f"{seed}/{block}").sample([candidate, baseline], 2)
+    first, second = (PlannedRun(name, block, purpose=Purpose.GATE) for name in names)
+    return first, second

@@ -15,6 +15,7 @@ from math import floor
 from typing import Protocol
 
 from tuning.statistics.data import Observation
+from tuning.statistics.gate import PairFigures
 from tuning.strategy.whole import Whole
 
 
@@ -37,6 +38,8 @@ class Purpose(StrEnum):
     # rounds with the winner and the baseline. Neither is part of a board or a ranking.
     APART = "apart"
     REDUCED = "reduced"
+    # A pair of a gate: part of no board, ranking or recommendation.
+    GATE = "gate"
 
 
 #: What a study that is being concluded does not measure any more.
@@ -93,6 +96,18 @@ class PairTime:
 
 
 @dataclass(frozen=True)
+class GateSeen:
+    """What a gate has measured: its whole `pairs` in order, and how many were `begun`.
+
+    stopped: why more pairs would be of no use, whatever the figures say; "" if they are.
+    """
+
+    pairs: tuple[PairFigures, ...] = ()
+    begun: int = 0
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
 class Group:
     """The candidates of one durability class, which are judged among themselves.
 
@@ -142,6 +157,7 @@ class History:
         whose runs ended before that.
     pair_time: how long pairs may be, None where they are as long as the blocks' runs.
     apart_budget: what taking the winner apart may still spend.
+    gate: the pairs of a gate; none in any other study.
 
     Variants of a winner are in `knobs`, `refused` and `duplicates`, but no candidates: they never
     race.
@@ -167,6 +183,7 @@ class History:
     settle_s: Mapping[str, float] = field(default_factory=dict)
     pair_time: PairTime | None = None
     apart_budget: Budget = Budget()
+    gate: GateSeen = GateSeen()
 
     @property
     def left(self) -> tuple[str, ...]:

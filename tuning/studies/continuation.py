@@ -22,6 +22,7 @@ from tuning.errors import TuningError
 from tuning.models import Candidate, Elimination, SlotPurpose, Study, StudyState
 from tuning.results.evidence import traits_of
 from tuning.scale_model.model import ScaleModel
+from tuning.statistics.gate import GatePlan
 from tuning.strategy.compose import strategy_for
 from tuning.strategy.protocol import (
     NOT_FOR_AN_ANSWER,
@@ -51,6 +52,7 @@ def strategy_of(study: Study) -> Strategy:
         confirms=study.confirms,
         takes_apart=study.takes_apart,
         search=search,
+        gate=None if study.gate is None else GatePlan.from_json(study.gate),
     )
 
 

@@ -54,9 +54,16 @@ def datasets_here(host: Host) -> list[Kept]:
     places.add(settings.DEFAULT_DEVICE)
     needed = {
         (digest, place): study
-        for study, digest, place in Study.objects.filter(
+        for study, place, *digests in Study.objects.filter(
             host=host, state__in=ACTIVE_STUDY_STATES
-        ).values_list("pk", "server__digest", "devices__data_dir")
+        ).values_list(
+            # The candidate of a gate may have a server of its own.
+            "pk",
+            "devices__data_dir",
+            "server__digest",
+            "candidates__server__digest",
+        )
+        for digest in digests
     }
     return [
         Kept(one, place, needed.get((one.server_digest, str(place))))

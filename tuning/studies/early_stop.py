@@ -11,7 +11,12 @@ from tuning.strategy.early_stop import Reference, cut_rule
 from tuning.studies.continuation import strategy_of
 
 # What these say is a figure, so none of their runs is cut short.
-_MEASURED_WHOLE = (SlotPurpose.CONFIRMATION, SlotPurpose.APART, SlotPurpose.REDUCED)
+_MEASURED_WHOLE = (
+    SlotPurpose.CONFIRMATION,
+    SlotPurpose.APART,
+    SlotPurpose.REDUCED,
+    SlotPurpose.GATE,
+)
 
 
 def cut_rule_of(run: Run) -> CutRule | None:

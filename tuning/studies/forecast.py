@@ -30,7 +30,7 @@ LONG_PAIRS_SHARE = 0.2
 # What taking a winner apart gets of a budget; what blocks and pairs leave comes to that.
 APART_SHARE = 0.25
 # What blocks and screening spend.
-_BLOCKS = (SlotPurpose.BLOCK, SlotPurpose.SEARCH)
+_BLOCKS = (SlotPurpose.BLOCK, SlotPurpose.SEARCH, SlotPurpose.GATE)
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,9 @@ class Forecast:
         in_blocks = [slot for slot in self.slots(place) if slot.purpose in _BLOCKS]
         if self.study.budget_minutes is None:
             # A candidate that leaves the race leaves its runs to the others; the baseline runs
-            # twice.
-            runs = self.study.blocks * (self._candidates + 1)
+            # twice, but in the pairs of a gate.
+            more = 1 if self.study.gate is None else 0
+            runs = self.study.blocks * (self._candidates + more)
             left = max(runs - len(in_blocks), 0)
             return Budget(runs_left=left, runs_spent=len(in_blocks))
         run_s = self._run_s(place)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tuning.models import Elimination, SlotPurpose, Study
 from tuning.results.boards import Board
+from tuning.results.gates import gate_seen
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debtors_of
 from tuning.strategy.protocol import FreshPair, Group, History
@@ -19,6 +20,8 @@ from tuning.studies.slot_states import SlotState, slot_states
 def history_of(study: Study, place: Place) -> History:
     """What was measured on one device with one workload, and what may still be measured."""
     result = StudyResult(study)
+    if study.gate is not None:
+        return _of_gate(study, place, result)
     candidates = [one for one in measurable(study) if one.taken_from_id is None]
     there = result.boards_at(place.device, place.workload)
     found: dict[str, Board] = {board.durability: board for board in there}
@@ -64,6 +67,22 @@ def history_of(study: Study, place: Place) -> History:
         pair_time=forecast.pair_time(place),
         apart_budget=forecast.apart_budget(place),
         finalists=tuple(one.name for one in candidates[1:] if one.name in raced),
+    )
+
+
+def _of_gate(study: Study, place: Place, result: StudyResult) -> History:
+    candidates = measurable(study)
+    forecast = Forecast(study, slot_states(study))
+    return History(
+        seed=study.seed + place.number,
+        baseline=candidates[0].name,
+        candidates=tuple(candidate.name for candidate in candidates),
+        groups=(),
+        planned_blocks=study.blocks,
+        budget=forecast.budget(place),
+        last_block=max((slot.block for slot in forecast.slots(place)), default=0),
+        concludes=study.concluded_at is not None,
+        gate=gate_seen(result),
     )
 
 

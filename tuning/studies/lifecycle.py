@@ -118,7 +118,7 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
         share = 1 - APART_SHARE if design["takes_apart"] else 1.0
         share /= len(devices) * len(sizes.connections)
         _check_budget(request, sizes, candidates=len(measured) - 1, share=share)
-    _check_redo(measured, target, here.host, free=arranged.room)
+    check_redo(measured, target, here.host, free=arranged.room)
 
     def store() -> Study:
         study = Study.objects.create(
@@ -155,11 +155,13 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
 def extend_study(study: Study, blocks: int) -> None:
     """Measure more blocks of a finished study and conclude it again.
 
-    Raises BadRequest for a number out of range, TuningError: not_finished, nothing_left,
-    device_retired.
+    Raises BadRequest for a number out of range, TuningError: is_a_gate, not_finished,
+    nothing_left, device_retired.
     """
     if not 1 <= blocks <= MAX_SIZES["blocks"]:
         raise BadRequest(f"blocks must be between 1 and {MAX_SIZES['blocks']}", field="blocks")
+    if study.gate is not None:
+        raise TuningError("is_a_gate", "the pairs of a gate are fixed before the first: ask again")
     check_none_retired(study)
     with transaction.atomic():
         again = Study.objects.filter(pk=study.pk, state=StudyState.FINISHED).update(
@@ -237,7 +239,7 @@ def _check_candidates(
     raise BadRequest(f"template {template!r} needs a config of yours to compare", field="configs")
 
 
-def _check_redo(
+def check_redo(
     planned: Sequence[PlannedCandidate],
     target: ServerTraits,
     host_facts: HostFacts,

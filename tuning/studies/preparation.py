@@ -16,7 +16,7 @@ from benchmarks.datasets.progress import LoadProgress
 from benchmarks.inventory.here import refresh_space
 from benchmarks.inventory.in_place import check_measurable, unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
-from benchmarks.models import RunState
+from benchmarks.models import RunState, Server
 from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import DeviceLayout
@@ -56,13 +56,14 @@ class PreparationKind(JobKind[Study]):
         def report(text: str) -> None:
             job.report(preparing_fraction=LOADING_SHARE, preparing_text=text[:200])
 
-        binary = unchanged_server(study.server)
+        binaries = {server.pk: unchanged_server(server) for server in servers_of(study)}
         for device in study.devices.order_by("pk"):
             check_measurable(device)
-        _load_all(job, binary)
+        for binary in binaries.values():
+            _load_all(job, binary)
         refresh_space(study.host)
         try:
-            try_candidates(study, binary, report=report, should_stop=job.should_stop)
+            try_candidates(study, binaries, report=report, should_stop=job.should_stop)
         except NothingToCompare as nothing:
             return _ended(StudyState.FAILED, nothing.code, str(nothing), nothing.log_tail)
         done = {
@@ -98,6 +99,12 @@ class PreparationKind(JobKind[Study]):
             return _ended(StudyState.FAILED, "lost", text)
         again = self.given_back(row, reason)
         return Ending({**again.values, "prepare_attempts": attempts}, is_final=False)
+
+
+def servers_of(study: Study) -> list[Server]:
+    """Those that it measures: one, or the two of a gate."""
+    others = Server.objects.filter(candidates__study=study, candidates__refusal="")
+    return [study.server, *others.exclude(pk=study.server_id).order_by("pk").distinct()]
 
 
 def _has_results(study: Study) -> bool:

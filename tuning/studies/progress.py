@@ -160,6 +160,9 @@ def _measuring(
         pair = pairs.index(current.block) + 1
         text = f"confirmation, pair {pair} of {len(pairs)}: {current.name}, {step}"
         return replace(current_run, text=text, pair=pair, pairs=len(pairs))
+    if current.purpose == SlotPurpose.GATE:
+        text = f"pair {current.block} of at most {counted.blocks}: {current.name}, {step}"
+        return replace(current_run, text=text, pair=current.block, pairs=counted.blocks)
     again = " (replicate)" if current.replicate else ""
     if SlotPurpose(current.purpose).is_of_variants:
         text = apart_text(current, forecast.slots(place))

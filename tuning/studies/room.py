@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
 from benchmarks.datasets.rules import estimated_directory_bytes
-from benchmarks.errors import about
+from benchmarks.errors import DeviceUnusable, about
 from benchmarks.inventory.devices import FoundDevice
 from benchmarks.inventory.host import FoundDirectory, HostInventory
 from benchmarks.servers.binary import ServerBinary
+from benchmarks.storage.human import human_bytes
 
 # Room for the golden copy, the clone of the current run, and what a run adds to it.
 COPIES_ON_DEVICE = 2.2
@@ -37,6 +38,25 @@ def check_room(
     places = [found.path for device in devices for found in (device.data, device.log) if found]
     found = [inventory.directory(path) for path in places]
     return min(one.room.usable - needed[one.file_system] for one in found)
+
+
+def check_second_dataset(
+    inventory: HostInventory,
+    binary: ServerBinary,
+    devices: Sequence[FoundDevice],
+    warehouses: int,
+    room: int,
+) -> None:
+    """Raise DeviceUnusable if a second server's golden copy does not fit into what is left."""
+    key = dataset_key(binary, warehouses, DEFAULT_PAGE_SIZE)
+    paths = {one.data.path for one in devices}
+    missing = [path for path in paths if key not in inventory.directory(path).datasets]
+    needed = int(estimated_directory_bytes(warehouses)) * len(missing)
+    if room < needed:
+        raise DeviceUnusable(
+            f"{human_bytes(max(room, 0))} left, {human_bytes(needed)} needed for the data of a "
+            "second server"
+        )
 
 
 def _needed_bytes(there: FoundDirectory, key: str, warehouses: int) -> int:

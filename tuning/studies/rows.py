@@ -67,8 +67,12 @@ def candidate_row(
     found_by_search: bool = False,
     taken_from: Candidate | None = None,
     without: Collection[str] = (),
+    server: Server | None = None,
 ) -> Candidate:
-    """A candidate as planned; identical sets of knobs share one Config."""
+    """A candidate as planned; identical sets of knobs share one Config.
+
+    `server`: where it is not measured on the study's.
+    """
     config, _ = Config.objects.get_or_create(
         hash=config_hash(plan.knobs), defaults={"knobs": dict(plan.knobs)}
     )
@@ -76,9 +80,10 @@ def candidate_row(
         study=study,
         name=plan.name,
         config=config,
+        server=server,
         is_baseline=plan.is_baseline,
         position=position,
-        durability=DurabilityClass(durability_of(plan.knobs, traits_of(study.server))),
+        durability=DurabilityClass(durability_of(plan.knobs, traits_of(server or study.server))),
         source=plan.source,
         notes=[
             {"name": note.name, "action": str(note.action), "detail": note.detail}
@@ -125,7 +130,7 @@ def add_slots(
             run=Run.objects.create(
                 host=study.host,
                 device=device,
-                server=study.server,
+                server=candidate.measured_on,
                 workload=_lasting(workload, planned.measure_s),
                 config=candidate.config,
                 seed=study.seed + place,

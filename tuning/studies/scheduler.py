@@ -32,6 +32,7 @@ from benchmarks.jobs.runs import RunKind
 from benchmarks.models import CrashTest, Host, JobState, Run, RunState
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study, StudyState
+from tuning.results.gates import store_verdict
 from tuning.results.recommendation import NothingToRecommend, store_recommendations
 from tuning.results.turns import in_turn
 from tuning.strategy.protocol import Done
@@ -251,6 +252,9 @@ def _next_slot(study: Study) -> Slot | None:
 def _conclude(study: Study, ends: Iterable[Done]) -> bool:
     try:
         with transaction.atomic():
+            if study.gate is not None:
+                store_verdict(study)
+                return end_study(study, StudyState.FINISHED)
             store_recommendations(study, had_finalists=any(end.unraced for end in ends))
             return end_study(study, StudyState.FINISHED)
     except NothingToRecommend as reason:

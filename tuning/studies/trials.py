@@ -46,38 +46,46 @@ class NothingToCompare(TuningError):
 
 def try_candidates(
     study: Study,
-    binary: ServerBinary,
+    binaries: Mapping[int, ServerBinary],
     *,
     report: Callable[[str], None],
     should_stop: Callable[[], bool],
 ) -> None:
     """Start the server once with every candidate not tried yet and keep what it made of it.
 
+    `binaries`: those of the study, by primary key of the server; a gate may have two.
     No run is queued before; refused candidates and duplicates get none. Safe to repeat.
     Raises NothingToCompare, with the baseline's log where the server refuses that one, and
     RunFailed or another BenchmarkError for what is not a config's fault.
     """
-    gate = _Gate(study, binary, _tightest(study.devices.order_by("pk")))
+    device = _tightest(study.devices.order_by("pk"))
+    gates = {pk: _Gate(study, binary, device) for pk, binary in binaries.items()}
     report("preparing trial starts")
-    gate.prepare(should_stop)
+    for gate in gates.values():
+        gate.prepare(should_stop)
     waiting = study.candidates.filter(refusal="", merged_into=None).select_related("config")
     tried = [candidate for candidate in waiting if candidate.signature]
-    first_with = {(one.signature, one.logs_with_data): one for one in reversed(tried)}
+    first_with = {_identity(one): one for one in reversed(tried)}
     untried = (candidate for candidate in waiting if not candidate.signature)
     candidates = sorted(untried, key=lambda candidate: not candidate.is_baseline)
     for number, candidate in enumerate(candidates, start=1):
         report(f"trying {candidate.name} on the server ({number} of {len(candidates)})")
+        gate = gates[candidate.server_id or study.server_id]
         trial = gate.try_one(candidate, should_stop)
         if trial is None:
             continue
         candidate.signature = signature(trial.variables, gate.target, candidate.config.knobs)
-        key = candidate.signature, candidate.logs_with_data
-        duplicate = first_with.setdefault(key, candidate)
+        duplicate = first_with.setdefault(_identity(candidate), candidate)
         if duplicate is not candidate and not study.keeps_duplicates:
             candidate.merged_into = duplicate
         # At once, because after a crash a candidate with a signature counts as tried.
         candidate.save(update_fields=["signature", "merged_into"])
     _check_what_is_left(study)
+
+
+def _identity(candidate: Candidate) -> tuple[str, bool, int | None]:
+    """Candidates that agree in this are measured as one."""
+    return candidate.signature, candidate.logs_with_data, candidate.server_id
 
 
 def _tightest(devices: Iterable[Device]) -> Device:
@@ -204,8 +212,8 @@ def _check_what_is_left(study: Study) -> None:
             f"the server does not start with the baseline, {baseline.name}: {baseline.refusal}",
             "\n".join(check["log_tail"] for check in baseline.checks if check["log_tail"]),
         )
-    if study.search is not None:
-        return  # it will propose others
+    if study.search is not None or study.gate is not None:
+        return  # a search will propose others, and a gate has its answer
     others = [candidate for candidate in candidates if not candidate.is_baseline]
     if any(not (other.refusal or other.merged_into) for other in others):
         return

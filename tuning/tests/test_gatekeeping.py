@@ -275,7 +275,9 @@ def test_preparing_again_tries_again_and_changes_nothing(
     study = new_study(ONE, SAME, BAD)
     monkeypatch.setattr(gatekeeping, "try_config", server({"300": refusal()}))
     for _ in range(2):
-        try_candidates(study, BINARY, report=lambda _: None, should_stop=lambda: False)
+        try_candidates(
+            study, {study.server_id: BINARY}, report=lambda _: None, should_stop=lambda: False
+        )
     assert [found.name for found in measurable(study)] == ["server-default", "one"]
     assert candidate(study, "same").merged_into == candidate(study, "one")
     assert candidate(study, "bad").refusal
@@ -307,7 +309,9 @@ def test_the_gate_on_a_real_server(
     this_host(servers=[any_server], directories=[settings.DEFAULT_DEVICE])
     study = new_study(odd_pool, default_pool, driver="sysbench")
     steps: list[str] = []
-    try_candidates(study, any_server, report=steps.append, should_stop=lambda: False)
+    try_candidates(
+        study, {study.server_id: any_server}, report=steps.append, should_stop=lambda: False
+    )
     assert candidate(study, "default").merged_into == candidate(study, "server-default")
     checks = {check["stage"]: check for check in candidate(study, "odd").checks}
     assert all(check["passed"] for check in checks.values())
@@ -318,4 +322,6 @@ def test_the_gate_on_a_real_server(
     assert not list((server_tmp / "device" / "oltp-advisor" / "trials").iterdir())
     only = new_study(default_pool, driver="sysbench")
     with pytest.raises(NothingToCompare):
-        try_candidates(only, any_server, report=steps.append, should_stop=lambda: False)
+        try_candidates(
+            only, {only.server_id: any_server}, report=steps.append, should_stop=lambda: False
+        )

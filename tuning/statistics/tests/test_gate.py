@@ -74,7 +74,7 @@ def test_a_plan_is_checked_and_stored() -> None:
         {"max_pairs": 10_000},
     ):
         with pytest.raises(ValueError, match=r"gate|confidence"):
-            GatePlan(**wrong)  # type: ignore[arg-type]
+            GatePlan(**wrong)
 
 
 def test_bounds_are_those_of_t_where_there_is_one_look_and_higher_where_there_are_many() -> None:

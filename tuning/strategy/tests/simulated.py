@@ -10,11 +10,13 @@ from dataclasses import dataclass, field, replace
 from benchmarks.outcomes import Outcome
 from tuning.statistics.analysis import analyse
 from tuning.statistics.confirmation import ConfirmationState, confirm
-from tuning.statistics.data import Observation
+from tuning.statistics.data import Metric, Observation
+from tuning.statistics.gate import PairFigures
 from tuning.strategy.protocol import (
     Budget,
     Done,
     FreshPair,
+    GateSeen,
     Group,
     History,
     NewCandidate,
@@ -64,12 +66,14 @@ class Place:
     variants: dict[str, NewCandidate] = field(default_factory=dict)
     apart: list[Observation] = field(default_factory=list)
     rounds: list[Observation] = field(default_factory=list)
+    gate: dict[int, dict[str, float | None]] = field(default_factory=dict)
 
     def history(self) -> History:
         groups = tuple(self._group(name) for name in self.groups)
         in_blocks = [run for run in self.measured if run.purpose is Purpose.BLOCK]
         begun = len({run.block for run in in_blocks})
-        spent = [run for run in self.measured if run.purpose in (Purpose.BLOCK, Purpose.SEARCH)]
+        spending = (Purpose.BLOCK, Purpose.SEARCH, Purpose.GATE)
+        spent = [run for run in self.measured if run.purpose in spending]
         of_variants = [r for r in self.measured if r.purpose in (Purpose.APART, Purpose.REDUCED)]
         raced = {run.candidate for run in in_blocks} - {BASE}
         names = [name for group in groups for name in group.candidates]
@@ -97,7 +101,23 @@ class Place:
                 else max(self.apart_runs - len(of_variants), 0)
             ),
             finalists=tuple(name for name in dict.fromkeys(names) if name in raced),
+            gate=self._gate(),
         )
+
+    def _gate(self) -> GateSeen:
+        whole = [there for there in self.gate.values() if all(there.values())]
+        others = [next(name for name in there if name != BASE) for there in whole]
+        pairs = tuple(
+            PairFigures({Metric.TPMP: there[other]}, {Metric.TPMP: there[BASE]})
+            for there, other in zip(whole, others, strict=True)
+        )
+        faults = [
+            run.candidate
+            for run in self.measured
+            if run.purpose is Purpose.GATE
+            and self.endings.get((run.candidate, run.block)) in FAULTS
+        ]
+        return GateSeen(pairs, len(self.gate), "a run failed" if faults else "")
 
     def measure(self, proposal: Proposal) -> None:
         """All of its runs, each to its own ending; what is new joins the first group."""
@@ -112,6 +132,9 @@ class Place:
             figure = self._figure(run) if outcome == Outcome.OK else None
             if run.purpose is Purpose.CONFIRMATION:
                 self.pairs.setdefault(run.block, {})[run.candidate] = figure
+                continue
+            if run.purpose is Purpose.GATE:
+                self.gate.setdefault(run.block, {})[run.candidate] = figure
                 continue
             seen = {
                 Purpose.SEARCH: self.screened,
@@ -227,4 +250,5 @@ def copy_of(place: Place) -> Place:
         variants=dict(place.variants),
         apart=list(place.apart),
         rounds=list(place.rounds),
+        gate={block: dict(figures) for block, figures in place.gate.items()},
     )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tuning.statistics.confirmation import MIN_PAIRS
 from tuning.statistics.data import Metric
+from tuning.statistics.gate import GatePlan, Limit
 from tuning.strategy.apart.take_apart import TakeApart
 from tuning.strategy.blocks import FixedBlocks
 from tuning.strategy.compose import InTurn, strategy_for
@@ -76,6 +77,7 @@ def _best(history: History, metric: Metric, count: int) -> list[str]:
     return sorted(there, key=lambda name: (seen[name], name))[:count]
 
 
+GATE = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=8)
 STRATEGIES: dict[str, Strategy] = {
     "fixed blocks": FixedBlocks(),
     "race": Race(),
@@ -84,6 +86,7 @@ STRATEGIES: dict[str, Strategy] = {
     "race, confirmed": strategy_for(races=True, confirms=True),
     "random search": RandomSearch(),
     "taken apart": TakeApart(),
+    "gate": strategy_for(races=False, confirms=False, gate=GATE),
 }
 PLAN = SearchPlan(
     Space(
@@ -210,6 +213,9 @@ def _check(history: History, proposal: Proposal) -> None:
     if purposes <= {Purpose.APART, Purpose.REDUCED}:
         _check_apart(history, proposal)
         return
+    if purposes == {Purpose.GATE}:
+        _check_gate(history, proposal)
+        return
     if purposes == {Purpose.SEARCH}:
         _check_screening(history, proposal)
         return
@@ -225,6 +231,15 @@ def _check(history: History, proposal: Proposal) -> None:
         assert set(counted.values()) == {1}
         assert not counted.keys() & {*history.dropped, *proposal.dropped}
     assert history.owed_blocks >= len(blocks) or history.budget.allows(len(proposal.runs))
+
+
+def _check_gate(history: History, proposal: Proposal) -> None:
+    """Pairs of the one candidate and the baseline, as many as the plan and the budget allow."""
+    pairs = Counter(run.block for run in proposal.runs)
+    assert set(pairs.values()) == {2}
+    assert {run.candidate for run in proposal.runs} == {history.baseline, history.candidates[1]}
+    assert history.gate.begun + len(pairs) <= GATE.max_pairs
+    assert history.budget.allows(len(proposal.runs))
 
 
 def _check_screening(history: History, proposal: Proposal) -> None:
@@ -353,3 +368,21 @@ def test_a_history_among_the_finalists_knows_nothing_of_the_others() -> None:
     assert narrowed.among(["fast"]) == narrowed
     assert {pair.candidate for pair in group.pairs} == {"fast"}
     assert narrowed.screened == place.history().screened
+
+
+def test_a_gate_measures_pairs_in_random_order_until_it_is_decided() -> None:
+    strategy = strategy_for(races=False, confirms=False, gate=GATE)
+    place = Place({"same": 0.0}, {"D0": ("same",)}, noise=0.005, planned_blocks=8)
+    proposals, done = to_the_end(place, strategy)
+    assert done.reasons == (StopReason.DECIDED,)
+    assert 4 <= len(proposals) < GATE.max_pairs
+    assert {answer.runs[0].candidate for answer in proposals} == {BASE, "same"}
+    assert not strategy.cuts_short
+    near = Place({"near": -0.05}, {"D0": ("near",)}, noise=0.05, planned_blocks=8)
+    proposals, done = to_the_end(near, strategy)
+    assert (len(proposals), done.reasons) == (GATE.max_pairs, (StopReason.BUDGET,))
+    concluded = replace(Place({"near": -0.05}, {"D0": ("near",)}).history(), concludes=True)
+    assert strategy.propose(concluded) == Done((StopReason.NONE_LEFT,))
+    fails = Place({"bad": 0.0}, {"D0": ("bad",)}, endings={("bad", 2): "crashed"})
+    proposals, done = to_the_end(fails, strategy)
+    assert (len(proposals), done.reasons) == (2, (StopReason.NONE_LEFT,))

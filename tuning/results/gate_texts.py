@@ -1,0 +1,55 @@
+"""The reason of a gate's verdict, in plain sentences."""
+
+from __future__ import annotations
+
+from math import ceil, inf
+
+from tuning.statistics.gate import (
+    LIMIT_NAMES,
+    MAX_FORESEEN,
+    GateResult,
+    LimitResult,
+    Verdict,
+)
+
+
+def reason_of(judged: GateResult, fault: str, pair_s: float) -> str:
+    """What decided, or what is missing; `pair_s` are the seconds of a pair."""
+    if fault:
+        return f"{fault[0].upper()}{fault[1:]}."
+    if judged.verdict is Verdict.FAIL:
+        failed = [one for one in judged.limits if one.verdict is Verdict.FAIL]
+        return " ".join(f"{limit_sentence(one)}." for one in failed)
+    if judged.verdict is Verdict.PASS:
+        return " ".join(f"{limit_sentence(one)}." for one in judged.limits)
+    opened = [one for one in judged.limits if one.verdict is Verdict.UNDECIDED]
+    return " ".join(f"{limit_sentence(one)}: {_what_it_takes(one, pair_s)}." for one in opened)
+
+
+def limit_sentence(found: LimitResult) -> str:
+    """As `p95 +1.2 % (-0.8 % to +3.1 %), allowed is at most +5 %`."""
+    name = LIMIT_NAMES[found.limit.metric]
+    allowed = found.limit.text.removeprefix(f"{name} ")
+    if found.ratio is None:
+        return f"{name} has {found.pairs} pairs with figures, allowed is {allowed}"
+    low, high = (_change(end) for end in (found.low, found.high))
+    return f"{name} {_change(found.ratio)} ({low} to {high}), allowed is {allowed}"
+
+
+def _what_it_takes(found: LimitResult, pair_s: float) -> str:
+    if found.ratio is None:
+        return "too few to tell"
+    if found.pairs_to_decide is None:
+        return f"too near the limit to be decided by {MAX_FORESEEN} pairs"
+    minutes = ceil(found.pairs_to_decide * pair_s / 60)
+    time = f", {minutes} minutes of measuring" if minutes else ""
+    return (
+        f"undecided after {found.pairs} pairs; about {found.pairs_to_decide} pairs{time} would "
+        "decide, if the difference is what it looks like"
+    )
+
+
+def _change(ratio: float | None) -> str:
+    if ratio is None or ratio == inf or ratio == 0:
+        return "unknown"
+    return f"{(ratio - 1) * 100:+.1f} %"

@@ -1,0 +1,240 @@
+"""What the pairs of a gate say, from its rows; the verdict is stored when it ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+from benchmarks.measurement.fingerprint import comparable_facts
+from benchmarks.models import Run, RunState
+from tuning.models import Candidate, GateVerdict, SlotPurpose, Study
+from tuning.results.gate_texts import reason_of
+from tuning.results.recommendation import NothingToRecommend
+from tuning.results.study_result import StudyResult
+from tuning.statistics.data import Metric
+from tuning.statistics.gate import (
+    GatePlan,
+    GateResult,
+    LimitResult,
+    PairFigures,
+    Verdict,
+    judge_gate,
+)
+from tuning.strategy.protocol import GateSeen
+from tuning.strategy.racing import FAULTS
+
+
+@dataclass(frozen=True)
+class GatePair:
+    """One pair; its runs are the newest of either side. `is_whole`: both succeeded."""
+
+    number: int
+    candidate: Run
+    baseline: Run
+
+    @property
+    def is_ended(self) -> bool:
+        return self.candidate.is_finished and self.baseline.is_finished
+
+    @property
+    def is_whole(self) -> bool:
+        return self.candidate.state == self.baseline.state == RunState.OK
+
+    @property
+    def figures(self) -> PairFigures:
+        return PairFigures(_figures(self.candidate), _figures(self.baseline))
+
+
+class GateOutcome:
+    """A gate as its rows are now; make one per request.
+
+    plan: what it decides. candidate, baseline: its two sides.
+    """
+
+    def __init__(self, result: StudyResult) -> None:
+        self.study = result.study
+        self.plan = GatePlan.from_json(self.study.gate or {})
+        rows = list(result.candidates.values())
+        self.baseline: Candidate = next(one for one in rows if one.is_baseline)
+        self.candidate: Candidate = next(one for one in rows if not one.is_baseline)
+        self._slots = [slot for slot in result.slots if slot.purpose == SlotPurpose.GATE]
+
+    @cached_property
+    def pairs(self) -> list[GatePair]:
+        """Those that were queued, in their order."""
+        by_block: dict[int, dict[bool, Run]] = {}
+        for slot in self._slots:
+            by_block.setdefault(slot.block, {})[slot.candidate.is_baseline] = slot.run
+        return [
+            GatePair(number, there[False], there[True])
+            for number, there in sorted(by_block.items())
+            if len(there) == 2
+        ]
+
+    @cached_property
+    def compared(self) -> list[GatePair]:
+        """The whole pairs whose runs agree in all but what is compared."""
+        whole = [pair for pair in self.pairs if pair.is_whole]
+        usual = tuple(
+            _usual(getattr(pair, side).comparability_key for pair in whole)
+            for side in ("candidate", "baseline")
+        )
+        alike = [
+            pair
+            for pair in whole
+            if (pair.candidate.comparability_key, pair.baseline.comparability_key) == usual
+        ]
+        if usual[0] == usual[1]:
+            return alike
+        # Two servers, whose datasets differ as well: then the host at least is the same.
+        if self.candidate.server_id is None:
+            return []
+        facts = _facts([run for pair in alike for run in (pair.candidate, pair.baseline)])
+        return [pair for pair in alike if facts[pair.candidate.pk] == facts[pair.baseline.pk]]
+
+    @cached_property
+    def fault(self) -> str:
+        """Why the candidate fails whatever the figures say; "" if nothing does."""
+        if self.candidate.refusal:
+            return f"the server refuses the candidate: {self.candidate.refusal}"
+        for pair in self.pairs:
+            if pair.candidate.state in FAULTS:
+                return f"a run of the candidate failed: {_how(pair.candidate)}"
+        return ""
+
+    @cached_property
+    def obstacle(self) -> tuple[str, str]:
+        """Code and reason why no pair can tell anything; empty where there is none."""
+        for pair in self.pairs:
+            if pair.baseline.state in FAULTS:
+                return "baseline_failed", f"a run of the baseline failed: {_how(pair.baseline)}"
+        if any(pair.is_whole for pair in self.pairs) and not self.compared:
+            return "not_comparable", (
+                "the runs of candidate and baseline cannot be compared: the host changed in "
+                "between, or one of them writes a binary log and the other does not"
+            )
+        return "", ""
+
+    @cached_property
+    def judged(self) -> GateResult:
+        """By the figures alone."""
+        return judge_gate(self.plan, [pair.figures for pair in self.compared])
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.FAIL if self.fault else self.judged.verdict
+
+    @cached_property
+    def seconds(self) -> float:
+        """Wall time from the study's start to the end of its last run."""
+        ends = [run.finished_at for pair in self.pairs for run in (pair.candidate, pair.baseline)]
+        known = [end for end in ends if end is not None]
+        if self.study.started_at is None or not known:
+            return 0.0
+        return (max(known) - self.study.started_at).total_seconds()
+
+    @cached_property
+    def pair_seconds(self) -> float:
+        """Wall time of a pair, on average; 0 while there is none."""
+        spent = [
+            (run.finished_at - run.started_at).total_seconds()
+            for pair in self.pairs
+            for run in (pair.candidate, pair.baseline)
+            if run.finished_at and run.started_at
+        ]
+        return 2 * sum(spent) / len(spent) if spent else 0.0
+
+    def document(self) -> dict[str, Any]:
+        """For JSON; percentages are of the baseline's figure."""
+        return {
+            "verdict": self.verdict.value,
+            "reason": reason_of(self.judged, self.fault, self.pair_seconds),
+            "pairs": len(self.compared),
+            "max_pairs": self.plan.max_pairs,
+            "confidence": self.plan.confidence,
+            "seconds": round(self.seconds, 1),
+            "limits": [self._limit(one) for one in self.judged.limits],
+        }
+
+    def _limit(self, found: LimitResult) -> dict[str, Any]:
+        more = found.pairs_to_decide
+        return {
+            "metric": found.limit.metric.value,
+            "limit": found.limit.text,
+            "allowed_percent": (-1 if found.limit.metric.more_is_better else 1)
+            * round(found.limit.loss * 100, 6),
+            "verdict": found.verdict.value,
+            "change_percent": _percent(found.ratio),
+            "low_percent": _percent(found.low),
+            "high_percent": _percent(found.high),
+            "pairs": found.pairs,
+            "pairs_to_decide": more,
+            "minutes_to_decide": None if more is None else round(more * self.pair_seconds / 60, 1),
+        }
+
+
+def gate_seen(result: StudyResult) -> GateSeen:
+    """What a gate's strategy may know."""
+    outcome = GateOutcome(result)
+    return GateSeen(
+        pairs=tuple(pair.figures for pair in outcome.compared),
+        begun=len(outcome.pairs),
+        stopped=outcome.fault or outcome.obstacle[1],
+    )
+
+
+def gate_document(result: StudyResult) -> dict[str, Any]:
+    """The outcome that was stored at the end, else how it stands."""
+    stored = GateVerdict.objects.filter(study=result.study).first()
+    return dict(stored.result) if stored is not None else GateOutcome(result).document()
+
+
+def store_verdict(study: Study) -> None:
+    """Store how the gate ended. Raises NothingToRecommend where its pairs can tell nothing."""
+    outcome = GateOutcome(StudyResult(study))
+    code, reason = outcome.obstacle
+    if code and not outcome.fault:
+        raise NothingToRecommend(code, reason)
+    document = outcome.document()
+    GateVerdict.objects.update_or_create(
+        study=study,
+        defaults={
+            "verdict": document["verdict"],
+            "reason": document["reason"],
+            "result": document,
+        },
+    )
+
+
+def _figures(run: Run) -> Mapping[Metric, float | None]:
+    return {metric: getattr(run, metric.value) for metric in Metric}
+
+
+def _how(run: Run) -> str:
+    return f"{RunState(run.state).label.lower()}{f', {run.reason}' if run.reason else ''}"
+
+
+def _usual(keys: Iterable[str]) -> str:
+    """The most frequent; of equals the one that was there first."""
+    counted = Counter(keys).most_common(1)
+    return counted[0][0] if counted else ""
+
+
+def _facts(runs: list[Run]) -> dict[int, tuple[object, ...]]:
+    """By primary key of the run what two servers must have in common."""
+    rows = Run.objects.filter(pk__in=[run.pk for run in runs])
+    return {
+        pk: (comparable_facts(fingerprint), driver)
+        for pk, fingerprint, driver in rows.values_list("pk", "fingerprint", "driver_version")
+    }
+
+
+def _percent(ratio: float | None) -> float | None:
+    """None also for an end that is not known yet."""
+    if ratio is None or not isfinite(ratio) or ratio == 0:
+        return None
+    return round((ratio - 1) * 100, 2)

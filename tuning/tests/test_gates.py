@@ -1,0 +1,287 @@
+"""Gates as rows: created, measured pair by pair, decided, and what may be named in them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from benchmarks.errors import NotListed, RunFailed
+from benchmarks.inventory import in_place
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
+from benchmarks.models import Run, RunState
+from benchmarks.outcomes import Outcome
+from benchmarks.servers.binary import Flavour, ServerBinary
+from benchmarks.tests.fake_driver import FakeDriver
+from benchmarks.tests.made_up_host import this_host
+from tuning.errors import InvalidConfig, TuningError
+from tuning.models import GateVerdict, SlotPurpose, Study, StudyState
+from tuning.results.gates import GateOutcome, gate_document
+from tuning.results.study_result import StudyResult
+from tuning.statistics.data import Metric
+from tuning.statistics.gate import GatePlan, Limit
+from tuning.studies import trials
+from tuning.studies.concluding import conclude_study
+from tuning.studies.gates import GateRequest, GateSide, create_gate
+from tuning.studies.lifecycle import create_study, extend_study
+from tuning.studies.preparation import servers_of
+from tuning.studies.progress import study_progress
+from tuning.studies.request import BadRequest, StudyRequest
+from tuning.tests.test_study_lifecycle import (
+    BINARY,
+    begin,
+    host_of_fakes,
+    measurement,
+    run_to_the_end,
+    sent,
+)
+from tuning.tests.test_study_lifecycle import started as trial_of
+from tuning.tests.work import execute_run
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("host_of_fakes", "sent"),
+]
+
+OTHER = ServerBinary(
+    path=Path("/nowhere/mariadbd"),
+    flavour=Flavour.MARIADB,
+    version=(10, 11, 14),
+    version_text="10.11.14",
+    digest="e" * 64,
+    basedir=None,
+)
+CHANGED = ("changed", b"[mysqld]\ninnodb_io_capacity = 5000\n")
+TPMP = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=12)
+
+
+def gate(candidate: GateSide | None = None, **values: Any) -> Study:
+    facts: dict[str, Any] = {
+        "name": "nightly",
+        "plan": TPMP,
+        "seed": 7,
+        "warmup_s": 1,
+        "measure_s": 5,
+    }
+    return create_gate(GateRequest(candidate=candidate or GateSide(CHANGED), **(facts | values)))
+
+
+def measuring(loss: float = 0.0, noise: float = 0.01) -> Callable[..., Measurement]:
+    """What sets options, or runs on the other server, is slower by `loss`."""
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        is_changed = bool(plan.options) or plan.binary.digest == OTHER.digest
+        chance = math.exp(random.Random(plan.load.seed).gauss(0, noise))
+        key = f"on {plan.binary.digest[:3]}"
+        return measurement((1 - loss if is_changed else 1) * 6000.0 * chance, key)
+
+    return measure
+
+
+@pytest.fixture
+def two_servers(host_of_fakes: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_path = {BINARY.path: BINARY, OTHER.path: OTHER}
+    this_host(
+        servers=[BINARY, OTHER], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE]
+    )
+    monkeypatch.setattr(in_place, "identify", lambda path: by_path[path])
+
+
+def test_an_equal_candidate_passes_after_few_pairs_in_random_order() -> None:
+    study = gate()
+    assert study_progress(study).runs_total == 2 * TPMP.max_pairs
+    study = run_to_the_end(study, measuring())
+    assert study.state == StudyState.FINISHED
+    verdict = GateVerdict.objects.get(study=study)
+    assert (verdict.verdict, study.recommendations.count()) == ("pass", 0)
+    assert "tpmP" in verdict.reason
+    assert "at least -5 %" in verdict.reason
+    slots = list(study.slots.order_by("order"))
+    assert {slot.purpose for slot in slots} == {SlotPurpose.GATE}
+    assert 8 <= len(slots) < 2 * TPMP.max_pairs
+    firsts = {slot.candidate.is_baseline for slot in slots[::2]}
+    assert firsts == {True, False}
+    assert all(
+        {first.block, second.block} == {first.block}
+        for first, second in zip(slots[::2], slots[1::2], strict=True)
+    )
+    result = StudyResult(study)
+    assert result.boards == []
+    document = gate_document(result)
+    assert document["pairs"] == len(slots) / 2
+    (limit,) = document["limits"]
+    assert limit["low_percent"] > -5
+    assert limit["pairs_to_decide"] is None
+
+
+def test_a_slower_candidate_fails_and_its_interval_says_by_how_much() -> None:
+    study = run_to_the_end(gate(), measuring(loss=0.3))
+    (limit,) = study.gate_verdict.result["limits"]
+    assert study.gate_verdict.verdict == "fail"
+    assert limit["high_percent"] < -5
+    assert limit["change_percent"] == pytest.approx(-30, abs=3)
+
+
+def test_what_is_not_decided_when_the_pairs_are_spent_says_what_it_would_take() -> None:
+    plan = replace(TPMP, max_pairs=5)
+    study = run_to_the_end(gate(plan=plan), measuring(loss=0.03, noise=0.08))
+    assert study.slots.count() == 10
+    assert study.gate_verdict.verdict == "undecided"
+    assert "would decide" in study.gate_verdict.reason or "too near" in study.gate_verdict.reason
+    with pytest.raises(TuningError, match="fixed before the first"):
+        extend_study(study, 2)
+
+
+def test_the_minutes_end_a_gate_as_well() -> None:
+    with pytest.raises(BadRequest, match="too little for 4 pairs") as refused:
+        gate(budget_minutes=1, measure_s=60)
+    assert refused.value.field == "budget_minutes"
+    study = gate(budget_minutes=3, plan=replace(TPMP, max_pairs=100))
+    study = run_to_the_end(study, measuring(loss=0.05, noise=0.05))
+    # A run takes as long as it warms up and measures at least.
+    assert study.slots.count() == 3 * 60 / 6
+    assert study.gate_verdict.verdict == "undecided"
+
+
+def test_a_candidate_whose_run_fails_fails_the_gate_at_once() -> None:
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        if plan.options:
+            raise RunFailed(Outcome.CRASHED, "it crashed")
+        return measurement()
+
+    study = run_to_the_end(gate(), measure)
+    assert study.gate_verdict.verdict == "fail"
+    assert "it crashed" in study.gate_verdict.reason
+    assert study.slots.count() == 2
+
+
+def test_a_baseline_whose_run_fails_is_an_error_and_no_verdict() -> None:
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        if not plan.options:
+            raise RunFailed(Outcome.CRASHED, "it crashed")
+        return measurement()
+
+    study = run_to_the_end(gate(), measure)
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "baseline_failed")
+    assert not GateVerdict.objects.exists()
+
+
+def test_a_candidate_that_the_server_refuses_fails_without_a_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuses(binary: ServerBinary, options: dict[str, str], **values: Any) -> Any:
+        if options:
+            raise RunFailed(Outcome.INVALID_CONFIG, "unknown variable")
+        return trial_of(binary, options, **values)
+
+    monkeypatch.setattr(trials, "try_config", refuses)
+    study = run_to_the_end(gate(), measuring())
+    assert study.gate_verdict.verdict == "fail"
+    assert "unknown variable" in study.gate_verdict.reason
+    assert not study.slots.exists()
+
+
+def test_the_same_config_is_measured_against_itself() -> None:
+    study = run_to_the_end(gate(GateSide(stored="default")), measuring())
+    assert study.gate_verdict.verdict == "pass"
+    names = list(study.candidates.values_list("name", flat=True))
+    assert names == ["server-default", "server-default-candidate"]
+
+
+@pytest.mark.usefixtures("two_servers")
+def test_another_server_is_measured_with_the_baselines_config() -> None:
+    study = gate(GateSide(server=OTHER.path), baseline=GateSide(CHANGED, server=BINARY.path))
+    assert [server.flavour for server in servers_of(study)] == ["mysql", "mariadb"]
+    study = run_to_the_end(study, measuring())
+    assert study.gate_verdict.verdict == "pass"
+    ran = {
+        (slot.candidate.is_baseline, slot.run.server.flavour)
+        for slot in study.slots.select_related("run__server", "candidate")
+    }
+    assert ran == {(True, "mysql"), (False, "mariadb")}
+    assert Run.objects.values("comparability_key").distinct().count() == 2
+
+
+@pytest.mark.usefixtures("two_servers")
+def test_another_server_that_is_slower_fails_and_one_that_is_unknown_is_refused() -> None:
+    study = run_to_the_end(gate(GateSide(server=OTHER.path)), measuring(loss=0.4))
+    assert study.gate_verdict.verdict == "fail"
+    with pytest.raises(NotListed) as refused:
+        gate(GateSide(server=Path("/nowhere/else")))
+    assert refused.value.field == "candidate.server"
+
+
+@pytest.mark.usefixtures("two_servers")
+def test_runs_on_a_host_that_changed_are_not_compared() -> None:
+    study = run_to_the_end(gate(GateSide(server=OTHER.path)), measuring())
+    slot = study.slots.filter(candidate__is_baseline=True).order_by("order")[0]
+    Run.objects.filter(pk=slot.run_id).update(fingerprint={"cpu_model": "another"})
+    outcome = GateOutcome(StudyResult(study))
+    assert len(outcome.compared) == len(outcome.pairs) - 1
+    Run.objects.filter(slot__candidate__is_baseline=True).update(fingerprint={"kernel": "new"})
+    assert GateOutcome(StudyResult(study)).obstacle[0] == "not_comparable"
+
+
+def test_a_binary_log_on_one_side_only_is_no_comparison() -> None:
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        return measurement(6000.0, "with log" if plan.options else "without")
+
+    study = run_to_the_end(gate(), measure)
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "not_comparable")
+    assert study.slots.count() == 2
+
+
+def test_a_recommendation_and_a_stored_config_can_be_named() -> None:
+    def fast(plan: Plan, **_: Any) -> Measurement:
+        return measurement(7200.0 if plan.options else 6000.0)
+
+    values: dict[str, Any] = {"template": "compare", "configs": [CHANGED], "blocks": 2}
+    study = run_to_the_end(create_study(StudyRequest(name="production", **values)), fast)
+    assert study.recommendations.get().candidate.name == "changed"
+    knobs = study.recommendations.get().candidate.config
+    for stored in ("production", f"study:{study.pk}", knobs.hash[:12], knobs.hash):
+        found = gate(GateSide(stored="default"), baseline=GateSide(stored=stored))
+        assert found.candidates.get(is_baseline=True).config == knobs
+    for nothing in ("study:99999", "staging", "abcdef0123"):
+        with pytest.raises(BadRequest, match="there is no config") as refused:
+            gate(baseline=GateSide(stored=nothing))
+        assert refused.value.field == "baseline.stored"
+
+
+def test_what_makes_no_gate_is_refused_with_its_field() -> None:
+    for side, field in (
+        (GateSide(), "candidate"),
+        (GateSide(CHANGED, "default"), "candidate.stored"),
+    ):
+        with pytest.raises(BadRequest) as refused:
+            gate(side)
+        assert refused.value.field == field
+    with pytest.raises(BadRequest) as refused:
+        gate(name="")
+    assert refused.value.field == "name"
+    with pytest.raises(InvalidConfig, match="candidate: bad"):
+        gate(GateSide(("bad", b"[mysqld]\ndatadir = /tmp\n")))
+    assert not Study.objects.exists()
+
+
+def test_a_gate_that_is_concluded_ends_with_the_pairs_that_it_has() -> None:
+    study = gate(plan=replace(TPMP, max_pairs=100))
+    begin(study)
+    study.refresh_from_db()
+    assert study.state == StudyState.RUNNING
+    for _ in range(2):
+        run = Run.objects.filter(state=RunState.QUEUED).order_by("slot__order")[0]
+        execute_run(run.pk, measure=measuring())
+    conclude_study(study)
+    study.refresh_from_db()
+    assert study.state == StudyState.FINISHED
+    assert study.gate_verdict.verdict == "undecided"
+    assert study.slots.count() == 2
