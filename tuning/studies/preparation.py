@@ -26,7 +26,6 @@ from tuning.studies.trials import NothingToCompare, try_candidates
 
 # Loading is this share of the preparation; the rest are the trial starts.
 LOADING_SHARE = 0.9
-PREPARE_ATTEMPTS = 2
 
 
 class PreparationKind(JobKind[Study]):
@@ -78,6 +77,8 @@ class PreparationKind(JobKind[Study]):
     def failed(self, row: Study, failure: Failure) -> Ending:
         if failure.outcome is Outcome.LOST:  # the server was killed from outside
             return self.lost(row, failure.reason)
+        if failure.outcome is Outcome.DISK_FULL:  # until somebody has made room
+            return _paused(failure.reason)
         if failure.outcome is not Outcome.INTERNAL_ERROR and _has_results(row):
             return _paused(failure.reason)
         return _ended(StudyState.FAILED, failure.code, failure.reason, failure.log_tail)
@@ -89,9 +90,9 @@ class PreparationKind(JobKind[Study]):
         return Ending({"claimed_by": "", "preparing_fraction": 0}, is_final=False)
 
     def lost(self, row: Study, reason: str) -> Ending:
-        """Start it again, but not for ever: what killed one worker may kill the next."""
+        """Start it again as often as a run: what killed one worker may kill the next."""
         attempts = row.prepare_attempts + 1
-        if attempts >= PREPARE_ATTEMPTS:
+        if attempts > settings.LOST_RUN_RETRIES:
             text = f"the preparation was started {attempts} times and never finished: {reason}"
             if _has_results(row):
                 paused = _paused(text)
@@ -112,7 +113,7 @@ def _has_results(study: Study) -> bool:
 
 
 def _paused(reason: str) -> Ending:
-    """Nothing that was measured is given up for a full disk or a device that is away for now."""
+    """Nothing is given up for a full disk, nor what was measured for a device that is away."""
     columns = pause_columns("the advisor", reason)
     return Ending({"claimed_by": "", "preparing_fraction": 0, **columns}, is_final=False)
 

@@ -251,7 +251,7 @@ def test_a_full_device_is_no_fault_of_the_config(
 ) -> None:
     full = refusal(Outcome.DISK_FULL)
     study = prepared(new_study(ONE), monkeypatch, server({"5000": full}))
-    assert (study.state, study.reason_code) == (StudyState.FAILED, "disk_full")
+    assert (study.state, study.is_paused) == (StudyState.PREPARING, True)
     assert candidate(study, "one").refusal == ""
 
 

@@ -629,7 +629,8 @@ def test_an_error_of_the_file_system_while_preparing_is_no_bug_of_ours(
     monkeypatch.setattr(preparation, "ensure_dataset", full)
     prepare_study(study.pk)
     study.refresh_from_db()
-    assert (study.state, study.reason_code) == (StudyState.FAILED, "disk_full")
+    assert (study.state, study.is_paused) == (StudyState.PREPARING, True)
+    assert "No space left on device" in study.pause_reason
 
 
 def test_leftovers_are_cleared_when_nothing_runs_and_only_then(study: Study) -> None:

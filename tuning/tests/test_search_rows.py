@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
+from django.conf import settings
 from django.db import connection
 
 from benchmarks.errors import DeviceUnusable, RunFailed
@@ -37,7 +38,6 @@ from tuning.studies.forecast import TRIAL_S, Forecast, places
 from tuning.studies.history import history_of
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
-from tuning.studies.preparation import PREPARE_ATTEMPTS
 from tuning.studies.progress import study_progress
 from tuning.studies.scheduler import advance_host
 from tuning.studies.slot_states import slot_states
@@ -260,7 +260,7 @@ def test_a_trial_start_that_is_lost_again_and_again_pauses_a_search_that_has_res
         study.refresh_from_db()
     with monkeypatch.context() as patch:
         patch.setattr(trials, "try_config", fail)
-        for _ in range(PREPARE_ATTEMPTS):
+        for _ in range(settings.LOST_RUN_RETRIES + 1):
             assert not study.is_paused
             step(study)
             study.refresh_from_db()
@@ -271,17 +271,17 @@ def test_a_trial_start_that_is_lost_again_and_again_pauses_a_search_that_has_res
     assert to_the_end(study, noisy({"5000": 1.3})).state == StudyState.FINISHED
 
 
-def test_what_is_wrong_before_anything_was_measured_ends_the_study(
+def test_a_device_that_is_away_before_anything_was_measured_ends_the_study(
     search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> Trial:
-        raise RunFailed(Outcome.DISK_FULL, "No space left on device")
+        raise DeviceUnusable("/srv/data: no such directory")
 
     monkeypatch.setattr(trials, "try_config", fail)
     study = search(RandomSearch(), seed=3, blocks=3)
     step(study)
     study.refresh_from_db()
-    assert (study.state, study.reason_code) == (StudyState.FAILED, "disk_full")
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "device_unusable")
 
 
 @dataclass(frozen=True)

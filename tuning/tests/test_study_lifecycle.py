@@ -50,6 +50,7 @@ from tuning.studies import trials as gatekeeping
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.jobs import KINDS
 from tuning.studies.lifecycle import cancel_study, create_study
+from tuning.studies.pausing import resume_study
 from tuning.studies.progress import study_progress
 from tuning.studies.recovery import request_stop, sweep_host
 from tuning.studies.request import BadRequest, StudyRequest
@@ -693,15 +694,32 @@ def test_an_abandoned_preparation_is_taken_up_again_once(study: Study, sent: lis
 def test_a_dataset_that_can_not_be_loaded_fails_the_study_with_its_reason(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise RunFailed(Outcome.DISK_FULL, "no space left on device", log_tail="errno 28")
+    def crash(*_: Any, **__: Any) -> None:
+        raise RunFailed(Outcome.CRASHED, "the server crashed", log_tail="signal 11")
 
-    monkeypatch.setattr(prepare, "ensure_dataset", full)
+    monkeypatch.setattr(prepare, "ensure_dataset", crash)
     prepare_study(study.pk)
     study.refresh_from_db()
-    assert (study.state, study.reason_code) == (StudyState.FAILED, "disk_full")
-    assert study.log_tail == "errno 28"
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "crashed")
+    assert study.log_tail == "signal 11"
     assert not Run.objects.filter(state=RunState.QUEUED).exists()
+
+
+def test_a_disk_that_is_full_while_the_dataset_is_loaded_pauses_the_study_until_there_is_room(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise RunFailed(Outcome.DISK_FULL, "/srv: 1.0 GiB free on its file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(prepare, "ensure_dataset", full)
+        prepare_study(study.pk)
+    study.refresh_from_db()
+    assert (study.state, study.claimed_by) == (StudyState.PREPARING, "")
+    assert (study.paused_by, study.pause_reason[:14]) == ("the advisor", "/srv: 1.0 GiB ")
+    resume_study(study)
+    run_to_the_end(study, measure_by_config)
+    assert study.state == StudyState.FINISHED
 
 
 def test_a_redis_that_is_away_does_not_stop_the_study(
