@@ -103,6 +103,10 @@ class Machine:
         assert done.returncode == 0, f"{self.name}: {command}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
+    def inside(self, path: Path) -> Path:
+        """A path of this machine, with what is mounted there, as it is reached from here."""
+        return Path(f"/proc/{self.init}/root") / path.relative_to("/")
+
     def log(self, name: str) -> str:
         path = self._logs.get(name)
         return path.read_text(errors="replace") if path else ""
@@ -111,13 +115,13 @@ class Machine:
         """Its living processes, but the first, that have `word` in their command line."""
         space = os.readlink(f"/proc/{self.init}/ns/pid")
         found = []
-        for process in psutil.process_iter():
+        for pid in psutil.pids():
             try:
-                if (
-                    process.pid != self.init
-                    and os.readlink(f"/proc/{process.pid}/ns/pid") == space
-                    and process.status() != psutil.STATUS_ZOMBIE
-                    and word in " ".join(process.cmdline())
+                if pid == self.init or os.readlink(f"/proc/{pid}/ns/pid") != space:
+                    continue
+                process = psutil.Process(pid)
+                if process.status() != psutil.STATUS_ZOMBIE and word in " ".join(
+                    process.cmdline()
                 ):
                     found.append(process)
             except (OSError, psutil.Error):

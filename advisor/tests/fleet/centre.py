@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,14 @@ def why_not() -> str:
     return machines.why_not()
 
 
+class Refused(AssertionError):
+    """What the API answered instead of doing it."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
 @dataclass
 class Fleet:
     """The centre and the hosts, all of one advisor."""
@@ -55,8 +64,11 @@ class Fleet:
     settings: str
     #: Programs that the hosts may start.
     servers: Sequence[Path] = ()
+    #: By the name of the machine; of "postgres", all that the database has.
     more: dict[str, dict[str, str]] = field(default_factory=dict)
     token: str = ""
+    #: Start a program of the centre, also once more: "postgres", "redis-server" and "gunicorn".
+    programs: dict[str, Callable[[], None]] = field(default_factory=dict)
     _cookie: str = ""
 
     def environment(self, name: str) -> dict[str, str]:
@@ -137,15 +149,24 @@ class Fleet:
             answer = server.execute(query.encode())
             return answer.fetchall() if answer.description else []
 
-    def api(self, path: str, body: object = None, *, source: Machine | None = None) -> Any:
+    def api(
+        self,
+        path: str,
+        body: object = None,
+        *,
+        source: Machine | None = None,
+        timeout: float = 30,
+    ) -> Any:
         """The JSON that the API answers; with a body it is posted."""
         headers = {"Authorization": f"Token {self.token}", "Content-Type": "application/json"}
         method = "GET" if body is None else "POST"
-        with closing((source or self.centre).http(self.centre.address, WEB_PORT)) as connection:
+        source = source or self.centre
+        with closing(source.http(self.centre.address, WEB_PORT, timeout)) as connection:
             connection.request(method, f"/api/v1/{path}", json.dumps(body or {}), headers)
             answer = connection.getresponse()
             text = answer.read().decode()
-        assert answer.status < 300, f"{method} {path}: {answer.status} {text}"
+        if answer.status >= 300:
+            raise Refused(answer.status, f"{method} {path}: {answer.status} {text}")
         return json.loads(text)
 
     def page(self, path: str) -> str:
@@ -188,7 +209,7 @@ class Fleet:
         ]
         found += [f"port {port}" for port in machine.listening()]
         for folder in ("runs", "trials"):
-            place = own / "device" / "oltp-advisor" / folder
+            place = machine.inside(own / "device" / "oltp-advisor" / folder)
             found += [str(path) for path in place.glob("*")]
         for folder in ("instances", "unstored"):
             found += [str(path) for path in (own / "home" / "run" / folder).glob("*.json")]
@@ -203,16 +224,19 @@ def fleet(
     settings: str = "advisor.settings",
     postgres: Mapping[str, str] = NOTHING_IS_KEPT,
     migrated: Callable[[Path], None] | None = None,
+    more: Mapping[str, dict[str, str]] | None = None,
 ) -> Iterator[Fleet]:
     """A centre with nothing in its database and machines of these names, without workers.
 
-    `folder` has to be one that every user can enter; `postgres` are settings of the server.
+    `folder` has to be one that every user can enter; `postgres` are settings of the server, and
+    `more` variables of the environment, as `Fleet.more`.
     `migrated` copies a data directory that `make_migrated` has made, which is quicker.
     """
     with machines.machines(["centre", *names], folder) as made:
         centre = made.pop("centre")
         password = OWNER_PASSWORD if migrated else secrets.token_hex(8)
         place = Fleet(centre, made, folder, password, secrets.token_hex(8), settings)
+        place.more.update(more or {})
         for name in names:
             (folder / name / "device").mkdir(mode=0o755)
         _start_postgres(place, postgres, migrated)
@@ -245,7 +269,10 @@ def _start_postgres(
     options = {"unix_socket_directories": str(folder), **more}
     words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
     server = [*user, str(programs / "postgres"), "-D", str(data), *words]
-    centre.start(*server, log="postgres")
+    environment = os.environ | place.more.get("postgres", {})
+    start = partial(centre.start, *server, log="postgres", env=environment)
+    place.programs["postgres"] = start
+    start()
     wait_for((folder / ".s.PGSQL.5432").exists, 30, centre.log("postgres"))
     for line in documented.block("postgresql", given):
         if migrated and ' "create ' in line:
@@ -253,7 +280,7 @@ def _start_postgres(
         centre.run(*user, "env", f"PGHOST={folder}", *shlex.split(line))
     centre.kill("postgres -D", signal.SIGINT)
     wait_for(lambda: not centre.processes("postgres"), 30, centre.log("postgres"))
-    centre.start(*server, log="postgres")
+    start()
     wait_for(lambda: 5432 in centre.listening(), 30, centre.log("postgres"))
 
 
@@ -263,7 +290,8 @@ def _start_redis(place: Fleet) -> None:
     rules = centre.folder / "redis.conf"
     lines = [*documented.block("redis.conf", place.placeholders("centre")), f"dir {centre.folder}"]
     rules.write_text("\n".join(lines))
-    centre.start("redis-server", str(rules), log="redis")
+    place.programs["redis-server"] = partial(centre.start, "redis-server", str(rules), log="redis")
+    place.programs["redis-server"]()
     wait_for(lambda: 6379 in centre.listening(), 20, centre.log("redis"))
 
 
@@ -287,5 +315,7 @@ def _start_web(place: Fleet, *, migrates: bool) -> None:
     place.token = place.manage("centre", *token).strip()
     log = ["--access-logfile", str(centre.folder / "access.log")]
     log += ["--access-logformat", "%(m)s %(U)s %(s)s %(D)s"]
-    centre.start(*serve, *log, log="web", env=environment, cwd=ROOT)
+    start = partial(centre.start, *serve, *log, log="web", env=environment, cwd=ROOT)
+    place.programs["gunicorn"] = start
+    start()
     wait_for(lambda: WEB_PORT in centre.listening(), 150, centre.log("web"))

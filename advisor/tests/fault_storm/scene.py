@@ -1,0 +1,150 @@
+"""The fleet that the storm goes over, and what is asked of it meanwhile."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import psutil
+import psycopg
+
+from advisor.tests.fault_storm import clock
+from advisor.tests.fault_storm.clock import Clock
+from advisor.tests.fault_storm.disk import SmallDisk
+from advisor.tests.fleet import centre
+from advisor.tests.fleet.centre import Fleet, Refused
+from benchmarks.servers.binary import ServerBinary
+
+SETTINGS = "advisor.tests.fault_storm.settings"
+RESTART_AFTER_S = 2.0
+_WORKER = "manage.py worker"
+#: A config that is the baseline by another name, and one that is far faster.
+CONFIGS = {
+    "A/A": "[mysqld]\ninnodb_io_capacity = 210\n",
+    "A/B": "[mysqld]\ninnodb_flush_log_at_trx_commit = 0\n",
+}
+
+
+@dataclass
+class Scene:
+    """The fleet with its disks and clocks; `asks` has for each host what its studies compare."""
+
+    place: Fleet
+    server: ServerBinary
+    asks: Mapping[str, str]
+    blocks: int
+    random: Random
+    disks: dict[str, SmallDisk]
+    clocks: dict[str, Clock]
+    #: What was asked in vain while something of the centre was away, by answer.
+    refusals: Counter[str] = field(default_factory=Counter)
+    _gone_since: dict[str, float] = field(default_factory=dict)
+
+    def workers(self, host: str) -> list[psutil.Process]:
+        return self.place.hosts[host].processes(_WORKER)
+
+    def named(self, host: str, *names: str) -> list[psutil.Process]:
+        """Processes of a host by the names of their programs, which a loader may have started."""
+        return [one for one in self.place.hosts[host].processes() if _runs(one, names)]
+
+    def notes(self, host: str) -> list[Path]:
+        """Endings of jobs that the host has not stored yet."""
+        return [*(self.place.folder / host / "home" / "run" / "unstored").glob("run-*.json")]
+
+    def start_what_is_gone(self) -> None:
+        """As systemd does: every program of the centre and every worker, seconds after its end."""
+        centre = self.place.centre
+        for name, start in self.place.programs.items():
+            self._start_again(name, is_there=bool(centre.processes(name)), start=start)
+        for host in self.place.hosts:
+            start = partial(self.place.start_worker, host)
+            self._start_again(host, is_there=bool(self.workers(host)), start=start)
+
+    def _start_again(self, name: str, *, is_there: bool, start: Callable[[], None]) -> None:
+        if is_there:
+            self._gone_since.pop(name, None)
+        elif time.monotonic() - self._gone_since.setdefault(name, time.monotonic()) > (
+            RESTART_AFTER_S
+        ):
+            del self._gone_since[name]
+            start()
+
+    def rows(self, query: str) -> list[dict[str, Any]] | None:
+        """Of the database, or None while it does not answer."""
+        try:
+            return self.place.rows(query)
+        except psycopg.Error:
+            return None
+
+    def request_study(self, host: str) -> None:
+        """Ask for the host's study; whether it came to be is in the database."""
+        kind = self.asks[host]
+        self._post(
+            "studies/",
+            {
+                "template": "compare",
+                "name": kind,
+                "configs": [{"name": "mine", "text": CONFIGS[kind]}],
+                "host": host,
+                "server": str(self.server.path),
+                "driver": "sysbench",
+                **{"warehouses": 1, "connections": [1], "warmup_s": 0, "measure_s": 2},
+                **{"blocks": self.blocks, "races": False, "confirms": False},
+                "durability": "D1",
+            },
+        )
+
+    def resume(self, study: int) -> None:
+        """As whoever has made room does."""
+        self._post(f"studies/{study}/resume/", {})
+
+    def _post(self, path: str, body: object) -> None:
+        try:
+            self.place.api(path, body, timeout=10)
+        except Refused as refused:
+            if refused.status == HTTPStatus.BAD_REQUEST:
+                raise
+            self.refusals[f"{path} {refused.status}"] += 1
+        except (OSError, http.client.HTTPException) as error:
+            self.refusals[f"{path} {type(error).__name__}"] += 1
+
+
+def _runs(process: psutil.Process, names: Sequence[str]) -> bool:
+    try:
+        return any(Path(word).name in names for word in process.cmdline())
+    except psutil.Error:
+        return False
+
+
+@contextmanager
+def scene(
+    folder: Path, server: ServerBinary, *, seed: int, asks: Mapping[str, str], blocks: int
+) -> Iterator[Scene]:
+    """A fleet whose workers have started. `folder` has to be one that every user can enter."""
+    library = clock.build(folder)
+    clocks = {name: Clock(folder / f"{name}.clock", library) for name in (*asks, "database")}
+    for each in clocks.values():
+        each.step(0)
+    more = {
+        host: clocks[host].variables()
+        | {"ADVISOR_DISK_RESERVE": "32M", "ADVISOR_STALL_LIMIT_PCT": "20"}
+        for host in asks
+    }
+    more["postgres"] = clocks["database"].variables()
+    with centre.fleet([*asks], folder, settings=SETTINGS, more=more) as place:
+        place.servers = [server.path]
+        disks = {host: SmallDisk(place.hosts[host], folder / host / "device") for host in asks}
+        for host, disk in disks.items():
+            disk.mount(folder / f"{host}.ext4")
+            place.start_worker(host)
+        place.wait_for_workers(*place.hosts)
+        yield Scene(place, server, asks, blocks, Random(seed), disks, clocks)
