@@ -33,6 +33,7 @@ from benchmarks.jobs.heartbeat import (
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, RowT, Values
 from benchmarks.jobs.spool import Note
 from benchmarks.outcomes import Outcome
+from benchmarks.servers.orphans import none_left_behind
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +137,8 @@ def _do(kind: JobKind[RowT], row: RowT) -> None:
 
     with Heartbeat(beat) as pulse:
         try:
-            ending: Ending | None = kind.work(Job(row, report, pulse.should_stop, keep))
+            with none_left_behind():
+                ending: Ending | None = kind.work(Job(row, report, pulse.should_stop, keep))
         except Exception as trouble:
             if kept is not None:
                 logger.exception("%s %s: its result was kept before this", kind.name, row.pk)

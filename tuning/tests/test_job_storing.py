@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import stat
+import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +15,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
+from django.conf import settings
 from django.db import DataError, InternalError, OperationalError
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -689,3 +692,26 @@ def test_a_step_is_stored_with_the_next_heartbeat(study: Study, settings: Any) -
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
     assert (steps[-1], run.step) == ("measuring", "")
+
+
+def test_what_a_measured_server_leaves_behind_ends_with_its_run_and_takes_no_lock(
+    study: Study, tmp_path: Path
+) -> None:
+    begin(study)
+    run, other = _two_runs(study)
+    started = tmp_path / "pid"
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        """It waits for the machine's lock in a session of its own, and its parent is gone."""
+        waits = f"echo $$ > {started}.new; mv {started}.new {started}"
+        later = f"setsid sh -c '{waits}; exec flock {settings.MEASURING_LOCK} sleep 60' &"
+        subprocess.run(["sh", "-c", later], check=True, stdout=subprocess.DEVNULL)
+        while not started.exists():
+            time.sleep(0.01)
+        return measurement()
+
+    assert execute_run(run.pk, measure=measure)
+    run.refresh_from_db()
+    assert run.state == RunState.OK
+    assert not psutil.pid_exists(int(started.read_text()))
+    assert execute_run(other.pk, measure=lambda *_, **__: measurement())
