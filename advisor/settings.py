@@ -311,9 +311,6 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-# All keys of a host begin with the name of its queue: its Redis user needs no others
-# (docs/connections.md). Nobody controls a worker through Redis: it only hears of rows.
-_QUEUE = f"bench.{HOST_NAME}"
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     # A message that cannot be sent is given up at once: the sweep sends it again. Without this
     # kombu keeps a request of the web server for six seconds. Workers connect again by themselves.
@@ -321,10 +318,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 3,
     "socket_timeout": 10,
     "priority_steps": [0],
-    "unacked_key": f"{_QUEUE}:unacked",
-    "unacked_index_key": f"{_QUEUE}:unacked_index",
-    "unacked_mutex_key": f"{_QUEUE}:unacked_mutex",
 }
+# Nobody controls a worker through Redis: it only hears of rows. All its keys begin with the name
+# of its queue: its Redis user needs no others (docs/connections.md).
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 # The row is the truth and lost messages are sent again: a publisher never waits for Redis.
 CELERY_TASK_PUBLISH_RETRY = False

@@ -29,26 +29,47 @@ SPACE_SWEEPS = 20
 _SWEEPS = count(1)
 
 
+#: Held during a sweep: a pool process that was forked then would have its locks for ever.
+_SWEEPING = threading.RLock()
+os.register_at_fork(
+    before=_SWEEPING.acquire,
+    after_in_parent=_SWEEPING.release,
+    after_in_child=_SWEEPING.release,
+)
+
+
 class HostWatch(bootsteps.StartStopStep):
-    """Sweeps the host periodically: its rows, and the leftovers of dead workers."""
+    """Sweeps the host periodically: its rows, and the leftovers of dead workers.
+
+    In a thread of its own: Celery's timers end when the connection to Redis does, and its main
+    thread waits until Redis is back.
+    """
 
     requires = ("celery.worker.components:Timer",)
 
     def __init__(self, parent: Any, **kwargs: Any) -> None:
-        self._timer: Any = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="host-watch", daemon=True)
         super().__init__(parent, **kwargs)
 
     def start(self, parent: Any) -> None:
-        from django.conf import settings
-
         inspect()
         sweep()
-        self._timer = parent.timer.call_repeatedly(settings.SWEEP_SECONDS, sweep)
+        self._thread.start()
 
     def stop(self, parent: Any) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._ended.set()
+
+    def _run(self) -> None:
+        from django.conf import settings
+
+        while not self._ended.wait(settings.SWEEP_SECONDS):
+            with _SWEEPING:
+                try:
+                    sweep()
+                except Exception:
+                    # Without this thread nothing would be found that died or was not stored.
+                    logger.exception("the sweep failed")
 
 
 def join() -> None:

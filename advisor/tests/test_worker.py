@@ -1,0 +1,71 @@
+"""What a worker does beside its tasks goes on, whatever becomes of its connection to Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kombu.asynchronous.timer import Timer
+from kombu.transport.redis import Channel
+from pytest_django import Settings
+
+from advisor import worker
+from advisor.tests.harness import wait_for
+
+
+class Redis:
+    """A pipeline that accepts everything until Redis is killed."""
+
+    is_killed = False
+
+    def __getattr__(self, name: str) -> Any:
+        def done(*_: Any) -> Redis:
+            if self.is_killed:
+                raise ConnectionError("connection reset by peer")
+            return self
+
+        return done
+
+
+def test_a_message_that_was_not_acknowledged_does_not_keep_the_next_one_away() -> None:
+    redis = Redis()
+
+    @contextmanager
+    def connection(_: Any = None) -> Iterator[Any]:
+        yield SimpleNamespace(pipeline=lambda: redis)
+
+    channel = SimpleNamespace(
+        conn_or_acquire=connection, unacked_key="unacked", unacked_index_key="index"
+    )
+    waits = Channel.QoS(channel, prefetch_count=1)
+    where = {"exchange": "bench.db1", "routing_key": "bench.db1"}
+    waits.append(SimpleNamespace(delivery_info=where, _raw={}), "the first")
+    redis.is_killed = True
+    waits.ack("the first")
+    assert waits.can_consume()
+
+
+def test_sweeps_go_on_when_celery_has_lost_its_connection_and_one_of_them_fails(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.SWEEP_SECONDS = 0.01
+    swept: list[bool] = []
+
+    def sweep() -> None:
+        swept.append(True)
+        if len(swept) == 2:
+            raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(worker, "sweep", sweep)
+    monkeypatch.setattr(worker, "inspect", lambda: None)
+    parent = SimpleNamespace(timer=Timer(), steps=[])
+    watch = worker.HostWatch(parent)
+    watch.start(parent)
+    parent.timer.clear()  # as its loop does then
+    try:
+        wait_for(lambda: len(swept) > 4, 20, "there are no sweeps any more")
+    finally:
+        watch.stop(parent)
