@@ -18,6 +18,7 @@ from benchmarks.servers.failures import explain_death, find_trouble
 from benchmarks.servers.instance import ServerInstance
 from benchmarks.telemetry.commits import CommitCounter
 from benchmarks.telemetry.debt_reader import DebtReader
+from benchmarks.telemetry.disturbance import MIN_STALL_S, Limits
 from benchmarks.telemetry.live import LiveSeconds
 from benchmarks.telemetry.sampler import MEASURE_END, MEASURE_START, Sampler
 from benchmarks.telemetry.snapshot import Snapshot
@@ -32,6 +33,8 @@ _BEGINNING = {
 # So long a driver may take to end its transactions and write down what it has measured before
 # it can be stopped again, in seconds.
 _COLLECT_S = 10.0
+# Failures that may be the config's as well as the host's.
+_DRIVERS_OWN = {Outcome.ZERO_WORK, Outcome.DRIVER_FAILED, Outcome.TIMED_OUT}
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,8 @@ def drive(
             # such as a full disk.
             trouble = None if stopped and cut is None else find_trouble(server)
             if trouble is not None or cut is None:
-                raise trouble or failure from failure.__cause__
+                held_up = None if stopped else host_stalled(plan.limits, sampler, failure)
+                raise trouble or held_up or failure from failure.__cause__
             end_of = cut
     if not server.alive():
         raise explain_death(server)
@@ -160,6 +164,18 @@ def _children_cpu_s() -> float:
     """CPU time of all ended children of this process."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def host_stalled(limits: Limits, sampler: Sampler, failure: RunFailed) -> RunFailed | None:
+    """DISTURBED instead of the driver's failure where the host stood still while it drove.
+
+    What is left of the interval then says nothing of the config, such as no transaction at all.
+    """
+    stalled_s = sampler.stalled_s()
+    if failure.outcome not in _DRIVERS_OWN or not limits.stall_pct or stalled_s <= MIN_STALL_S:
+        return None
+    text = f"the host stalled for {stalled_s:.1f} s while it was driven: {failure}"
+    return RunFailed(Outcome.DISTURBED, text, log_tail=failure.log_tail)
 
 
 def target_of(server: ServerInstance) -> Target:

@@ -78,7 +78,7 @@ def conditions_between(
         foreign_cpu_pct=_foreign_cpu_pct(start, end, processes, driver_cpu_s),
         foreign_io_pct=share,
         foreign_io_mb_s=None if foreign_bytes is None else foreign_bytes / _MB / elapsed,
-        stalled_s=_stalled_s(times, period_s),
+        stalled_s=stalled_s(times, period_s),
         asleep_s=_grown(start, end, "asleep_s"),
         swap_mb_s=_per_second(_grown(start, end, "swap_bytes"), elapsed * _MB),
         slower_clock_pct=_slower_pct(processes),
@@ -154,7 +154,8 @@ def _busy_share(start: DiskCounters, end: DiskCounters, elapsed: float) -> float
     return min(1.0, busy) if busy else 1.0
 
 
-def _stalled_s(times: Sequence[float], period_s: float) -> float:
+def stalled_s(times: Sequence[float], period_s: float) -> float:
+    """Seconds by which samples came too late, lateness of scheduling aside."""
     late = (after - before - period_s for before, after in pairwise(times))
     return sum(seconds for seconds in late if seconds > _LATE_S)
 

@@ -9,6 +9,7 @@ import time
 from typing import Protocol, Self
 
 from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.telemetry.conditions import stalled_s
 from benchmarks.telemetry.process_usage import ProcessCounter, ProcessUsage
 from benchmarks.telemetry.process_watcher import ProcessWatcher
 from benchmarks.telemetry.series import Second, build_series
@@ -132,6 +133,11 @@ class Sampler:
                 and snapshot.t >= start.t
                 and (end is None or snapshot.t <= end.t)
             ]
+
+    def stalled_s(self) -> float:
+        """Seconds so far in which the sampler was held up, in and beside the measured interval."""
+        with self._changed:
+            return stalled_s([snapshot.t for snapshot in self._snapshots], self._period_s)
 
     def _take(self, *, marked: bool = False) -> Snapshot:
         snapshot = self._source.read(marked=marked)
