@@ -93,6 +93,10 @@ class DeviceUnusable(BenchmarkError, code="device_unusable"):
     """The data or log path does not exist, is not a directory, not writable or too full."""
 
 
+class DeviceFull(DeviceUnusable, code="disk_full"):
+    """Nothing more can be written there."""
+
+
 class EmulationUnavailable(BenchmarkError, code="emulation_unavailable"):
     """The limits of an emulated device cannot be set here; the message says why."""
 

@@ -21,7 +21,7 @@ from django.db import (
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from benchmarks.errors import NO_SPACE_ERRNOS, BenchmarkError, RunFailed
+from benchmarks.errors import NO_SPACE_ERRNOS, BenchmarkError, DeviceFull, RunFailed
 from benchmarks.jobs.claimant import claimant, home_lock, measuring_alone
 from benchmarks.jobs.heartbeat import (
     CANCELLED,
@@ -167,8 +167,13 @@ def _ended_by(
         case RunFailed():
             failure = Failure(trouble.outcome, trouble.code, str(trouble), trouble.log_tail)
         case BenchmarkError():
+            is_full = isinstance(trouble, DeviceFull)
             failure = Failure(
-                Outcome.SETUP_FAILED, trouble.code, str(trouble), trouble.log_tail, trouble.field
+                Outcome.DISK_FULL if is_full else Outcome.SETUP_FAILED,
+                trouble.code,
+                str(trouble),
+                trouble.log_tail,
+                trouble.field,
             )
         case Error() if isinstance(trouble, AWAY):
             return kind.lost(row, f"the advisor's database was unavailable: {trouble}")

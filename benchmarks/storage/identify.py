@@ -9,7 +9,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from benchmarks.errors import DeviceUnusable
+from benchmarks.errors import NO_SPACE_ERRNOS, DeviceFull, DeviceUnusable
 from benchmarks.ownership.ours import check_ours
 from benchmarks.storage.backing import unknown
 from benchmarks.storage.host import HostFiles
@@ -72,7 +72,8 @@ def check_usable(path: Path, needed_bytes: int) -> None:
     try:
         _try_writing(path)
     except OSError as error:
-        raise DeviceUnusable(f"{path}: cannot be written to: {_reason(error)}") from error
+        kind = DeviceFull if error.errno in NO_SPACE_ERRNOS else DeviceUnusable
+        raise kind(f"{path}: cannot be written to: {_reason(error)}") from error
     if needed_bytes:
         room_of(path).check(needed_bytes)
 

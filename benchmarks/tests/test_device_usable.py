@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.errors import DeviceUnusable
+from benchmarks.errors import DeviceFull, DeviceUnusable
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.identify import check_usable
 
@@ -85,7 +85,7 @@ def test_a_full_disk_is_refused_however_little_is_needed(
 ) -> None:
     target = mount_tmpfs("size=64k")
     (target / "filler").write_bytes(b"x" * 64 * 1024)
-    with pytest.raises(DeviceUnusable, match="no space left"):
+    with pytest.raises(DeviceFull, match="no space left"):
         check_usable(target, 0)
     assert [path.name for path in target.iterdir()] == ["filler"]
 

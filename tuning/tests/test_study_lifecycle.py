@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +21,7 @@ from django.db.models import QuerySet
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from benchmarks.errors import BenchmarkError, NotListed, RunFailed
+from benchmarks.errors import BenchmarkError, DeviceFull, DeviceUnusable, NotListed, RunFailed
 from benchmarks.inventory import in_place
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.jobs import engine, heartbeat, runs
@@ -296,21 +295,26 @@ def test_a_bug_while_measuring_has_its_own_outcome(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "state"),
-    [(errno.ENOSPC, RunState.DISK_FULL), (errno.EACCES, RunState.SETUP_FAILED)],
+    ("error", "state"),
+    [
+        (OSError(errno.ENOSPC, "no space", "/device/oltp-advisor/runs"), RunState.DISK_FULL),
+        (OSError(errno.EACCES, "denied", "/device/oltp-advisor/runs"), RunState.SETUP_FAILED),
+        (DeviceFull("/device: cannot be written to: no space"), RunState.DISK_FULL),
+        (DeviceUnusable("/device: denied"), RunState.SETUP_FAILED),
+    ],
 )
 def test_an_error_of_the_file_system_is_no_bug_of_ours(
-    study: Study, number: int, state: RunState
+    study: Study, error: Exception, state: RunState
 ) -> None:
     def measure(plan: Plan, **_: Any) -> Measurement:
-        raise OSError(number, os.strerror(number), "/device/oltp-advisor/runs")
+        raise error
 
     begin(study)
     run = study.slots.order_by("order")[0].run
     execute_run(run.pk, measure=measure)
     run.refresh_from_db()
     assert run.state == state
-    assert os.strerror(number) in run.reason
+    assert str(error) in run.reason
 
 
 def test_a_step_that_cannot_be_stored_does_not_end_the_run(
