@@ -1,14 +1,18 @@
-"""The output of `advise --json`, with the keys of the API. Keys are only ever added."""
+"""What commands write with `--json`, with the keys of the API. Keys are only ever added."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from advisor.api.serializers.configs import CandidateSerializer
+from advisor.api.serializers.hosts import HostSerializer
 from advisor.api.serializers.rankings import ranking_of
 from advisor.api.serializers.recommendations import recommendation_of
 from advisor.api.serializers.results import results_of
 from advisor.api.serializers.studies import StudySerializer
+from tuning.models import Study
+from tuning.results.known_hosts import KnownHost
 from tuning.results.study_result import StudyResult
 
 
@@ -28,3 +32,13 @@ def study_document(result: StudyResult) -> dict[str, Any]:
         "recommendations": recommendations,
         **results_of(result),
     }
+
+
+def hosts_document(known: Iterable[KnownHost]) -> list[Any]:
+    """All hosts as in the API's list of them."""
+    return [HostSerializer(one).data for one in known]
+
+
+def studies_document(studies: Iterable[Study]) -> list[Any]:
+    """The studies as in the API's list of them."""
+    return [StudySerializer(one).data for one in studies]

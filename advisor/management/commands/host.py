@@ -1,22 +1,28 @@
-"""`manage.py host`: drains, renames and retires a host."""
+"""`manage.py host`: lists hosts; drains, renames and retires one."""
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from rich.console import Console
 
+from advisor.api.documents import hosts_document
 from advisor.management.refusals import by_and_reason, ends_when_refused
 from advisor.processes.database import prepare_database
+from advisor.terminal.tables import print_hosts
 from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host
 from tuning.errors import TuningError
+from tuning.results.known_hosts import hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
 from tuning.studies.retiring import retire_host, unretire_host
 
 
 class Command(BaseCommand):
-    help = "Drain, rename or retire a host. Exits with 1 if it is refused."
+    help = "List hosts; drain, rename or retire one. Exits with 1 if it is refused."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,13 +36,27 @@ class Command(BaseCommand):
         actions.add_parser("unretire", help="let a retired host take work again")
         for action in actions.choices.values():
             action.add_argument("name", metavar="NAME", help="name of the host")
+        listed = actions.add_parser("list", help="what each does, what waits, what is wrong")
+        listed.add_argument("--json", action="store_true", help="as in the API")
         rename.add_argument("new_name", metavar="NEW", help="its new name")
 
     def handle(self, *args: Any, **options: Any) -> None:
         with ends_when_refused(self):
             prepare_database()
+            if options["action"] == "list":
+                _list(as_json=options["json"])
+                return
             host = _host(options["name"])
             self.stdout.write(f"Host {options['name']} {_act(host, options)}.")
+
+
+def _list(*, as_json: bool) -> None:
+    known = known_hosts(hosts())
+    if as_json:
+        json.dump(hosts_document(known), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        print_hosts(known, Console())
 
 
 def _host(name: str) -> Host:

@@ -1,25 +1,32 @@
-"""`manage.py study`: changes a study from the command line: pause, resume, cancel and more."""
+"""`manage.py study`: lists studies, and changes one: pause, resume, cancel and more."""
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from rich.console import Console
 
+from advisor.api.documents import studies_document
 from advisor.management.refusals import by_and_reason, ends_when_refused
 from advisor.processes.database import prepare_database
+from advisor.terminal.tables import print_studies
 from tuning.errors import TuningError
 from tuning.models import Study
 from tuning.studies.concluding import conclude_study
+from tuning.studies.hosts import host_for
 from tuning.studies.lifecycle import cancel_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
+from tuning.studies.request import BadRequest
 from tuning.studies.taking_apart import take_apart_study
 
 
 class Command(BaseCommand):
     help = (
-        "Pause, resume, conclude, cancel or extend a study, or take its winner apart. Exits with "
-        "1 if it is refused."
+        "List studies; pause, resume, conclude, cancel or extend one, or take its winner apart. "
+        "Exits with 1 if it is refused."
     )
     requires_system_checks: list[str] = []
 
@@ -39,15 +46,38 @@ class Command(BaseCommand):
         )
         for action in actions.choices.values():
             action.add_argument("id", type=int, metavar="ID", help="number of the study")
+        listed = actions.add_parser("list", help="the newest studies")
+        listed.add_argument("--host", metavar="NAME", help="only those of this host")
+        listed.add_argument(
+            "--limit", type=int, default=50, metavar="N", help="at most so many (default: 50)"
+        )
+        listed.add_argument("--json", action="store_true", help="as in the API")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        pk = options["id"]
         with ends_when_refused(self, bad_request=2):
             prepare_database()
+            if options["action"] == "list":
+                _list(options)
+                return
+            pk = options["id"]
             study = Study.objects.filter(pk=pk).first()
             if study is None:
                 raise TuningError("not_found", f"there is no study {pk}")
             self.stdout.write(f"Study {pk} {_act(study, options)}.")
+
+
+def _list(options: dict[str, Any]) -> None:
+    if options["limit"] < 1:
+        raise BadRequest("--limit must be at least 1")
+    rows = Study.objects.select_related("server", "host").prefetch_related("devices", "workloads")
+    if options["host"] is not None:
+        rows = rows.filter(host=host_for(options["host"]))
+    rows = rows.order_by("-pk")[: options["limit"]]
+    if options["json"]:
+        json.dump(studies_document(rows), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+    else:
+        print_studies(rows, Console())
 
 
 def _act(study: Study, options: dict[str, Any]) -> str:
