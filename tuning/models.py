@@ -367,6 +367,30 @@ class CrashSlot(models.Model):
         return f"crash recovery of {self.candidate.name}"
 
 
+class StudyAction(models.Model):
+    """What somebody did to a study: the study's own columns know only the last of each."""
+
+    class Kind(models.TextChoices):
+        PAUSED = "paused", "Paused"
+        RESUMED = "resumed", "Resumed"
+        CANCELLED = "cancelled", "Cancelled"
+        CONCLUDED = "concluded", "Concluded early"
+        EXTENDED = "extended", "Extended"
+        TAKEN_APART = "taken_apart", "Winner taken apart"
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="actions")
+    kind = models.CharField(max_length=16, choices=Kind)
+    at = models.DateTimeField(auto_now_add=True)
+    by = models.CharField(max_length=150, blank=True, help_text="empty: not known")
+    reason = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} study {self.study_id}"
+
+
 class Recommendation(models.Model):
     """The answer on one device with one workload among the configs of one durability class.
 

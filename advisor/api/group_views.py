@@ -123,7 +123,7 @@ class PauseGroupView(_GroupView):
 )
 class ResumeGroupView(_GroupView):
     def act(self, group: StudyGroup, request: Request) -> None:
-        resume_group(group)
+        resume_group(group, by=request.user.get_username())
 
 
 @_documented(
@@ -133,4 +133,4 @@ class ResumeGroupView(_GroupView):
 )
 class CancelGroupView(_GroupView):
     def act(self, group: StudyGroup, request: Request) -> None:
-        cancel_group(group)
+        cancel_group(group, by=request.user.get_username())

@@ -259,7 +259,7 @@ class _StudyView(LifeCycleView):
 class ExtendView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
         body = ExtendRequestSerializer.of(request)
-        extend_study(study, body.validated_data["blocks"])
+        extend_study(study, body.validated_data["blocks"], by=request.user.get_username())
 
 
 @documented(
@@ -282,7 +282,7 @@ class PauseView(_StudyView):
 )
 class ResumeView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
-        resume_study(study)
+        resume_study(study, by=request.user.get_username())
 
 
 @documented(
@@ -292,7 +292,7 @@ class ResumeView(_StudyView):
 )
 class ConcludeView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
-        conclude_study(study)
+        conclude_study(study, by=request.user.get_username())
 
 
 @documented(
@@ -302,13 +302,13 @@ class ConcludeView(_StudyView):
 )
 class TakeApartView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
-        take_apart_study(study)
+        take_apart_study(study, by=request.user.get_username())
 
 
 @documented("cancel_study", "Cancel a study within seconds; results are kept", "`already_ended`.")
 class CancelView(_StudyView):
     def act(self, study: Study, request: Request) -> None:
-        cancel_study(study)
+        cancel_study(study, by=request.user.get_username())
 
 
 class UnknownAddressView(APIView):

@@ -26,10 +26,12 @@ def by_and_reason(options: dict[str, Any]) -> ByAndReason:
     """Who pauses, drains or retires something, and `--reason`. Raises BadRequest."""
     if len(options["reason"]) > MAX_PAUSE_REASON:
         raise BadRequest(f"--reason has more than {MAX_PAUSE_REASON} characters")
-    return {
-        "by": f"{psutil.Process().username()} on the command line",
-        "reason": options["reason"],
-    }
+    return {"by": caller(), "reason": options["reason"]}
+
+
+def caller() -> str:
+    """Who uses a command."""
+    return f"{psutil.Process().username()} on the command line"
 
 
 @contextmanager

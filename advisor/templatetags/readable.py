@@ -65,6 +65,12 @@ def coordinate(value: float) -> str:
 
 
 @register.filter
+def event_name(kind: str) -> str:
+    """The kind of an event in a word or two."""
+    return kind.replace("_", " ")
+
+
+@register.filter
 def ago(moment: datetime) -> str:
     """How long ago, in one unit: "3 days ago", "just now"."""
     since = timesince(moment, depth=1)

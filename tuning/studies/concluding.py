@@ -12,12 +12,13 @@ from django.utils import timezone
 from benchmarks.jobs import heartbeat
 from benchmarks.models import Run, RunState
 from tuning.errors import TuningError
-from tuning.models import Study
+from tuning.models import Study, StudyAction
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER, Purpose
+from tuning.studies.actions import keep_action
 from tuning.studies.scheduler import advance_host
 
 
-def conclude_study(study: Study) -> None:
+def conclude_study(study: Study, *, by: str = "") -> None:
     """Measure only what the study needs for an answer, then end it. Safe to repeat.
 
     The current run, or the trial start of new configs, is finished first. A paused study stays
@@ -31,6 +32,7 @@ def conclude_study(study: Study) -> None:
         if not locked.is_concluding:
             locked.concluded_at, locked.extended_by = timezone.now(), 0
             locked.save(update_fields=["concluded_at", "extended_by"])
+            keep_action(locked, StudyAction.Kind.CONCLUDED, by=by)
         _take_out(locked)
     study.refresh_from_db()
     advance_host(study.host_id)

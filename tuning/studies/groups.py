@@ -168,14 +168,14 @@ def pause_group(group: StudyGroup, *, by: str = "", reason: str = "") -> None:
     _each(group, partial(pause_study, by=by, reason=reason))
 
 
-def resume_group(group: StudyGroup) -> None:
+def resume_group(group: StudyGroup, *, by: str = "") -> None:
     """Resume all its studies that are paused. Raises the TuningError of the first if none is."""
-    _each(group, resume_study)
+    _each(group, partial(resume_study, by=by))
 
 
-def cancel_group(group: StudyGroup) -> None:
+def cancel_group(group: StudyGroup, *, by: str = "") -> None:
     """Cancel all its studies that run. Raises TuningError, already_ended, if none does."""
-    _each(group, cancel_study)
+    _each(group, partial(cancel_study, by=by))
 
 
 def _each(group: StudyGroup, change: Callable[[Study], None]) -> None:

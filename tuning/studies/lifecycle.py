@@ -22,10 +22,11 @@ from tuning.configs.candidates import PlannedCandidate, plan_candidates
 from tuning.configs.effective.host import HostFacts
 from tuning.configs.effective.redo import too_large_redo
 from tuning.errors import InvalidConfig, Problem, TuningError
-from tuning.models import ACTIVE_STUDY_STATES, SlotPurpose, Study, StudyState
+from tuning.models import ACTIVE_STUDY_STATES, SlotPurpose, Study, StudyAction, StudyState
 from tuning.proposals.plan import plan_proposals
 from tuning.strategy.budget import plan
 from tuning.studies.absence import close_what_was_cancelled
+from tuning.studies.actions import keep_action
 from tuning.studies.arrangement import arrange
 from tuning.studies.crash_tests import with_crash_tests
 from tuning.studies.devices import check_none_retired
@@ -152,7 +153,7 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     return store
 
 
-def extend_study(study: Study, blocks: int) -> None:
+def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
     """Measure more blocks of a finished study and conclude it again.
 
     Raises BadRequest for a number out of range, TuningError: is_a_gate, not_finished,
@@ -178,6 +179,8 @@ def extend_study(study: Study, blocks: int) -> None:
         study.refresh_from_db()
         if not any(Forecast(study, ()).runs_per_block.values()):
             raise TuningError("nothing_left", _nothing_left(study))
+        number = f"{blocks} more block{'s' if blocks > 1 else ''}"
+        keep_action(study, StudyAction.Kind.EXTENDED, by=by, reason=number)
         transaction.on_commit(lambda: advance_host(study.host_id))
 
 
@@ -187,7 +190,7 @@ def _nothing_left(study: Study) -> str:
     return "the search took no config into a race, so there is nothing to measure again"
 
 
-def cancel_study(study: Study) -> None:
+def cancel_study(study: Study, *, by: str = "") -> None:
     """Cancel the study: the current run stops within seconds, queued runs never start.
 
     Raises TuningError, already_ended.
@@ -197,6 +200,7 @@ def cancel_study(study: Study) -> None:
     )
     if not is_active:
         raise TuningError("already_ended", "the study has ended")
+    keep_action(study, StudyAction.Kind.CANCELLED, by=by)
     cancel_jobs(Run.objects.filter(slot__study=study))
     cancel_jobs(CrashTest.objects.filter(slot__study=study))
     close_what_was_cancelled(study.host_id)

@@ -11,7 +11,8 @@ from django.db.models.functions import Now
 
 from benchmarks.jobs import heartbeat
 from tuning.errors import TuningError
-from tuning.models import ACTIVE_STUDY_STATES, Study
+from tuning.models import ACTIVE_STUDY_STATES, Study, StudyAction
+from tuning.studies.actions import keep_action
 from tuning.studies.devices import check_none_retired
 from tuning.studies.pause_columns import pause_columns, when_by_and_why
 from tuning.studies.scheduler import advance_host
@@ -30,10 +31,11 @@ def pause_study(study: Study, *, by: str = "", reason: str = "") -> None:
         if study.is_paused:
             raise TuningError("already_paused", "the study is already paused")
         raise _ended(study)
+    keep_action(study, StudyAction.Kind.PAUSED, by=by, reason=reason)
     advance_host(study.host_id)
 
 
-def resume_study(study: Study) -> None:
+def resume_study(study: Study, *, by: str = "") -> None:
     """Resume a paused study: at once, or after the study that is running now.
 
     Raises TuningError: not_paused, already_ended, device_retired.
@@ -49,6 +51,7 @@ def resume_study(study: Study) -> None:
         if study.is_finished:
             raise _ended(study)
         raise TuningError("not_paused", "the study is not paused")
+    keep_action(study, StudyAction.Kind.RESUMED, by=by)
     advance_host(study.host_id)
 
 

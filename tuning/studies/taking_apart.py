@@ -6,14 +6,15 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from tuning.errors import TuningError
-from tuning.models import Study, StudyState
+from tuning.models import Study, StudyAction, StudyState
 from tuning.results.study_result import StudyResult
 from tuning.statistics.confirmation import ConfirmationState
+from tuning.studies.actions import keep_action
 from tuning.studies.devices import check_none_retired
 from tuning.studies.scheduler import advance_host
 
 
-def take_apart_study(study: Study) -> None:
+def take_apart_study(study: Study, *, by: str = "") -> None:
     """Measure the confirmed winner without some of its lines, then conclude the study again.
 
     Its minutes no longer limit that, but the number of runs is (MAX_APART_RUNS).
@@ -34,6 +35,7 @@ def take_apart_study(study: Study) -> None:
             extended_by=0,
             resumed_at=Now(),
         )
+        keep_action(locked, StudyAction.Kind.TAKEN_APART, by=by)
         transaction.on_commit(lambda: advance_host(study.host_id))
     study.refresh_from_db()
 

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
 from advisor.api.documents import studies_document
-from advisor.management.refusals import by_and_reason, ends_when_refused
+from advisor.management.refusals import by_and_reason, caller, ends_when_refused
 from advisor.processes.database import prepare_database
 from advisor.terminal.tables import print_studies
 from tuning.errors import TuningError
@@ -82,25 +82,26 @@ def _list(options: dict[str, Any]) -> None:
 
 def _act(study: Study, options: dict[str, Any]) -> str:
     """Do what was requested; returns the result in words."""
+    by = caller()
     match options["action"]:
         case "pause":
             pause_study(study, **by_and_reason(options))
             return "is paused; the current run is finished first"
         case "resume":
-            resume_study(study)
+            resume_study(study, by=by)
             return "continues as soon as its host is free"
         case "conclude":
-            conclude_study(study)
+            conclude_study(study, by=by)
             when = "when it is resumed" if study.is_paused else "now"
             return f"is concluded {when}: its best are confirmed, then it ends"
         case "cancel":
-            cancel_study(study)
+            cancel_study(study, by=by)
             return "is being cancelled; results are kept"
         case "take-apart":
-            take_apart_study(study)
+            take_apart_study(study, by=by)
             return "takes its winner apart and is then concluded again"
         case _:
-            extend_study(study, options["blocks"])
+            extend_study(study, options["blocks"], by=by)
             return (
                 f"will measure up to {options['blocks']} more blocks and then be concluded again"
             )

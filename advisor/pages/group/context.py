@@ -73,7 +73,7 @@ def _column(study: Study) -> HostColumn:
 def _verdicts(result: StudyResult) -> list[tuple[str, str]]:
     """While it runs those of the boards so far, then those of the recommendations."""
     if not result.study.is_finished:
-        return verdict_of_study(result.study, board_sections(result, BoardChoice()))
+        return verdict_of_study(result, board_sections(result, BoardChoice()))
     return [(_title(one, len(result.devices) > 1), one.verdict) for one in result.recommendations]
 
 

@@ -41,13 +41,17 @@ def group_pause(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def group_resume(request: HttpRequest, pk: int) -> HttpResponse:
     done = "Resumed. Each continues as soon as its host is free."
-    return _changed(request, pk, resume_group, "resumed", done)
+    return _changed(
+        request, pk, partial(resume_group, by=request.user.get_username()), "resumed", done
+    )
 
 
 @require_POST
 def group_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     done = "Cancelling: the current runs stop within seconds."
-    return _changed(request, pk, cancel_group, "cancelled", done)
+    return _changed(
+        request, pk, partial(cancel_group, by=request.user.get_username()), "cancelled", done
+    )
 
 
 def _changed(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
+from advisor.pages.study.table_order import COLUMNS, TableOrder, table_order
 from tuning.statistics.ranking import Metric
 
 
@@ -48,6 +49,7 @@ class BoardChoice:
     p95_ms: float | None = None
     p95_text: str = ""
     error: str = ""
+    order: TableOrder = field(default_factory=TableOrder)
 
     @property
     def words(self) -> MetricWords:
@@ -56,16 +58,38 @@ class BoardChoice:
     @property
     def query(self) -> str:
         """The choice as a query string; "" for the default."""
+        return urlencode(self.of_charts | self.order.values)
+
+    @property
+    def of_charts(self) -> dict[str, str]:
+        """What charts depend on too, by the names in a query string."""
         chosen = {} if self.metric is Metric.TPMP else {"by": self.metric.value}
         if self.p95_ms is not None:
             chosen["p95"] = f"{self.p95_ms:g}"
-        return urlencode(chosen)
+        return chosen
+
+    @property
+    def chart_query(self) -> str:
+        """As `query`, without the order of the table."""
+        return urlencode(self.of_charts)
+
+    @property
+    def sorts(self) -> dict[str, tuple[str, str]]:
+        """By column of the table: the query string that sorts by it, and its `aria-sort`."""
+        return {
+            name: (self.order.link(name, self.of_charts), self.order.aria(name))
+            for name in COLUMNS
+        }
 
     @property
     def switches(self) -> list[tuple[MetricWords, str, bool]]:
         """The three rankings: words, query string, whether it is the current one."""
         return [
-            (words, BoardChoice(metric, self.p95_ms).query, metric is self.metric)
+            (
+                words,
+                BoardChoice(metric, self.p95_ms, order=self.order).query,
+                metric is self.metric,
+            )
             for metric, words in METRICS.items()
         ]
 
@@ -75,12 +99,14 @@ def board_choice(asked: QueryDict) -> BoardChoice:
     by = asked.get("by", "")
     metric = Metric(by) if by in list(Metric) else Metric.TPMP
     text = asked.get("p95", "").strip()
+    order = table_order(asked)
     if not text:
-        return BoardChoice(metric)
+        return BoardChoice(metric, order=order)
     try:
         limit = float(text.replace(",", "."))
     except ValueError:
         limit = 0.0
     if not isfinite(limit) or limit <= 0:
-        return BoardChoice(metric, None, text, "Enter milliseconds above zero, such as 25.")
-    return BoardChoice(metric, limit, text)
+        wrong = "Enter milliseconds above zero, such as 25."
+        return BoardChoice(metric, None, text, wrong, order)
+    return BoardChoice(metric, limit, text, order=order)

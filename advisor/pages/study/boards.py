@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from advisor.pages.study.board_choice import BoardChoice
+from advisor.wording.answers import answer_sentence
 from advisor.wording.formatting import names_text
 from advisor.wording.lines import LineRow, line_rows
-from advisor.wording.words import devices_to_name
+from advisor.wording.words import devices_to_name, names_beside_figures
 from benchmarks.models import RunState
-from tuning.models import Candidate, DurabilityClass, Study
+from tuning.models import Candidate, DurabilityClass, Recommendation
 from tuning.results.apart import TakenApart
 from tuning.results.apart_texts import apart_sentences
 from tuning.results.boards import Board, Row
@@ -31,7 +32,8 @@ class BoardRow:
 
     `tie` is "first", "inner" or "last" in a group that shares its rank, else "". `disturbed`
     counts its void runs, those measured again included; `warming` those whose throughput had a
-    trend, `owing` those that put their flushing off.
+    trend, `owing` those that put their flushing off. `changes` are the knobs in which its config
+    differs from the baseline: (name, there, here), "" where it is not set.
     """
 
     row: Row
@@ -41,6 +43,7 @@ class BoardRow:
     disturbed: int
     warming: int
     owing: int
+    changes: list[tuple[str, str, str]] = field(default_factory=list)
 
     @property
     def tied_with(self) -> str:
@@ -170,11 +173,25 @@ def board_sections(result: StudyResult, choice: BoardChoice) -> list[BoardSectio
     return views
 
 
-def verdict_of_study(study: Study, views: Sequence[BoardSection]) -> list[tuple[str, str]]:
-    """(board's title, sentence) while the study runs; later the recommendations have them."""
-    if study.is_finished:
-        return []
+def verdict_of_study(result: StudyResult, views: Sequence[BoardSection]) -> list[tuple[str, str]]:
+    """(board's title, sentence): what the rows say so far, later what is recommended."""
+    if result.study.is_finished:
+        names = names_beside_figures(result.devices.values())
+        return [
+            ("", answer_sentence(one, _where(one, result, names)))
+            for one in result.recommendations
+        ]
     return [(view.title, view.board.for_advice.verdict.sentence) for view in views]
+
+
+def _where(found: Recommendation, result: StudyResult, names: Mapping[int | None, str]) -> str:
+    """Device, connections and class, as far as the study has several."""
+    words = [names[found.device_id]] if found.device_id in names else []
+    if len(result.workloads) > 1:
+        words.append(f"{found.workload.connections} connections")
+    if found.durability != DurabilityClass.D0:
+        words.append(f"durability {found.durability}")
+    return ", ".join(words)
 
 
 Place = tuple[int, int, int]
@@ -205,7 +222,9 @@ def _rows(
         if slot.run.state == RunState.OK and slot.run.still_warming
     )
     owing = {one.candidate.pk: one.marked for one in debtors_of(board)}
-    ranks = [row.ranked.rank for row in rows]
+    rows = choice.order.applied(rows, lambda row: row.ranked)
+    # Lines that share a rank are bracketed where they stand together.
+    ranks = [row.ranked.rank if choice.order.is_by_rank else None for row in rows]
     return [
         BoardRow(
             row=row,
@@ -215,9 +234,16 @@ def _rows(
             disturbed=disturbed[row.candidate.pk, board.device.pk, board.workload.pk],
             warming=warming[row.candidate.pk],
             owing=owing.get(row.candidate.pk, 0),
+            changes=_changes(row.candidate, board.baseline),
         )
         for at, row in enumerate(rows)
     ]
+
+
+def _changes(candidate: Candidate, baseline: Candidate) -> list[tuple[str, str, str]]:
+    there, here = baseline.config.knobs, candidate.config.knobs
+    names = sorted(name for name in {*there, *here} if there.get(name) != here.get(name))
+    return [(name, str(there.get(name, "")), str(here.get(name, ""))) for name in names]
 
 
 def _tie(ranks: Sequence[int | None], at: int) -> str:

@@ -14,6 +14,7 @@ from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_sections, verdict_of_study
 from advisor.pages.study.candidates import candidate_details
 from advisor.pages.study.device_matrix import device_matrices
+from advisor.pages.study.events import events_context
 from advisor.pages.study.extend import ExtendForm
 from advisor.pages.study.search import search_view
 from advisor.wording.findings import source_findings
@@ -73,6 +74,7 @@ def live_context(study: Study, choice: BoardChoice, seen: str) -> dict[str, Any]
         "concluding_blocks": CONCLUDING_BLOCKS,
         "is_under_way": not study.is_finished and is_under_way(study),
         "announcement": _announcement(study, progress),
+        **events_context(study, slots),
         **now_context(None if study.is_finished else live_run(study.pk)),
         "searched_metric": FULL_NAMES[progress.searched.metric] if progress.searched else "",
     }
@@ -109,7 +111,7 @@ def results_context(
         "search": search,
         "search_metric": FULL_NAMES[result.aim.objective],
         "findings": source_findings(result),
-        "verdicts": verdict_of_study(study, views),
+        "verdicts": verdict_of_study(result, views),
         "quality": result.data_quality,
         "recommendations": recommendation_cards(result, request),
         "matrices": device_matrices(result),

@@ -125,7 +125,7 @@ def _only_the_run(request: HttpRequest, pk: int) -> HttpResponse:
 def study_charts(request: HttpRequest, pk: int) -> HttpResponse:
     """The charts of each board and of the findings; none before the first finished run."""
     shared, choice = shared_result(study_for_page(pk)), board_choice(request.GET)
-    charts = shared.charts(choice.query, lambda result: _charts(result, choice))
+    charts = shared.charts(choice.chart_query, lambda result: _charts(result, choice))
     return HttpResponse(charts, content_type="application/json")
 
 
@@ -173,7 +173,7 @@ def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
     form = ExtendForm(request.POST, auto_id="extend_%s")
     if form.is_valid():
         try:
-            extend_study(study, form.cleaned_data["blocks"])
+            extend_study(study, form.cleaned_data["blocks"], by=request.user.get_username())
         except TuningError as error:
             study = study_for_page(pk)
             form.add_error("blocks", str(error))
@@ -187,19 +187,25 @@ def study_extend(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
     done = "Cancelling: the current run stops within seconds."
-    return _changed(request, pk, cancel_study, "cancelled", done)
+    return _changed(
+        request, pk, partial(cancel_study, by=request.user.get_username()), "cancelled", done
+    )
 
 
 @require_POST
 def study_conclude(request: HttpRequest, pk: int) -> HttpResponse:
     done = "Concluding: no new configs or blocks. The best are confirmed, then the study ends."
-    return _changed(request, pk, conclude_study, "concluded", done)
+    return _changed(
+        request, pk, partial(conclude_study, by=request.user.get_username()), "concluded", done
+    )
 
 
 @require_POST
 def study_take_apart(request: HttpRequest, pk: int) -> HttpResponse:
     done = "Taking the winner apart; the study is concluded again after that."
-    return _changed(request, pk, take_apart_study, "taken apart", done)
+    return _changed(
+        request, pk, partial(take_apart_study, by=request.user.get_username()), "taken apart", done
+    )
 
 
 @require_POST
@@ -211,7 +217,9 @@ def study_pause(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def study_resume(request: HttpRequest, pk: int) -> HttpResponse:
     done = "Resumed. It continues as soon as its host is free."
-    return _changed(request, pk, resume_study, "resumed", done)
+    return _changed(
+        request, pk, partial(resume_study, by=request.user.get_username()), "resumed", done
+    )
 
 
 def _changed(
