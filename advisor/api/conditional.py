@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
@@ -21,12 +21,14 @@ IF_NONE_MATCH = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The ETag of an earlier answer: 304 if it still holds.",
 )
+Answer = TypeVar("Answer", bound=HttpResponseBase)
+
 NOT_MODIFIED = OpenApiResponse(description="The answer with that ETag still holds.")
 
 
 def unless_known(
-    request: Request, word: str | None, answer: Callable[[], HttpResponse]
-) -> HttpResponse:
+    request: Request, word: str | None, answer: Callable[[], Answer]
+) -> Answer | Response:
     """`answer()`, or 304 for a caller who has it.
 
     `word` differs whenever anything does that the answer is made of; None: it still changes, and
@@ -36,7 +38,7 @@ def unless_known(
         return answer()
     tag = _tag(request, word)
     known = parse_etags(request.headers.get("If-None-Match", ""))
-    found: HttpResponse = (
+    found: Answer | Response = (
         Response(status=304) if known == ["*"] or tag in map(_strong, known) else answer()
     )
     if found.status_code in (200, 304):

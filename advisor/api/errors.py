@@ -18,7 +18,7 @@ from benchmarks.errors import BenchmarkError
 from tuning.errors import InvalidConfig, TuningError
 
 # Codes of temporary refusals.
-ASK_LATER = {"probe_running"}
+ASK_LATER = {"probe_running", "study_running"}
 #: Seconds after which one who was told to ask later does so.
 ASK_AGAIN_S = 10
 

@@ -6,6 +6,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import (
+    bundle_views,
     config_views,
     device_views,
     group_views,
@@ -50,6 +51,8 @@ urlpatterns = [
         recommendation_views.MyCnfView.as_view(),
         name="api-my-cnf",
     ),
+    path("studies/<id:pk>/bundle/", bundle_views.BundleView.as_view(), name="api-bundle"),
+    path("bundles/", bundle_views.BundleListView.as_view(), name="api-bundle-list"),
     path("study-groups/", group_views.StudyGroupListView.as_view(), name="api-group-list"),
     path(
         "study-groups/<id:pk>/",

@@ -52,7 +52,7 @@ def studies() -> QuerySet[Study]:
     return Study.objects.select_related("server", "host").prefetch_related("devices", "workloads")
 
 
-def _state(pk: int) -> dict[str, Any]:
+def study_state(pk: int) -> dict[str, Any]:
     """One study with its progress. Raises Http404."""
     candidates = Candidate.objects.select_related("config", "merged_into")
     rows = studies().prefetch_related(Prefetch("candidates", candidates))
@@ -106,7 +106,9 @@ class StudyListView(APIView):
         except (TuningError, BenchmarkError) as error:
             raise refused(body, error) from error
         location = request.build_absolute_uri(reverse("api-study-detail", args=[pk]))
-        return Response(_state(pk), status=201, headers={"Location": location, **once.headers})
+        return Response(
+            study_state(pk), status=201, headers={"Location": location, **once.headers}
+        )
 
 
 class SearchSpaceView(APIView):
@@ -146,7 +148,7 @@ class StudyDetailView(APIView):
         if "wait" in request.query_params:
             get_object_or_404(Study.objects.only("pk"), pk=pk)
             wait_for_study(request, pk)
-        return unless_known(request, final_word(pk), lambda: Response(_state(pk)))
+        return unless_known(request, final_word(pk), lambda: Response(study_state(pk)))
 
 
 class RankingView(APIView):
@@ -247,7 +249,7 @@ class _StudyView(LifeCycleView):
         return studies()
 
     def state(self, pk: int) -> dict[str, Any]:
-        return _state(pk)
+        return study_state(pk)
 
 
 @documented(

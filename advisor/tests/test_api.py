@@ -143,7 +143,7 @@ class Service:
         self.request: StudyRequest | None = None
         self.refusal: Exception | None = None
 
-    def __call__(self, request: StudyRequest, user: User, also: Any) -> Study:
+    def __call__(self, request: StudyRequest, user: User, also: Any = lambda _: None) -> Study:
         self.request = request
         if self.refusal:
             raise self.refusal

@@ -15,7 +15,10 @@ from benchmarks.models import Run, RunState, Sample
 from benchmarks.telemetry.usage import USAGE_FIGURES
 
 #: The columns of a run's series.
-COLUMNS = tuple(field.name for field in Sample._meta.fields if field.name not in ("id", "run"))
+COLUMNS = (
+    "second",
+    *(one.name for one in Sample._meta.fields if one.name not in ("id", "run", "second")),
+)
 _NUMBER: dict[str, Any] = {"allow_null": True}
 
 

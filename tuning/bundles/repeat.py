@@ -1,0 +1,105 @@
+"""The request that repeats a study: for the API, with everything that was chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tuning.configs.knobs import render_cnf
+from tuning.models import Candidate, Study
+from tuning.statistics.aim import Aim
+from tuning.statistics.data import Metric
+from tuning.studies.search_texts import OBJECTIVES
+
+SCRIPT = """\
+#!/bin/sh
+# Repeats this study: the same question with the same seed, on a host that has this server and
+# these directories. ADVISOR_TOKEN: a token of the scope run; ADVISOR_API: where the advisor is.
+set -eu
+cd "$(dirname "$0")"
+curl -fsS -H "Authorization: Token $ADVISOR_TOKEN" -H 'Content-Type: application/json' \\
+  "${ADVISOR_API:-http://127.0.0.1:8000/api/v1}/studies/" -d @request.json
+"""
+#: Stored in cycles, asked for in millions of them.
+_SCALE = {Metric.SERVER_PATH_LENGTH: 1e6}
+
+
+def repeat_request(study: Study) -> dict[str, Any]:
+    """The body of `POST /api/v1/studies/` that asks the same again.
+
+    Configs of the user's own are as they were measured: translated, in knobs.
+    """
+    workloads = sorted(study.workloads.all(), key=lambda one: one.connections)
+    first = workloads[0]
+    request: dict[str, Any] = {
+        "template": study.template,
+        "name": study.name,
+        "devices": [_device(one) for one in study.devices.order_by("pk")],
+        "server": study.server.path,
+        "driver": first.driver,
+        "warehouses": first.warehouses,
+        "connections": [one.connections for one in workloads],
+        "warmup_s": first.warmup_s,
+        "measure_s": first.measure_s,
+        "seed": study.seed,
+        "durability": study.durability,
+        "allow": list(study.allowed_costs),
+        "configs": [
+            {"name": one.name, "text": render_cnf(one.config.knobs)} for one in _own(study)
+        ],
+    }
+    if first.load_host is not None:
+        request["load_host"] = first.load_host.name
+    if study.search:
+        request["search"] = _search(study.search)
+        request["budget_minutes"] = study.budget_minutes
+        return request
+    request |= {
+        "blocks": study.blocks - study.extended_by,
+        "races": study.races,
+        "confirms": study.confirms,
+        "takes_apart": study.takes_apart,
+        "keeps_duplicates": study.keeps_duplicates,
+        "recovery": study.crash_tests,
+    }
+    if study.budget_minutes:
+        request["budget_minutes"] = study.budget_minutes
+    return request
+
+
+def _own(study: Study) -> list[Candidate]:
+    """The candidates that are files of the user's; the others are the template's."""
+    rows = study.candidates.select_related("config").filter(taken_from=None, found_by_search=False)
+    return [one for one in rows if one.lines]
+
+
+def _device(device: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"path": device.data_dir}
+    if device.log_dir:
+        found["log_dir"] = device.log_dir
+    if (profile := device.profile) is not None:
+        if profile.throttles:
+            found["emulate"] = profile.name
+        if profile.memory_bytes is not None:
+            found["memory_mb"] = profile.memory_bytes // 10**6
+    return found
+
+
+def _search(document: dict[str, Any]) -> dict[str, Any]:
+    words = {metric: word for word, metric in OBJECTIVES.items()}
+    aim, asked = Aim.from_json(document), document.get("asked", {})
+    keep: dict[str, float] = {
+        words[metric].replace("-", "_"): bound / _SCALE.get(metric, 1.0)
+        for metric, bound in aim.keep.items()
+    }
+    if aim.max_recovery_s is not None:
+        keep["recovery"] = aim.max_recovery_s
+    found: dict[str, Any] = {"objective": words[aim.objective], "keep": keep}
+    knobs = asked.get("knobs")
+    if isinstance(knobs, int):
+        found["knobs"] = knobs
+    elif knobs:
+        found["names"] = list(knobs)
+    for name in ("pinned", "bounds", "warm_start"):
+        if name in asked:
+            found[name] = asked[name]
+    return found
