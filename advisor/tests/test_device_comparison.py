@@ -259,10 +259,45 @@ def test_runs_of_another_host_or_binary_log_are_another_run_set(change: dict[str
 def test_hosts_are_never_one_run_set_and_each_is_named() -> None:
     measured_on(SATA)
     [here] = run_sets()
-    assert here.host.name not in labels([here])[here.key]
+    [name] = [host.name for host in here.hosts]
+    assert name not in labels([here])[here.key]
     measured_on(NVME, host=factories.make_host("db-host-2"))
     texts = labels(run_sets()).values()
-    assert {text.partition(":")[0] for text in texts} == {"db-host-1", "db-host-2"}
+    names = [text.partition(":")[0] for text in texts]
+    assert names == ["db-host-2", "db-host-1 and db-host-2", "db-host-1"]
+
+
+def test_devices_of_several_hosts_stand_side_by_side_with_their_hosts() -> None:
+    """With the same server version and load; what else their hosts differ in is told."""
+    sata = measured_on(SATA)
+    other = factories.make_host("db-host-2")
+    nvme, twin = measured_on(NVME, host=other), measured_on(("nvme", "/srv/b", 1.9), host=other)
+    larger = factories.FINGERPRINT | {"logical_cpus": "16", "cpu_governor": "powersave"}
+    there = Run.objects.filter(host=other)
+    there.update(fingerprint=larger, comparability_key="d4" * 32)
+    both = chosen_run_set(run_sets(), "", {sata.host_id, other.pk})
+    assert both is not None
+    assert both.run_count == Run.objects.count()
+    assert both.differing == {
+        "cpu_governor": {"db-host-1": "unknown", "db-host-2": "powersave"},
+        "logical_cpus": {"db-host-1": "2", "db-host-2": "16"},
+    }
+    comparison = compare(both)
+    assert comparison.devices == [sata, twin, nvme]
+    assert comparison.names == {
+        sata.pk: "db-host-1: sata-ssd",
+        nvme.pk: "db-host-2: nvme at /srv/nvme",
+        twin.pk: "db-host-2: nvme at /srv/b",
+    }
+    assert comparison.ratios(8)[-1] is not None
+    # What failed on one of the hosts is not the best there.
+    fast = cell(comparison, nvme).config_key
+    failed = runs_of(nvme, config=fast.config_id, workload__connections=8).order_by("-pk")
+    Run.objects.filter(pk=failed[0].pk).update(state=RunState.CRASHED, tpmP=None)
+    assert cell(compare(both), nvme).config_key != fast
+    # With another version of the driver it is another question.
+    there.update(driver_version="another")
+    assert all(len(one.hosts) == 1 for one in run_sets())
 
 
 def test_what_a_load_host_drives_is_a_run_set_of_its_own_with_its_name() -> None:

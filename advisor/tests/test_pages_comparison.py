@@ -16,7 +16,7 @@ from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
 from benchmarks.models import Run
 from tuning.comparison.comparable_runs import run_sets
-from tuning.models import Candidate
+from tuning.models import Candidate, Study, StudyGroup
 
 pytestmark = pytest.mark.django_db
 
@@ -233,3 +233,27 @@ def test_it_requires_log_in(client: Client, name: str) -> None:
 @pytest.mark.parametrize("name", ["device-comparison", "device-comparison-charts"])
 def test_it_is_only_read(admin_client: Client, name: str) -> None:
     assert admin_client.post(reverse(name)).status_code == 405
+
+
+def test_devices_of_several_hosts_are_compared_from_the_page_of_their_study(
+    admin_client: Client,
+) -> None:
+    other = factories.make_host("db-host-2")
+    measured_on(SATA)
+    measured_on(NVME)
+    measured_on(HDD, host=other)
+    group = StudyGroup.objects.create(name="Which host?")
+    Study.objects.exclude(devices__kind="nvme").update(group=group)
+    larger = factories.FINGERPRINT | {"memory_bytes": str(64 * 2**30)}
+    Run.objects.filter(host=other).update(fingerprint=larger, comparability_key="d4" * 32)
+    link = f"{reverse('device-comparison')}?group={group.pk}"
+    assert link in admin_client.get(reverse("group-detail", args=[group.pk])).content.decode()
+    assert reverse("device-comparison") in admin_client.get(reverse("host-list")).content.decode()
+    text = plain(page(admin_client, f"?group={group.pk}"))
+    assert "on hosts db-host-1 and db-host-2." in text
+    assert "db-host-2: hdd → db-host-1: nvme" in text
+    assert "that of whole machines" in text
+    assert "db-host-1 db-host-2 memory 25.2 GB 68.7 GB" in text
+    one = next(one for one in run_sets() if len(one.hosts) == 1)
+    assert "on hosts" not in plain(page(admin_client, f"?group={group.pk}&run_set={one.key}"))
+    assert page(admin_client, "?group=999")

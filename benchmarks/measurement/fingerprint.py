@@ -18,9 +18,18 @@ PROC = Path("/proc")
 SYS = Path("/sys")
 UNKNOWN = "unknown"
 
+#: Names of facts that are about the host itself, not its devices nor its driver.
+OF_THE_HOST = frozenset(
+    (
+        *("cpu_model", "logical_cpus", "memory_bytes", "kernel", "machine", "virtualisation"),
+        *("cpu_governor", "cpu_boost", "smt", "clock_source", "transparent_hugepage"),
+        *("swappiness", "usable_cpus", "memory_limit", "cpu_limit"),
+    )
+)
+
 # The kernel's own share varies by a few KiB between boots, and a balloon driver's by a few MiB;
 # it is still the same machine.
-_MEMORY_STEP = 256 * 1024 * 1024
+MEMORY_STEP = 256 * 1024 * 1024
 
 
 def host_fingerprint(
@@ -91,10 +100,10 @@ def comparability_key(
 
 
 def comparable_facts(fingerprint: Mapping[str, str]) -> dict[str, str]:
-    """The fingerprint without what varies slightly between readings."""
+    """The fingerprint without what varies slightly between readings; memory in steps."""
     facts = dict(fingerprint)
     if facts.get("memory_bytes", "").isdigit():
-        facts["memory_bytes"] = str(round(int(facts["memory_bytes"]) / _MEMORY_STEP))
+        facts["memory_bytes"] = str(round(int(facts["memory_bytes"]) / MEMORY_STEP))
     return facts
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.measurement.fingerprint import comparability_key, host_fingerprint
+from benchmarks.measurement.fingerprint import OF_THE_HOST, comparability_key, host_fingerprint
 from benchmarks.storage.identify import identify_device
 from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
@@ -253,5 +253,7 @@ def test_this_machine_has_a_fingerprint_that_stays(tmp_path: Path) -> None:
     first = host_fingerprint(identify_device(tmp_path), None)
     (tmp_path / "filler").write_bytes(b"x" * 100_000)
     assert host_fingerprint(identify_device(tmp_path), None) == first
+    about_the_host = {name for name in first if not name.startswith("data_")}
+    assert about_the_host == OF_THE_HOST, "what is compared across hosts goes by these names"
     assert first["cpu_model"] != "unknown"
     assert int(first["memory_bytes"]) > 10**8

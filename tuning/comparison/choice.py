@@ -111,8 +111,8 @@ def failed_configs(run_set: RunSet) -> Mapping[Place, set[ConfigKey]]:
     found: dict[Place, set[ConfigKey]] = defaultdict(set)
     for device, connections, config, with_data in (
         Run.objects.filter(
-            host=run_set.host,
-            server__digest=run_set.server.digest,
+            host__in=run_set.hosts,
+            server__digest__in=run_set.digests,
             device__in=run_set.device_ids,
             workload__driver=run_set.driver,
             workload__warehouses=run_set.warehouses,

@@ -2,7 +2,9 @@
 
 `Run.comparability_key` separates runs that differ in anything, including the device. In a run_set
 only the device may differ: the host and its configuration, server, driver, dataset, binary log and
-times are the same. A search's screening runs are not among them: the best of many is partly luck.
+times are the same. One over several hosts has those of each of them, with one server version; what
+else the hosts differ in is stated with it. A search's screening runs are not among them: the best
+of many is partly luck.
 """
 
 from __future__ import annotations
@@ -10,14 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Count, F, Max, QuerySet
 from django.db.models.fields.json import KT
 
-from benchmarks.measurement.fingerprint import comparable_facts
+from benchmarks.measurement.fingerprint import OF_THE_HOST, comparable_facts
 from benchmarks.models import Host, Run, RunState, Server
 from tuning.models import SlotPurpose
 
@@ -34,6 +36,7 @@ _SHARED = (
     "workload__measure_s",
     "driver_version",
 )
+_OF_ONE_HOST = frozenset(("host_id", "server__digest"))
 
 # Selected from the server's variables, some 20 KB per run; as text, whatever their JSON type.
 _OF_THE_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "innodb_page_size")}
@@ -43,20 +46,23 @@ _OF_THE_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "inn
 class RunSet:
     """Runs that are comparable across devices.
 
-    key: its name in URLs. load_host: the host that runs the driver, None beside the server.
-    facts: the host's fingerprint, the binary log and the page size.
+    key: its name in URLs. hosts: by name, mostly one. load_host: the host that runs the driver,
+    None beside the server. facts: the hosts' fingerprint, the binary log and the page size, as far
+    as they agree; differing: by host, where they do not.
     shared: fields of Run and their values; they and `comparability_keys` select its runs.
     """
 
     key: str
-    host: Host
+    hosts: tuple[Host, ...]
     server: Server
+    digests: frozenset[str]
     driver: str
     load_host: Host | None
     warehouses: int
     warmup_s: int
     measure_s: int
     facts: Mapping[str, str]
+    differing: Mapping[str, Mapping[str, str]]
     shared: Mapping[str, Any]
     comparability_keys: frozenset[str]
     device_ids: frozenset[int]
@@ -90,14 +96,67 @@ def run_sets() -> list[RunSet]:
         .in_bulk([max(group["newest"] for group in parts) for parts in together.values()])
     )
     found = [_run_set(key, parts, newest, facts) for key, parts in together.items()]
-    return sorted(found, key=lambda run_set: run_set.newest_run, reverse=True)
+    # Of two with the same newest run that of one host goes first.
+    found += _over_several_hosts(found)
+    return sorted(found, key=lambda one: (-one.newest_run, len(one.hosts)))
 
 
-def chosen_run_set(found: Sequence[RunSet], key: str) -> RunSet | None:
-    """The one with that key; else the newest with at least two devices, else the newest."""
+def _over_several_hosts(found: Iterable[RunSet]) -> list[RunSet]:
+    """Those of different hosts that were measured alike, as one."""
+    alike = defaultdict(list)
+    for one in found:
+        facts = {name: text for name, text in one.facts.items() if name not in OF_THE_HOST}
+        traits = one.server.flavour, one.server.version
+        load = one.driver, one.warehouses, one.warmup_s, one.measure_s
+        alike[json.dumps([traits, load, facts], sort_keys=True)].append(one)
+    return [
+        _joined(key, parts)
+        for key, parts in alike.items()
+        if len({one.hosts[0].pk for one in parts}) > 1
+    ]
+
+
+def _joined(key: str, parts: Sequence[RunSet]) -> RunSet:
+    last = max(parts, key=lambda one: one.newest_run)
+    by_id = {one.hosts[0].pk: one.hosts[0] for one in parts}
+    hosts = tuple(sorted(by_id.values(), key=lambda host: host.name))
+    names = {name for one in parts for name in one.facts}
+    differing = {
+        name: {
+            host.name: ", ".join(
+                sorted({one.facts.get(name, "") for one in parts if one.hosts[0] == host})
+            )
+            for host in hosts
+        }
+        for name in sorted(names)
+        if len({one.facts.get(name) for one in parts}) > 1
+    }
+    digests = frozenset[str]().union(*(one.digests for one in parts))
+    same = {name: text for name, text in last.shared.items() if name not in _OF_ONE_HOST}
+    return replace(
+        last,
+        key=hashlib.sha256(key.encode()).hexdigest()[:12],
+        hosts=hosts,
+        digests=digests,
+        facts={name: text for name, text in last.facts.items() if name not in differing},
+        differing=differing,
+        shared=same | {"host__in": hosts, "server__digest__in": sorted(digests)},
+        comparability_keys=frozenset().union(*(one.comparability_keys for one in parts)),
+        device_ids=frozenset().union(*(one.device_ids for one in parts)),
+        run_count=sum(one.run_count for one in parts),
+    )
+
+
+def chosen_run_set(
+    found: Sequence[RunSet], key: str, hosts: Collection[int] = ()
+) -> RunSet | None:
+    """The one with that key; else the newest over just these hosts, if any are given; else the
+    newest with at least two devices, else the newest.
+    """
     by_key = {run_set.key: run_set for run_set in found}
+    over = (one for one in found if {host.pk for host in one.hosts} == set(hosts))
     with_two = (run_set for run_set in found if len(run_set.device_ids) > 1)
-    return by_key.get(key) or next(with_two, found[0] if found else None)
+    return by_key.get(key) or next(over, None) or next(with_two, found[0] if found else None)
 
 
 def labels(found: Sequence[RunSet]) -> dict[str, str]:
@@ -105,9 +164,9 @@ def labels(found: Sequence[RunSet]) -> dict[str, str]:
 
     Where there are several hosts each names its own.
     """
-    several = len({run_set.host.pk for run_set in found}) > 1
+    several = len({host.pk for run_set in found for host in run_set.hosts}) > 1
     texts = {
-        run_set.key: f"{run_set.host}: {_text(run_set)}" if several else _text(run_set)
+        run_set.key: f"{hosts_text(run_set)}: {_text(run_set)}" if several else _text(run_set)
         for run_set in found
     }
     found_labels = {}
@@ -121,6 +180,12 @@ def labels(found: Sequence[RunSet]) -> dict[str, str]:
         ]
         found_labels[run_set.key] = ", ".join([texts[run_set.key], *differing])
     return found_labels
+
+
+def hosts_text(run_set: RunSet) -> str:
+    """As "db1", "db1 and db2", "5 hosts"."""
+    names = [host.name for host in run_set.hosts]
+    return " and ".join(names) if len(names) < 3 else f"{len(names)} hosts"
 
 
 def _of_blocks_and_pairs() -> QuerySet[Run]:
@@ -153,14 +218,16 @@ def _run_set(
     run = newest[last["newest"]]
     return RunSet(
         key=key,
-        host=run.host,
+        hosts=(run.host,),
         server=run.server,
+        digests=frozenset((last["server__digest"],)),
         driver=last["workload__driver"],
         load_host=run.workload.load_host,
         warehouses=last["workload__warehouses"],
         warmup_s=last["workload__warmup_s"],
         measure_s=last["workload__measure_s"],
         facts={**facts[last["comparability_key"]], "driver_version": last["driver_version"]},
+        differing={},
         shared={name: last[name] for name in _SHARED},
         comparability_keys=frozenset(group["comparability_key"] for group in groups),
         device_ids=frozenset(group["device_id"] for group in groups),

@@ -132,12 +132,13 @@ def compare(run_set: RunSet, token: str = BEST) -> DeviceComparison:
         place: _cell(by_config[place][key], names[key], key in recommended[place])
         for place, key in picked.items()
     }
-    devices = list(Device.objects.filter(pk__in={device for device, _ in cells}))
+    there = Device.objects.filter(pk__in={device for device, _ in cells})
+    devices = list(there.select_related("host"))
     connections = sorted({number for _, number in cells})
     return DeviceComparison(
         run_set=run_set,
         devices=_slowest_first(devices, connections, cells),
-        names=device_names(devices),
+        names=_names(devices, run_set),
         connections=connections,
         cells=cells,
         choice=choice,
@@ -233,6 +234,17 @@ def _slowest_first(
 
 def _kind_rank(device: Device) -> int:
     return _KINDS.index(device.kind) if device.kind in _KINDS else len(_KINDS)
+
+
+def _names(devices: list[Device], run_set: RunSet) -> dict[int, str]:
+    """Of several hosts each device has its host's name with it."""
+    if len(run_set.hosts) == 1:
+        return device_names(devices)
+    return {
+        pk: f"{host}: {name}"
+        for host in run_set.hosts
+        for pk, name in device_names(one for one in devices if one.host_id == host.pk).items()
+    }
 
 
 def _what(device: Device) -> str:

@@ -13,13 +13,15 @@ from tuning.comparison.devices import BEST
 @dataclass(frozen=True)
 class ComparisonChoice:
     """`run_set` and `config` are keys, `connections` is for the charts over time; the page chooses
-    what is empty. `published`: whether the published layer is shown.
+    what is empty. `group`: without a run set that of the hosts of that study. `published`: whether
+    the published layer is shown.
     """
 
     run_set: str = ""
     config: str = BEST
     connections: int | None = None
     published: bool = False
+    group: int | None = None
 
     @property
     def query(self) -> str:
@@ -40,13 +42,15 @@ class ComparisonChoice:
 
 def comparison_choice(asked: QueryDict) -> ComparisonChoice:
     """Read from a query string; the page chooses what is missing or invalid."""
-    number = asked.get("connections", "")
     return ComparisonChoice(
         run_set=asked.get("run_set", ""),
         config=asked.get("config", "") or BEST,
-        # Nobody opens a million connections; int() of thousands of digits would be refused.
-        connections=int(number)
-        if number.isascii() and number.isdigit() and len(number) < 7
-        else None,
+        connections=_number(asked.get("connections", "")),
         published=asked.get("published") == "1",
+        group=_number(asked.get("group", "")),
     )
+
+
+def _number(text: str) -> int | None:
+    # Nobody opens a million connections; int() of thousands of digits would be refused.
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None

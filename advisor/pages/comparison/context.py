@@ -7,12 +7,22 @@ from typing import Any
 
 from advisor.pages.comparison.charts import CHARTS, ChartWords, connections_of
 from advisor.pages.comparison.choice import ComparisonChoice
-from advisor.wording.formatting import ABSENT, decimals
+from advisor.wording.formatting import ABSENT, byte_size, decimals
+from benchmarks.measurement.fingerprint import MEMORY_STEP
 from benchmarks.models import Device
-from tuning.comparison.comparable_runs import chosen_run_set, labels, run_sets
+from tuning.comparison.comparable_runs import (
+    RunSet,
+    chosen_run_set,
+    hosts_text,
+    labels,
+    run_sets,
+)
 from tuning.comparison.devices import BEST, Cell, DeviceComparison, compare
+from tuning.models import Study
 from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio, ladder, ratio, spread
+
+_FACTS = {"cpu_model": "CPU", "logical_cpus": "logical CPUs", "memory_bytes": "memory"}
 
 Cells = list[tuple[published.Column, str]]
 
@@ -59,7 +69,7 @@ class ChartView:
 def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
     """Everything on the page."""
     found = run_sets()
-    run_set = chosen_run_set(found, choice.run_set)
+    run_set = chosen_run_set(found, choice.run_set, _hosts_of(choice.group))
     context: dict[str, Any] = {"choice": choice, **_published()}
     if run_set is None:
         return context
@@ -78,7 +88,9 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
         "is_config_gone": is_config_gone,
         "comparison": comparison,
         "run_sets": [(one, texts[one.key]) for one in found],
-        "run_set_text": texts[run_set.key].removeprefix(f"{run_set.host}: "),
+        "run_set_text": texts[run_set.key].removeprefix(f"{hosts_text(run_set)}: "),
+        "hosts_text": hosts_text(run_set),
+        "differing": _differing(run_set),
         "devices": [(device, comparison.names[device.pk]) for device in comparison.devices],
         "pairs": [
             tuple(comparison.names[device.pk] for device in pair) for pair in comparison.pairs
@@ -88,6 +100,26 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
         "single_runs": any(cell.tpmP.runs == 1 for cell in comparison.cells.values()),
         "charts": _charts(),
     }
+
+
+def _hosts_of(group: int | None) -> set[int]:
+    return (
+        set(Study.objects.filter(group=group).values_list("host", flat=True)) if group else set()
+    )
+
+
+def _differing(run_set: RunSet) -> list[tuple[str, list[str]]]:
+    """What the hosts differ in beside their devices, with the text of each host."""
+    return [
+        (_FACTS.get(name, name.replace("_", " ")), [_fact(name, text) for text in there.values()])
+        for name, there in run_set.differing.items()
+    ]
+
+
+def _fact(name: str, text: str) -> str:
+    if name == "memory_bytes" and text.isdigit():
+        return byte_size(int(text) * MEMORY_STEP)
+    return text or ABSENT
 
 
 def _lines(comparison: DeviceComparison) -> list[Line]:
