@@ -131,15 +131,20 @@ def _sweep(host_id: int) -> None:
 
 
 def _look_at_space(host_id: int) -> None:
-    """While nothing is measured, keep what the host has free up to date; once a day tidy up."""
+    """While nothing is measured, keep up to date what is free and which datasets there are.
+
+    Once a day tidy up.
+    """
     from advisor.upkeep.housekeeping import is_due, keep_house
     from benchmarks.inventory.here import refresh_space
     from benchmarks.models import Host
+    from tuning.studies.datasets import note_datasets
     from tuning.studies.scheduler import is_measuring
 
     host, idle = Host.objects.get(pk=host_id), not is_measuring(host_id)
     if idle:
         refresh_space(host)
+        note_datasets(host)
     if is_due(idle=idle):
         for line in keep_house(host):
             logger.info("housekeeping: %s", line)
@@ -154,6 +159,7 @@ def _inspect(host_id: int) -> None:
     from benchmarks.inventory.here import inspect_here
     from benchmarks.jobs.claimant import measuring_alone
     from benchmarks.models import Host
+    from tuning.studies.datasets import note_datasets
     from tuning.studies.inspecting import inspect_again
 
     host = Host.objects.get(pk=host_id)
@@ -162,6 +168,7 @@ def _inspect(host_id: int) -> None:
             inspect_again(host)
             return
         found = inspect_here(host)
+    note_datasets(host)
     logger.info("found on this host: %s", _in_words(found))
     for refused in (*found.refused_servers, *found.refused_directories):
         logger.warning("not to be used: %s", refused.reason)

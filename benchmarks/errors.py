@@ -113,6 +113,10 @@ class LoadFailed(BenchmarkError, code="load_failed"):
     """The dataset could not be loaded or does not meet TPC-C's consistency conditions."""
 
 
+class NoDataset(BenchmarkError, code="not_found"):
+    """A dataset that is to be deleted is not there."""
+
+
 class DatasetInUse(BenchmarkError, code="in_use"):
     """A dataset that is to be deleted is needed by a study, or by a job that runs now."""
 

@@ -54,6 +54,11 @@ class Host(models.Model):
     inspected_at = models.DateTimeField(
         null=True, blank=True, help_text="when the inventory was made; null: never"
     )
+    datasets = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="its golden datasets: benchmarks.datasets.shelf.Shelved and their device",
+    )
 
     def __str__(self) -> str:
         return self.name
@@ -518,13 +523,15 @@ class CrashTest(QueuedJob):
 class Inspection(QueuedJob):
     """A host's look at itself, or at one server or device that was typed in. The row is the job.
 
-    What it finds becomes part of the host's inventory.
+    What it finds becomes part of the host's inventory. One about datasets deletes that of the name
+    `path`, or without one those that the host's policy lets go.
     """
 
     class Subject(models.TextChoices):
         HOST = "host", "Host"
         SERVER = "server", "Server"
         DEVICE = "device", "Device"
+        DATASETS = "datasets", "Datasets"
 
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="inspections")
     subject = models.CharField(max_length=16, choices=Subject, default=Subject.HOST)

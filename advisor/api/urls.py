@@ -8,6 +8,7 @@ from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import (
     bundle_views,
     config_views,
+    dataset_views,
     device_views,
     group_views,
     host_views,
@@ -79,6 +80,21 @@ urlpatterns = [
     path("hosts/", host_views.HostListView.as_view(), name="api-host-list"),
     path("hosts/<id:pk>/", host_views.HostDetailView.as_view(), name="api-host-detail"),
     path("hosts/<id:pk>/inspect/", host_views.InspectView.as_view(), name="api-host-inspect"),
+    path(
+        "hosts/<id:pk>/datasets/",
+        dataset_views.DatasetListView.as_view(),
+        name="api-host-datasets",
+    ),
+    path(
+        "hosts/<id:pk>/datasets/delete/",
+        dataset_views.DeleteDatasetView.as_view(),
+        name="api-dataset-delete",
+    ),
+    path(
+        "hosts/<id:pk>/datasets/prune/",
+        dataset_views.PruneDatasetsView.as_view(),
+        name="api-dataset-prune",
+    ),
     path(
         "inspections/<id:pk>/",
         host_views.InspectionDetailView.as_view(),

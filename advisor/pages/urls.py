@@ -10,6 +10,7 @@ from advisor.pages.check import views as check
 from advisor.pages.comparison import views as comparison
 from advisor.pages.device import views as devices
 from advisor.pages.export import views as exports
+from advisor.pages.fleet import dataset_views as datasets
 from advisor.pages.fleet import inspection_views as inspections
 from advisor.pages.fleet import views as hosts
 from advisor.pages.group import views as groups
@@ -52,6 +53,9 @@ urlpatterns = [
     path("hosts/<id:pk>/", hosts.host_detail, name="host-detail"),
     path("hosts/<id:pk>/live/", hosts.host_live, name="host-live"),
     path("hosts/<id:pk>/inspect/", inspections.host_inspect, name="host-inspect"),
+    path("hosts/<id:pk>/datasets/", datasets.host_datasets, name="host-datasets"),
+    path("hosts/<id:pk>/datasets/delete/", datasets.dataset_delete, name="dataset-delete"),
+    path("hosts/<id:pk>/datasets/prune/", datasets.dataset_prune, name="dataset-prune"),
     path("inspections/", inspections.path_inspect, name="path-inspect"),
     path("inspections/<id:pk>/", inspections.inspection_live, name="inspection-live"),
     path("hosts/<id:pk>/drain/", hosts.host_drain, name="host-drain"),

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from benchmarks.datasets import golden, pristine
 from benchmarks.datasets.shared_folders import directory_bytes, lock_file, remove, try_lock
@@ -34,6 +35,14 @@ class Shelved:
     def key(self) -> str:
         """The name of its folder."""
         return self.path.name
+
+    def as_json(self) -> dict[str, Any]:
+        return vars(self) | {"path": str(self.path), "used_at": self.used_at.isoformat()}
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Shelved:
+        used_at = datetime.fromisoformat(document["used_at"])
+        return cls(**document | {"path": Path(document["path"]), "used_at": used_at})
 
 
 def shelved(device_dir: Path) -> list[Shelved]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,12 +11,11 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.datasets.shelf import Shelved, shelved, take_off
-from benchmarks.errors import DatasetInUse, NotInspected
+from benchmarks.errors import DatasetInUse, NoDataset, NotInspected
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.claimant import measuring_alone
 from benchmarks.models import Host
 from benchmarks.storage.layout import DeviceLayout
-from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study
 from tuning.studies.request import BadRequest
 
@@ -52,38 +51,46 @@ def datasets_here(host: Host) -> list[Kept]:
     """Those on the devices of a host, which this process must run on."""
     places = {Path(place) for place in host.devices.values_list("data_dir", flat=True)}
     places.add(settings.DEFAULT_DEVICE)
-    needed = {
-        (digest, place): study
-        for study, place, *digests in Study.objects.filter(
-            host=host, state__in=ACTIVE_STUDY_STATES
-        ).values_list(
-            # The candidate of a gate may have a server of its own.
-            "pk",
-            "devices__data_dir",
-            "server__digest",
-            "candidates__server__digest",
-        )
-        for digest in digests
-    }
-    return [
-        Kept(one, place, needed.get((one.server_digest, str(place))))
-        for place in sorted(places)
-        for one in shelved(DeviceLayout(place).root)
-    ]
+    found = [(place, one) for place in sorted(places) for one in shelved(DeviceLayout(place).root)]
+    return _kept(host, found)
+
+
+def note_datasets(host: Host) -> None:
+    """Store which there are, for pages and the API of other machines. Must run on the host."""
+    found = [{"device": str(one.device), **one.dataset.as_json()} for one in datasets_here(host)]
+    if found != host.datasets:
+        host.datasets = found
+        host.save(update_fields=["datasets"])
+
+
+def noted_datasets(host: Host) -> list[Kept]:
+    """Those that the host noted last, and which of them a study needs now."""
+    found = []
+    for document in host.datasets:
+        values = dict(document)
+        found.append((Path(values.pop("device")), Shelved.from_json(values)))
+    return _kept(host, found)
 
 
 def delete_dataset(host: Host, key: str) -> list[Kept]:
     """Delete the datasets of that name from all devices; what is gone.
 
-    Raises TuningError, not_found; DatasetInUse for one that a study needs or while a job runs.
+    Raises NoDataset; DatasetInUse for one that a study needs or while a job runs.
     """
-    found = [one for one in datasets_here(host) if one.dataset.key == key]
+    found = deletable(datasets_here(host), key)
+    with _no_job_running():
+        take_all_off(found)
+    return found
+
+
+def deletable(known: list[Kept], key: str) -> list[Kept]:
+    """Those of that name. Raises NoDataset; DatasetInUse for one that a study needs."""
+    found = [one for one in known if one.dataset.key == key]
     if not found:
-        raise TuningError("not_found", f"there is no dataset {key!r} on this host")
+        raise NoDataset(f"there is no dataset {key!r} on this host")
     for one in found:
         if one.needed_by is not None:
             raise DatasetInUse(f"{one.dataset.path}: study {one.needed_by} needs it")
-    _delete(found)
     return found
 
 
@@ -94,22 +101,50 @@ def prune_datasets(host: Host, days: int, *, only_say: bool = False) -> list[tup
     """
     if not 0 <= days <= MAX_DAYS:
         raise BadRequest(f"{days} days: expected 0 to {MAX_DAYS:,}", field="days")
+    found = prunable(host, days)
+    if found and not only_say:
+        with _no_job_running():
+            take_all_off([one for one, _ in found])
+    return found
+
+
+def prunable(host: Host, days: int) -> list[tuple[Kept, str]]:
+    """What the policy lets go of what is here; each with the reason."""
     now = datetime.now(UTC)
     servers: set[str] = set()
     with suppress(NotInspected):  # of no server is known that it is gone
         servers = {one.digest for one in inventory_of(host).servers}
-    found = [
+    return [
         (one, why) for one in datasets_here(host) if (why := one.why_prunable(now, days, servers))
     ]
-    if found and not only_say:
-        _delete([one for one, _ in found])
-    return found
 
 
-def _delete(found: list[Kept]) -> None:
+def take_all_off(found: list[Kept]) -> None:
+    """Delete them; the caller sees to it that no job of this machine runs. Raises DatasetInUse."""
+    for one in found:
+        take_off(one.dataset)
+
+
+def _kept(host: Host, found: list[tuple[Path, Shelved]]) -> list[Kept]:
+    active = Study.objects.filter(host=host, state__in=ACTIVE_STUDY_STATES)
+    needed = {
+        (digest, place): study
+        for study, place, *digests in active.values_list(
+            # The candidate of a gate may have a server of its own.
+            "pk",
+            "devices__data_dir",
+            "server__digest",
+            "candidates__server__digest",
+        )
+        for digest in digests
+    }
+    return [Kept(one, place, needed.get((one.server_digest, str(place)))) for place, one in found]
+
+
+@contextmanager
+def _no_job_running() -> Iterator[None]:
     # A job may be copying it, of another home on this machine as well.
     with measuring_alone(patience_s=0) as alone:
         if not alone:
             raise DatasetInUse("a job is running on this machine: try again between two runs")
-        for one in found:
-            take_off(one.dataset)
+        yield

@@ -29,7 +29,7 @@ _SOON = timedelta(seconds=10)
 
 def inspect_again(host: Host, user: Any = None) -> Inspection:
     """Let the host look at all that it has. Raises TuningError: host_retired, host_busy."""
-    return _queued(host, user)
+    return queue_inspection(host, user)
 
 
 def inspect_server(host: Host, path: str, *, lists: bool, user: Any = None) -> Inspection:
@@ -43,7 +43,9 @@ def inspect_server(host: Host, path: str, *, lists: bool, user: Any = None) -> I
         named = _path(path, "server")
         if not lists:
             inventory_of(host).server(named)
-    return _queued(host, user, subject=Inspection.Subject.SERVER, path=str(named), lists=lists)
+    return queue_inspection(
+        host, user, subject=Inspection.Subject.SERVER, path=str(named), lists=lists
+    )
 
 
 def inspect_device(
@@ -60,7 +62,7 @@ def inspect_device(
         with about(field):
             if not lists:
                 inventory_of(host).directory(named)
-    return _queued(
+    return queue_inspection(
         host,
         user,
         subject=Inspection.Subject.DEVICE,
@@ -93,7 +95,11 @@ def _path(text: str, field: str) -> Path:
     return path
 
 
-def _queued(host: Host, user: Any, **values: Any) -> Inspection:
+def queue_inspection(host: Host, user: Any, **values: Any) -> Inspection:
+    """A row with these columns, which the host does between two runs.
+
+    Raises TuningError: host_retired, host_busy.
+    """
     check_not_retired(host)
     with transaction.atomic():
         there = Inspection.objects.filter(host=host)

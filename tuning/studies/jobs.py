@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from django.db.models import Exists, OuterRef, Q
 
 from benchmarks.jobs.crash_tests import CrashTestKind
-from benchmarks.jobs.inspections import InspectionKind
 from benchmarks.jobs.kinds import JobKind
 from benchmarks.jobs.loads import LoadKind
 from benchmarks.jobs.probes import ProbeKind
@@ -16,6 +15,7 @@ from tuning.models import Study
 from tuning.studies.early_stop import cut_rule_of
 from tuning.studies.preparation import PreparationKind
 from tuning.studies.scheduler import advance_host
+from tuning.studies.tidying import HostInspectionKind
 
 
 class StudyRunKind(RunKind):
@@ -38,7 +38,7 @@ KINDS: tuple[JobKind[Any], ...] = (
     PreparationKind(),
     StudyRunKind(cut_rule=cut_rule_of, wake=advance_host),
     ProbeKind(),
-    InspectionKind(),
+    HostInspectionKind(),
     StudyCrashTestKind(wake=advance_host),
     LoadKind(),
 )

@@ -21,6 +21,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import ServerBinary
 from benchmarks.storage.layout import DeviceLayout
 from tuning.models import Study, StudyState
+from tuning.studies.datasets import note_datasets
 from tuning.studies.pause_columns import pause_columns
 from tuning.studies.trials import NothingToCompare, try_candidates
 
@@ -61,6 +62,7 @@ class PreparationKind(JobKind[Study]):
         for binary in binaries.values():
             _load_all(job, binary)
         refresh_space(study.host)
+        note_datasets(study.host)
         try:
             try_candidates(study, binaries, report=report, should_stop=job.should_stop)
         except NothingToCompare as nothing:

@@ -183,7 +183,10 @@ class InspectionSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     host = serializers.CharField(source="host.name")
     subject = serializers.ChoiceField(choices=INSPECTION_SUBJECTS)
-    path = serializers.CharField(help_text="Empty: all that the host has.")
+    path = serializers.CharField(
+        help_text="Empty: all that the host has. Of datasets: the name of the one to be deleted, "
+        "empty: unused ones."
+    )
     log_dir = serializers.CharField()
     state = serializers.ChoiceField(choices=INSPECTION_STATES)
     waiting = computed(serializers.CharField, waiting_text)(
@@ -195,7 +198,7 @@ class InspectionSerializer(serializers.Serializer[Any]):
     answer = serializers.DictField(
         allow_null=True,
         help_text="The server (`path`, `flavour`, `version`) or the device (`data`, `log`, "
-        "`emulation`); null until it succeeded.",
+        "`emulation`), or the `deleted` datasets; null until it succeeded.",
     )
 
 

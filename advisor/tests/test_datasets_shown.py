@@ -1,0 +1,124 @@
+"""Golden datasets on pages and in the API; what administrators ask for is done by the host."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from advisor.tests import factories
+from advisor.tests.test_housekeeping import home, host, left
+from advisor.tests.test_pages_hosts import quiet_broker
+from benchmarks.jobs.engine import execute
+from benchmarks.models import Host, Inspection, JobState
+from benchmarks.tests.made_up_host import MYSQL, made_up_host, with_inventory
+from tuning.models import Study, StudyState
+from tuning.studies.datasets import note_datasets
+from tuning.studies.tidying import HostInspectionKind
+
+__all__ = ["home", "host", "quiet_broker"]
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def shown(admin_client: Client, host: Host) -> Any:
+    """What an administrator reads on the page, after the host has noted its datasets."""
+    there = made_up_host(servers=[replace(MYSQL, digest="d1")])
+    note_datasets(with_inventory(host, there))
+
+    def read(answer: Any = None) -> str:
+        answer = answer or admin_client.get(reverse("host-datasets", args=[host.pk]))
+        assert answer.status_code == 200
+        text = html.unescape(answer.content.decode())
+        return " ".join(text.replace("\N{NO-BREAK SPACE}", " ").split())
+
+    return read
+
+
+def ask(client: Client, host: Host, **fields: str) -> Any:
+    name = "dataset-delete" if fields else "dataset-prune"
+    return client.post(reverse(name, args=[host.pk]), fields, follow=True)
+
+
+def work() -> Inspection:
+    """What the host's worker does."""
+    row = Inspection.objects.latest("pk")
+    assert execute(HostInspectionKind(), row.pk)
+    row.refresh_from_db()
+    return row
+
+
+def deleted() -> list[Any]:
+    """What the host's worker says that it has deleted."""
+    answer = work().answer
+    assert answer is not None
+    return list(answer["deleted"])
+
+
+def test_the_host_deletes_what_it_is_asked_to(
+    admin_client: Client, host: Host, shown: Any
+) -> None:
+    text = shown()
+    assert "3 datasets, " in text
+    assert "9.7.4" in text
+    assert "data-poll" not in text
+    assert "Asked: " in shown(ask(admin_client, host, name="old"))
+    assert left(host) == ["gone", "new", "old"], "the web process deletes nothing"
+    assert "data-poll" in shown()
+    assert [one["name"] for one in deleted()] == ["old"]
+    assert left(host) == ["gone", "new"]
+    text = shown()
+    assert "2 datasets, " in text
+    assert "old on " in text
+    assert " was deleted" in text
+    ask(admin_client, host)
+    [gone] = deleted()
+    assert gone["why"] == "its server is no longer on this host"
+    ask(admin_client, host)
+    work()
+    assert "unused ones: there was nothing to delete" in shown()
+
+
+def test_one_that_a_study_needs_stays(admin_client: Client, host: Host, shown: Any) -> None:
+    study = factories.make_study(device=host.devices.get(), names=["server-default", "one"])
+    type(study.server).objects.update(digest="d1")
+    Study.objects.update(state=StudyState.FINISHED)
+    ask(admin_client, host, name="old")
+    # It was extended since.
+    Study.objects.update(state=StudyState.RUNNING)
+    row = work()
+    assert (row.state, row.reason_code) == (JobState.FAILED, "in_use")
+    assert f"old: study {study.pk} needs it" in shown()
+    text = shown(ask(admin_client, host, name="new"))
+    assert f"study {study.pk} needs it" in text
+    assert 'aria-label="Delete gone"' in text
+    assert 'aria-label="Delete new"' not in text
+    assert Inspection.objects.count() == 1
+    ask(admin_client, host)
+    work()
+    assert left(host) == ["new", "old"]
+
+
+def test_the_api_lists_deletes_and_prunes(admin_client: Client, host: Host, shown: Any) -> None:
+    one = f"/api/v1/hosts/{host.pk}/datasets/"
+    found = admin_client.get(one).json()
+    assert [line["name"] for line in found] == ["gone", "new", "old"]
+    assert found[0]["server_digest"] == "d2"
+    assert found[0]["bytes"] >= 5000
+    wrong = admin_client.post(f"{one}delete/", {"name": "../new"}, "application/json")
+    assert wrong.status_code == 400
+    assert wrong.json()["error"]["code"] == "not_found"
+    answer = admin_client.post(f"{one}delete/", {"name": "new"}, "application/json")
+    assert answer.status_code == 202
+    work()
+    done = admin_client.get(answer["Location"]).json()
+    assert (done["subject"], done["state"]) == ("datasets", "ok")
+    assert [line["name"] for line in done["answer"]["deleted"]] == ["new"]
+    assert admin_client.post(f"{one}prune/").status_code == 202
+    work()
+    assert left(host) == []
+    assert admin_client.get(one).json() == []
