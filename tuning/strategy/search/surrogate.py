@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
-from scipy.optimize import minimize
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -204,9 +203,11 @@ def fit(
         away = (theta - middle) / spread
         return float(value + 0.5 * away @ away), gradient + away / spread
 
+    from scipy import optimize  # late import: it is a tenth of the start-up time of every command
+
     # A step of the search for them may go far: beyond this the priors leave nothing anyway.
     bounds = np.stack([middle - _FARTHEST * spread, middle + _FARTHEST * spread], axis=1)
-    found = minimize(
+    found = optimize.minimize(
         loss,
         middle if begin is None else np.clip(begin.theta, bounds[:, 0], bounds[:, 1]),
         jac=True,
