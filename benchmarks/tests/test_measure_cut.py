@@ -142,7 +142,7 @@ def test_a_crippled_config_is_distinguished_from_a_sound_one(
     # One transaction at a time, each statement of it queues again.
     crippled = {
         "innodb_thread_concurrency": "1",
-        "innodb_thread_sleep_delay": "100000",
+        "innodb_thread_sleep_delay": "20000",
         "innodb_adaptive_max_sleep_delay": "0",
         "innodb_concurrency_tickets": "1",
         "innodb_buffer_pool_size": str(5 * 2**20),

@@ -40,8 +40,7 @@ from benchmarks.storage.identity import DeviceIdentity
 from benchmarks.storage.kinds import DeviceKind
 from benchmarks.storage.layout import FOLDER
 
-# A probe measures the disk, which other tests must not use meanwhile.
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = pytest.mark.slow
 
 if shutil.which("fio") is None:  # an error, not a skip, as with an absent server
     raise RuntimeError("fio is not installed: run `make setup`")
@@ -58,6 +57,13 @@ from benchmarks.storage.identify import identify_device
 device = identify_device(Path(sys.argv[1]))
 probe_device(device, seconds=60, progress=lambda p: print(p.done, flush=True))
 """
+
+
+@pytest.fixture(autouse=True)
+def little_is_enough(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job of a tenth of a second writes little to a disk that other tests use as well."""
+    if request.node.get_closest_marker("alone") is None:
+        monkeypatch.setattr(run, "_MIN_USEFUL", MIB)
 
 
 def probe(place: Path, **more: Any) -> ProbeResult:
@@ -88,6 +94,7 @@ def has_ended(process: psutil.Process) -> bool:
         return True
 
 
+@pytest.mark.alone  # looks at how much is written in its short jobs
 def test_a_probe_measures_and_leaves_nothing(tmp_path: Path) -> None:
     heard: list[Progress] = []
     inside: list[list[Path]] = []
@@ -178,6 +185,7 @@ def running_probe(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
+@pytest.mark.alone  # looks at when fio ends
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_probe_killed_half_way_leaves_no_file_and_no_fio(
     running_probe: subprocess.Popen[str], tmp_path: Path, number: signal.Signals
@@ -288,6 +296,7 @@ print([p.name for p in Path("/sys/kernel/tracing/instances").iterdir()])
 """
 
 
+@pytest.mark.alone  # the tracepoints are the whole kernel's
 def test_the_kernels_tracepoints_show_the_devices_share(tmp_path: Path) -> None:
     if identify_device(tmp_path).block_device is None or os.geteuid() != 0:
         pytest.skip("takes root and a block device")
