@@ -12,8 +12,8 @@
 
 PYTHON_BIN := .venv/bin
 SHELL_SCRIPTS := scripts/setup scripts/install-server scripts/common.bash .ci/run
-# Processes that run tests: much of the time about half of them wait for servers.
-WORKERS ?= 4
+# Processes that run tests: much of the time more than half of them wait for servers.
+WORKERS ?= 5
 TOGETHER = --dist loadgroup --no-loadscope-reorder -n
 # What failed beside other tests is tried once more without them, because real servers are slow
 # on a host that is busy with something else. What fails twice has failed. Only after failures

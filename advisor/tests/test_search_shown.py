@@ -30,6 +30,7 @@ from tuning.tests.test_study_race import noisy
 
 __all__ = ["host_of_fakes", "search", "sent"]
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
 ]

@@ -58,6 +58,11 @@ def measured(**values: Any) -> Study:
     return run_to_the_end(study, noisy(EFFECTS))
 
 
+def soon_measured() -> Study:
+    """The same after few runs: three blocks without a race and fresh pairs."""
+    return measured(blocks=3, races=False, confirms=False)
+
+
 def queued(study: Study) -> CrashTest | None:
     return CrashTest.objects.filter(slot__study=study, state=JobState.QUEUED).first()
 
@@ -181,7 +186,7 @@ def test_a_test_that_could_not_be_made_rules_nothing_out() -> None:
 
 def test_a_lost_test_is_made_again_once_and_one_of_a_stopped_worker_always(settings: Any) -> None:
     settings.LOST_RUN_RETRIES = 1
-    study = measured()
+    study = soon_measured()
 
     def die(plan: Plan, **_: Any) -> list[Recovered]:
         raise RunFailed(Outcome.LOST, "the server was killed")
@@ -207,7 +212,7 @@ def test_a_lost_test_is_made_again_once_and_one_of_a_stopped_worker_always(setti
 
 
 def test_a_pause_keeps_a_queued_test_from_starting() -> None:
-    study = measured()
+    study = soon_measured()
     test = queued(study)
     assert test is not None
     pause_study(study)
@@ -218,7 +223,7 @@ def test_a_pause_keeps_a_queued_test_from_starting() -> None:
 
 
 def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:
-    study = measured()
+    study = soon_measured()
     test = queued(study)
     assert test is not None
     CrashTest.objects.filter(pk=test.pk).update(
@@ -240,7 +245,7 @@ def test_cancelling_ends_queued_tests_and_stops_the_running_one() -> None:
 def test_a_queued_test_of_a_cancelled_study_cannot_be_claimed_any_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    study = measured()
+    study = soon_measured()
     test = queued(study)
     assert test is not None
     # The worker is faster than what closes the study.
@@ -252,7 +257,7 @@ def test_a_queued_test_of_a_cancelled_study_cannot_be_claimed_any_more(
 
 
 def test_the_folder_of_a_dead_crash_test_is_deleted(tmp_path: Path) -> None:
-    study = measured()
+    study = soon_measured()
     test = queued(study)
     assert test is not None
     folder = test.device.layout.run_dir(f"crash-test-{test.pk}")

@@ -23,6 +23,7 @@ from tuning.tests.test_study_race import BASE, EFFECTS, cnf, noisy, started
 sent = lifecycle.sent
 host_of_fakes = lifecycle.host_of_fakes
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
 ]

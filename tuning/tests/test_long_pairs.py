@@ -55,6 +55,7 @@ def confirmed(study: Study) -> tuple[Recommendation, set[int]]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("host_of_fakes", "sent")
+@pytest.mark.long
 def test_pairs_are_so_long_that_the_debt_stops_growing_and_the_lead_may_go() -> None:
     study = run_to_the_end(
         started(budget_minutes=90, measure_s=10), owing(EFFECTS, fresh={"5000": 1.0})
@@ -75,6 +76,7 @@ def test_pairs_are_so_long_that_the_debt_stops_growing_and_the_lead_may_go() -> 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("host_of_fakes", "sent")
+@pytest.mark.long
 def test_without_minutes_pairs_stay_short_and_the_recommendation_says_so() -> None:
     found, seconds = confirmed(run_to_the_end(started(measure_s=10), owing(EFFECTS)))
     assert (found.candidate.name, seconds) == ("fast", {10})

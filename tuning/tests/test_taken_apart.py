@@ -38,6 +38,7 @@ from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
 ]
