@@ -129,6 +129,7 @@ API: dict[str, Rules] = {
     "api-take-apart": _OWN_STUDY,
     "api-conclude": _OWN_STUDY,
     "api-cancel": _OWN_STUDY,
+    "api-device-comparison": SHOWN,
     "api-device-list": {"GET": READ, "POST": ADMINISTER},
     "api-device-detail": {"GET": READ, "PATCH": ADMINISTER},
     "api-probe-list": {"GET": READ, "POST": OPERATE},

@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import (
     bundle_views,
+    comparison_views,
     config_views,
     dataset_views,
     device_views,
@@ -105,6 +106,11 @@ urlpatterns = [
     path("hosts/<id:pk>/retire/", host_views.RetireView.as_view(), name="api-host-retire"),
     path("hosts/<id:pk>/unretire/", host_views.UnretireView.as_view(), name="api-host-unretire"),
     path("hosts/<id:pk>/rename/", host_views.RenameView.as_view(), name="api-host-rename"),
+    path(
+        "device-comparison/",
+        comparison_views.DeviceComparisonView.as_view(),
+        name="api-device-comparison",
+    ),
     path("devices/", device_views.DeviceListView.as_view(), name="api-device-list"),
     path("devices/<id:pk>/", device_views.DeviceDetailView.as_view(), name="api-device-detail"),
     path("devices/<id:pk>/probes/", device_views.ProbeListView.as_view(), name="api-probe-list"),

@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 import pytest
+import yaml
 from django.core.management import load_command_class
 from django.test import Client
 from django.urls import reverse
@@ -14,12 +15,14 @@ from django.urls import reverse
 from advisor.pages.comparison.charts import CHARTS
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
+from advisor.tests.test_api_contract import COMMITTED, check
 from benchmarks.models import Run
 from tuning.comparison.comparable_runs import run_sets
 from tuning.models import Candidate, Study, StudyGroup
 
 pytestmark = pytest.mark.django_db
 
+API = "/api/v1/device-comparison/"
 LABEL = "emulated hdd (200 IOPS read, 200 IOPS write, 420 MB memory)"
 
 
@@ -235,6 +238,12 @@ def test_it_is_only_read(admin_client: Client, name: str) -> None:
     assert admin_client.post(reverse(name)).status_code == 405
 
 
+def test_without_runs_the_api_compares_nothing(admin_client: Client) -> None:
+    found = admin_client.get(API).json()
+    check(yaml.safe_load(COMMITTED.read_text()), "DeviceComparison", found)
+    assert found["run_set"] is None
+
+
 def test_devices_of_several_hosts_are_compared_from_the_page_of_their_study(
     admin_client: Client,
 ) -> None:
@@ -254,6 +263,24 @@ def test_devices_of_several_hosts_are_compared_from_the_page_of_their_study(
     assert "db-host-2: hdd → db-host-1: nvme" in text
     assert "that of whole machines" in text
     assert "db-host-1 db-host-2 memory 25.2 GB 68.7 GB" in text
+    document = yaml.safe_load(COMMITTED.read_text())
+    found = admin_client.get(f"{API}?group_id={group.pk}").json()
+    check(document, "DeviceComparison", found)
+    assert found["run_set"]["hosts"] == ["db-host-1", "db-host-2"]
+    assert found["differing"].keys() == {"memory_bytes"}
+    names = [(one["host"], one["name"]) for one in found["devices"]]
+    assert names[0] == ("db-host-2", "db-host-2: hdd")
+    assert {one["connections"] for one in found["results"]} == {4, 8, 16}
+    slow, *_, fast = [one["id"] for one in found["devices"]]
+    [wide] = [
+        one
+        for one in found["ratios"]
+        if (one["slower_id"], one["faster_id"], one["connections"]) == (slow, fast, 8)
+    ]
+    assert wide["low"] <= wide["value"] <= wide["high"]
+    assert all(figure["tpmP"]["runs"] > 0 for figure in found["results"])
+    for wrong in ("run_set=none", "config=none", "group=1"):
+        assert admin_client.get(f"{API}?{wrong}").status_code == 400
     one = next(one for one in run_sets() if len(one.hosts) == 1)
     assert "on hosts" not in plain(page(admin_client, f"?group={group.pk}&run_set={one.key}"))
     assert page(admin_client, "?group=999")

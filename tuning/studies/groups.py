@@ -163,6 +163,13 @@ def _on_host(
     return TuningError(error.code, text, field=field)
 
 
+def hosts_of_group(group: int | None) -> set[int]:
+    """The ids of its hosts; none of no group, or of one that is not there."""
+    if group is None:
+        return set()
+    return set(Study.objects.filter(group=group).values_list("host", flat=True))
+
+
 def pause_group(group: StudyGroup, *, by: str = "", reason: str = "") -> None:
     """Pause all its studies that can be. Raises the TuningError of the first if none can."""
     _each(group, partial(pause_study, by=by, reason=reason))

@@ -18,9 +18,9 @@ from tuning.comparison.comparable_runs import (
     run_sets,
 )
 from tuning.comparison.devices import BEST, Cell, DeviceComparison, compare
-from tuning.models import Study
 from tuning.published import loader as published
 from tuning.statistics.ratios import Ratio, ladder, ratio, spread
+from tuning.studies.groups import hosts_of_group
 
 _FACTS = {"cpu_model": "CPU", "logical_cpus": "logical CPUs", "memory_bytes": "memory"}
 
@@ -69,7 +69,7 @@ class ChartView:
 def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
     """Everything on the page."""
     found = run_sets()
-    run_set = chosen_run_set(found, choice.run_set, _hosts_of(choice.group))
+    run_set = chosen_run_set(found, choice.run_set, hosts_of_group(choice.group))
     context: dict[str, Any] = {"choice": choice, **_published()}
     if run_set is None:
         return context
@@ -100,12 +100,6 @@ def comparison_context(choice: ComparisonChoice) -> dict[str, Any]:
         "single_runs": any(cell.tpmP.runs == 1 for cell in comparison.cells.values()),
         "charts": _charts(),
     }
-
-
-def _hosts_of(group: int | None) -> set[int]:
-    return (
-        set(Study.objects.filter(group=group).values_list("host", flat=True)) if group else set()
-    )
 
 
 def _differing(run_set: RunSet) -> list[tuple[str, list[str]]]:
