@@ -15,7 +15,14 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchmarks.errors import NotAServer
-from benchmarks.servers.privileges import clean_environment, launcher, server_user
+from benchmarks.servers.privileges import (
+    ASK_STEP_S,
+    ASK_TIMES,
+    KILLED,
+    clean_environment,
+    launcher,
+    server_user,
+)
 from benchmarks.servers.trusted import trusted_program
 
 IDENTIFY_DEADLINE_S = 10.0
@@ -110,6 +117,16 @@ def parse_version(output: str, path: Path) -> tuple[Flavour, tuple[int, int, int
 
 
 def _ask_version(path: Path) -> str:
+    """What it prints; one that is killed from outside is asked again."""
+    for _ in range(ASK_TIMES - 1):
+        said, status = _ask_once(path)
+        if said or status not in KILLED:
+            return said
+    return _ask_once(path)[0]
+
+
+def _ask_once(path: Path) -> tuple[str, int | None]:
+    """What it prints, and its exit status unless it goes on."""
     # --no-defaults: a broken /etc/my.cnf must not decide whether this is a server.
     command = [*launcher(server_user()), str(path), "--no-defaults", "--version"]
     try:
@@ -126,24 +143,34 @@ def _ask_version(path: Path) -> str:
         raise NotAServer(f"{path} cannot be run: {error.strerror}") from error
     with process:  # closes the pipe
         try:
-            return _said(process, path).decode(errors="replace")
+            said = _said(process, path).decode(errors="replace")
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(ASK_STEP_S)
+            return said, process.returncode
         finally:
             with suppress(ProcessLookupError):  # it and what it started
                 os.killpg(process.pid, signal.SIGKILL)
 
 
 def _said(process: subprocess.Popen[bytes], path: Path) -> bytes:
-    """What it prints until it ends; raises NotAServer when that is too late or too much."""
-    deadline = time.monotonic() + IDENTIFY_DEADLINE_S
+    """What it prints until it ends; raises NotAServer when that is too late or too much.
+
+    A time in which the host stood still does not count.
+    """
+    left_s = IDENTIFY_DEADLINE_S
     assert process.stdout is not None  # noqa: S101 - it is a pipe
     said = b""
     while True:
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+        began = time.monotonic()
+        is_told = bool(select.select([process.stdout], [], [], min(left_s, ASK_STEP_S))[0])
+        left_s -= min(time.monotonic() - began, ASK_STEP_S)
+        if left_s <= 0:
             raise NotAServer(
                 f"{path} is not a mysqld: with --version it did not answer "
                 f"in {IDENTIFY_DEADLINE_S:.0f} s"
             )
+        if not is_told:
+            continue
         part = os.read(process.stdout.fileno(), MAX_SAID_BYTES)
         said += part
         if not part:

@@ -27,6 +27,12 @@ _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # open_files_limit and what the server derives from it do not differ from shell to shell.
 OPEN_FILES = 65_536
 _CAP_SYS_RESOURCE = 24
+#: How often a program is asked that is killed from outside before it has answered.
+ASK_TIMES = 3
+#: Exit statuses of one that was killed; of its shell, if it has one.
+KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
+#: Seconds that are waited at a time: what is longer, for the host stood still, counts as much.
+ASK_STEP_S = 0.5
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38  # of linux/prctl.h
 
 
@@ -79,19 +85,37 @@ def launcher(user: ServerUser | None) -> list[str]:
 def ask(program: Path, *words: str, timeout_s: float = 10) -> subprocess.CompletedProcess[str]:
     """What a program says that is not a server, as the user servers run as: its version, say.
 
-    Raises OSError, subprocess.TimeoutExpired and NoServerUser.
+    One that is killed from outside is asked again; a time in which the host stood still does not
+    count. Raises OSError, subprocess.TimeoutExpired and NoServerUser.
     """
-    return subprocess.run(
+    for _ in range(ASK_TIMES - 1):
+        said = _ask_once(program, *words, timeout_s=timeout_s)
+        if said.returncode not in KILLED:
+            return said
+    return _ask_once(program, *words, timeout_s=timeout_s)
+
+
+def _ask_once(program: Path, *words: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
+    with subprocess.Popen(
         [*launcher(server_user()), str(program), *words],
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         errors="replace",
         env=clean_environment(),
         cwd="/",
-        timeout=timeout_s,
-        check=False,
-    )
+    ) as process:
+        left_s = timeout_s
+        while True:
+            try:
+                out, err = process.communicate(timeout=min(left_s, ASK_STEP_S))
+                return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+            except subprocess.TimeoutExpired:
+                left_s -= ASK_STEP_S
+                if left_s <= 0:
+                    process.kill()
+                    raise
 
 
 def clean_environment() -> dict[str, str]:

@@ -6,15 +6,22 @@ import shutil
 import stat
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks.errors import NotAServer
 from benchmarks.servers import binary as binary_module
 from benchmarks.servers.binary import Flavour, ServerBinary, identify, parse_version
+from benchmarks.servers.privileges import ask
 
 PROGRAM = Path("/opt/db/bin/mysqld")
+
+
+def ask_for_version(program: Path) -> str:
+    return ask(program, "--version").stdout
 
 
 def script(folder: Path, text: str) -> Path:
@@ -229,6 +236,25 @@ def test_a_program_that_hangs_is_ended_with_its_children(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to become")
+@pytest.mark.parametrize("how", [binary_module._ask_version, ask_for_version])
+def test_a_program_that_is_killed_from_outside_is_asked_again(
+    how: Callable[[Path], str], server_tmp: Path
+) -> None:
+    memory = server_tmp / "memory"
+    memory.mkdir()
+    memory.chmod(0o777)
+    program = script(server_tmp, f"mkdir {memory}/killed 2>/dev/null && kill -9 $$\necho 8.4.6")
+    assert how(program) == "8.4.6\n"
+
+
+def test_a_time_in_which_the_host_stood_still_does_not_count(
+    server_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = (3600.0 * n for n in range(100))
+    monkeypatch.setattr(binary_module, "time", SimpleNamespace(monotonic=lambda: next(hours)))
+    assert binary_module._ask_version(script(server_tmp, "sleep 0.6; echo 8.4.6")) == "8.4.6\n"
+
+
 def test_nothing_is_run_as_root(server_tmp: Path) -> None:
     path = script(server_tmp, 'echo "I am $(id -u)"')
     with pytest.raises(NotAServer, match=r"'I am [1-9]"):
