@@ -36,6 +36,13 @@ class Limit:
         while len(self._tries) > MAX_KEYS:
             self._tries.popitem(last=False)
 
+    def take(self, key: str, tries: int = 1) -> int:
+        """Like `wait`; counts so many tries, of which the first has to be within the limit."""
+        seconds = self.wait(key)
+        for _ in range(0 if seconds else tries):
+            self.note(key)
+        return seconds
+
     def forget(self, key: str) -> None:
         self._tries.pop(key, None)
 
@@ -52,6 +59,8 @@ LOGINS_OF_BROWSER = Limit(5, 60)
 #: Of such browsers, right or wrong: a right password costs as much to check.
 LOGINS_OF_KNOWN = Limit(15, 60)
 PASSWORD_CHANGES = Limit(5, 60)
+#: Of an account: a long my.cnf costs some 70 ms of CPU time.
+CONFIG_CHECKS = Limit(60, 60)
 WRONG_TOKENS = Limit(30, 60)
 ALL = (
     LOGINS,
@@ -60,5 +69,6 @@ ALL = (
     LOGINS_OF_BROWSER,
     LOGINS_OF_KNOWN,
     PASSWORD_CHANGES,
+    CONFIG_CHECKS,
     WRONG_TOKENS,
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.access.limits import CONFIG_CHECKS
 from advisor.api.errors import refusal
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.configs import CheckedConfigSerializer
@@ -34,6 +36,8 @@ class CheckConfigView(APIView):
     def post(self, request: Request) -> Response:
         body = CheckRequestSerializer.of(request)
         values = body.validated_data
+        if wait := CONFIG_CHECKS.take(f"{request.user.pk}"):
+            raise Throttled(wait)
         try:
             checked = check_text(
                 values["text"].encode(),

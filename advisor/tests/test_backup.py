@@ -29,6 +29,7 @@ from advisor.tests import factories, postgres
 from advisor.tests.harness import ROOT
 from advisor.upkeep.archive import BackupFailed
 from advisor.upkeep.backup import back_up, copy_sqlite, restore
+from benchmarks.errors import DeviceUnusable
 from benchmarks.models import Config, Host, Release
 from tuning.models import Study, StudyState
 
@@ -186,6 +187,40 @@ def test_a_foreign_backup_writes_nothing_else_into_the_home(
     assert restore(file, force=True) == 1
     found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert found == {"backup.zip", "home/recommended/study-1/my.cnf"}
+
+
+@pytest.mark.usefixtures("listed")
+def test_a_backup_that_would_fill_memory_or_disk_is_not_unpacked(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HOME, settings.PRIVATE_DIR = tmp_path / "home", tmp_path / "home" / "private"
+    settings.PRIVATE_DIR.mkdir(parents=True)
+    file = tmp_path / "backup.zip"
+    back_up(file)
+    database = settings.PRIVATE_DIR / "with-code"
+    with zipfile.ZipFile(file) as archive:
+        database.write_bytes(archive.read("database/db.sqlite3"))
+    with closing(sqlite3.connect(database)) as made, made:
+        made.execute("CREATE TRIGGER theirs AFTER INSERT ON auth_user BEGIN SELECT 1; END")
+    parts = {
+        "home/recommended/large": b"\0" * (16 << 20) + b"\0",
+        "home/private/secret-key": b"\0" * (16 << 20) + b"\0",
+        f"home/recommended/{'x' * 300}": b"",
+        "database/db.sqlite3": database.read_bytes(),
+    }
+    for name, content in parts.items():
+        strange = tmp_path / "strange.zip"
+        with zipfile.ZipFile(file) as old, zipfile.ZipFile(strange, "w", 8) as new:
+            for one in old.namelist():
+                if one != name:
+                    new.writestr(one, old.read(one))
+            new.writestr(name, content)
+        with pytest.raises(BackupFailed, match=r"home/|name|trigger, 'theirs'") as refused:
+            restore(strange, force=True)
+        assert refused.value.code == "damaged"
+    monkeypatch.setenv("ADVISOR_DISK_RESERVE", "99%")
+    with pytest.raises(DeviceUnusable):
+        restore(file, force=True)
 
 
 @pytest.mark.usefixtures("listed")

@@ -29,6 +29,10 @@ _MANIFEST: Final = "manifest.json"
 _FORMAT: Final = 1
 _KEY: Final = "home/private/secret-key"
 _RECOMMENDED: Final = "home/recommended/"
+#: Of what is read into memory; ours are far smaller.
+_MOST_BYTES: Final = 16 << 20
+#: Of a name in a folder, in bytes.
+_MAX_NAME: Final = 255
 #: What a file raises that is no zip, or one that was changed: also encrypted or packed otherwise.
 _DAMAGED: Final = (
     zipfile.BadZipFile,
@@ -91,10 +95,14 @@ def writing(path: Path, needed_bytes: int) -> Iterator[zipfile.ZipFile]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
-    """A whole backup of this version and kind of database. Raises BackupFailed."""
+    """A whole backup of this version and kind of database.
+
+    Raises BackupFailed; DeviceUnusable: no room beside the disk's reserve.
+    """
     with ExitStack() as stack:
         try:
             archive = stack.enter_context(zipfile.ZipFile(path))
+            _check_sizes(archive)
             if damaged := archive.testzip():
                 raise BackupFailed("damaged", f"{path} is damaged, in {damaged}")
             manifest = _checked(path, json.loads(archive.read(_MANIFEST)))
@@ -103,6 +111,25 @@ def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
         except _DAMAGED as error:
             raise BackupFailed("damaged", f"{path} is no backup, or damaged: {error}") from error
         yield archive, manifest
+
+
+def _check_sizes(archive: zipfile.ZipFile) -> None:
+    """Look before anything is unpacked: a small file can hold what no disk or memory does.
+
+    Of each part no more is unpacked than the list in the file says. Raises BackupFailed,
+    DeviceUnusable: no room beside the disk's reserve.
+    """
+    for part in archive.infolist():
+        name = part.filename
+        if part.file_size > _MOST_BYTES and (name == _MANIFEST or name.startswith("home/")):
+            raise BackupFailed(
+                "damaged", f"{name[:_MAX_NAME]} has {part.file_size:,} bytes in the backup"
+            )
+        if any(len(one.encode()) > _MAX_NAME for one in name.split("/")):
+            raise BackupFailed("damaged", f"a name in the backup is too long: {name[:80]}...")
+    # The database is unpacked beside the one that it replaces, which grows to the same size.
+    needed = 2 * sum(part.file_size for part in archive.infolist())
+    check_usable(settings.PRIVATE_DIR, max(needed, 1))
 
 
 def require_parts(archive: zipfile.ZipFile, names: list[str]) -> None:
@@ -125,7 +152,17 @@ def add_home(archive: zipfile.ZipFile) -> None:
 def restore_home(archive: zipfile.ZipFile) -> int:
     """The secret key, in place of the one that a new home has made itself, and what was
     recommended where it is not there; how many files were written. Nothing else is taken.
+
+    Raises BackupFailed, not_restored, such as for a full disk.
     """
+    try:
+        return _restore_home(archive)
+    except OSError as error:
+        text = f"the database is restored; of the files of the home not all: {error}"
+        raise BackupFailed("not_restored", text) from error
+
+
+def _restore_home(archive: zipfile.ZipFile) -> int:
     if _KEY in archive.namelist():
         draft = settings.PRIVATE_DIR / f".secret-key.{secrets.token_hex(4)}"
         _write_new(draft, archive.read(_KEY))
@@ -156,6 +193,9 @@ def _files_of_home() -> list[Path]:
 
 def _checked(path: Path, document: dict[str, Any]) -> Manifest:
     manifest = Manifest(**document)
+    said = (manifest.format, manifest.vendor, manifest.version)
+    if any(len(str(one)) > _MAX_NAME for one in said):  # they stand in messages
+        raise BackupFailed("damaged", f"the manifest of {path} is too long")
     if manifest.format != _FORMAT:
         raise BackupFailed(
             "version_differs", f"{path} has format {manifest.format}, not {_FORMAT}"

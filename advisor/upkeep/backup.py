@@ -43,6 +43,8 @@ _SQLITE_COLUMNS: Final = (
     " FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns"
     " WHERE tables.type = 'table'"
 )
+#: Triggers and views, of which the advisor has none.
+_SQLITE_CODE: Final = "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
 #: How much of a table is read or written at a time.
 _CHUNK: Final = 1 << 20
 
@@ -66,7 +68,8 @@ def restore(path: Path, *, force: bool) -> int:
 
     The database must have the tables of this version, and nobody may migrate it meanwhile. All
     of it is replaced or nothing. Raises BackupFailed: in_use while a worker runs, not_empty unless
-    `force`, version_differs, other_database, damaged, not_found, not_restored.
+    `force`, version_differs, other_database, damaged, not_found, not_restored; DeviceUnusable: no
+    room beside the disk's reserve.
     """
     with reading(path) as (archive, manifest), _failing_as("not_restored"):
         _check_target(force=force)
@@ -111,6 +114,7 @@ def _check_sqlite(copy: Path, manifest: Manifest) -> None:
     source = sqlite3.connect(copy)
     try:
         found = source.execute("PRAGMA integrity_check").fetchone()
+        more = source.execute(_SQLITE_CODE).fetchone()
         migrations = source.execute("SELECT app, name FROM django_migrations").fetchall()
         columns = set(source.execute(_SQLITE_COLUMNS))
     except sqlite3.Error as error:
@@ -119,6 +123,8 @@ def _check_sqlite(copy: Path, manifest: Manifest) -> None:
         source.close()
     if found != ("ok",):
         raise BackupFailed("damaged", f"the database in the backup is damaged: {found}")
+    if more is not None:
+        raise BackupFailed("damaged", f"the database in the backup has a {more[0]}, {more[1]!r}")
     if sorted(map(list, migrations)) != manifest.migrations:
         raise BackupFailed("damaged", "the database in the backup is not of its manifest")
     # What the list of migrations says has not to be so, and nothing is looked at afterwards.

@@ -59,9 +59,8 @@ class PasswordChangeView(auth.PasswordChangeView):
     success_url = reverse_lazy("account-token")
 
     def post(self, request: HttpRequest, *args: Any, **values: Any) -> HttpResponse:
-        if wait := PASSWORD_CHANGES.wait(f"{request.user.pk}"):
+        if wait := PASSWORD_CHANGES.take(f"{request.user.pk}"):
             return too_many(wait)
-        PASSWORD_CHANGES.note(f"{request.user.pk}")
         return super().post(request, *args, **values)
 
     def form_valid(self, form: Any) -> HttpResponse:

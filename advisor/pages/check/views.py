@@ -8,9 +8,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
+from advisor.access.limits import CONFIG_CHECKS
 from advisor.pages.check.forms import CheckForm
 from advisor.pages.configs.report import check_view
-from advisor.pages.configs.texts import ConfigText, pasted_configs, uploaded_configs
+from advisor.pages.configs.texts import (
+    ConfigText,
+    pasted_configs,
+    too_many_checks,
+    uploaded_configs,
+)
 from advisor.responses import download
 from benchmarks.errors import BenchmarkError
 from tuning.catalogue.knob import Durability
@@ -38,6 +44,10 @@ def check_config(request: HttpRequest) -> HttpResponse:
     config, errors = _given(request)
     if not form.is_valid() or errors or config is None:
         return _page(request, form, config, errors, status=400)
+    if wait := CONFIG_CHECKS.take(f"{request.user.pk}"):
+        answer = _page(request, form, config, [too_many_checks(wait)], status=429)
+        answer["Retry-After"] = f"{wait}"
+        return answer
     try:
         checked = _check(form, config)
     except (TuningError, BenchmarkError) as error:

@@ -11,10 +11,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from advisor.access.callers import caller_of
+from advisor.access.limits import CONFIG_CHECKS
 from advisor.pages.configs.report import CheckView, check_view
 from advisor.pages.configs.texts import (
     ConfigText,
     pasted_configs,
+    too_many_checks,
     uploaded_configs,
 )
 from advisor.pages.fleet.typed_paths import FIELDS, PathAnswer, answers_about
@@ -166,6 +168,10 @@ def _read_configs(request: HttpRequest, answer: _Answer) -> None:
         answer.config_errors.append(f"A study can have at most {MAX_CONFIGS} configs.")
     elif answer.only_checked and not answer.configs:
         answer.config_errors.append("Nothing to check: choose a file or paste a my.cnf first.")
+    elif answer.only_checked and (
+        wait := CONFIG_CHECKS.take(f"{request.user.pk}", len(answer.configs))
+    ):
+        answer.config_errors.append(too_many_checks(wait))
 
 
 def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None:
