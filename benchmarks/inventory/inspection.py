@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from benchmarks.drivers.select import DRIVERS, find_driver
 from benchmarks.emulation.device import why_unavailable
 from benchmarks.emulation.profile import MIN_MEMORY_BYTES, EmulationProfile
-from benchmarks.errors import DeviceUnusable, NoDriver, NoServerUser, NotAServer
+from benchmarks.errors import DeviceFull, DeviceUnusable, NoDriver, NoServerUser, NotAServer
 from benchmarks.inventory.host import (
     AUTO,
     FoundDirectory,
@@ -77,9 +78,13 @@ def inspect_host(
 
 
 def inspect_directory(named: Path) -> FoundDirectory:
-    """The directory and what stores it; raises DeviceUnusable if it cannot be written to."""
+    """The directory and what stores it; raises DeviceUnusable if it cannot be written to.
+
+    One that is full stays one of the host's: what it has free is looked at again and again.
+    """
     path = absolute(named)
-    check_device(path)
+    with suppress(DeviceFull):
+        check_device(path)
     identity = identify_device(path)
     return FoundDirectory(
         path=path,

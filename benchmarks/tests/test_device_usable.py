@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.errors import DeviceFull, DeviceUnusable
+from benchmarks.inventory.inspection import inspect_directory
 from benchmarks.storage.human import human_bytes
 from benchmarks.storage.identify import check_usable
 
@@ -87,6 +88,7 @@ def test_a_full_disk_is_refused_however_little_is_needed(
     (target / "filler").write_bytes(b"x" * 64 * 1024)
     with pytest.raises(DeviceFull, match="no space left"):
         check_usable(target, 0)
+    assert inspect_directory(target).room.free == 0  # the host has it, to be used again
     assert [path.name for path in target.iterdir()] == ["filler"]
 
 
