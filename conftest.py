@@ -120,14 +120,18 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _traced(wanted: bool) -> Iterator[None]:
-    """Without coverage's tracer for the length of the block, unless it is wanted."""
-    tracer = None if wanted else coverage.Coverage.current()
-    if tracer is not None:
+    """Without coverage's tracers for the length of the block, unless they are wanted.
+
+    In a process of pytest-xdist pytest-cov starts two: when one stops, the other goes on.
+    """
+    stopped = []
+    while not wanted and (tracer := coverage.Coverage.current()) is not None:
         tracer.stop()
+        stopped.append(tracer)
     try:
         yield
     finally:
-        if tracer is not None:
+        for tracer in reversed(stopped):
             tracer.start()
 
 
