@@ -17,7 +17,7 @@ import advisor.settings
 from advisor.errors import VersionDiffers
 from advisor.processes import database, versions
 from advisor.processes.database import migrating_alone, prepare_database
-from advisor.tests import factories
+from advisor.tests import factories, postgres
 from advisor.worker import sweep
 from benchmarks.jobs import versions as jobs_versions
 from benchmarks.jobs.claimant import host_lock
@@ -151,3 +151,20 @@ def test_one_process_migrates_at_a_time(tmp_path: Path, monkeypatch: pytest.Monk
         order.append("first")
     thread.join(10)
     assert order == ["first", "second"]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(400)
+def test_of_three_processes_that_migrate_postgresql_at_once_one_does_it(
+    request: pytest.FixtureRequest, shared_tmp: Path
+) -> None:
+    if postgres.postgres_programs() is None:
+        pytest.skip("PostgreSQL is not installed")
+    request.getfixturevalue("migrated_postgres")  # where they all ended well
+    said = postgres.what_migrating_said(shared_tmp / "postgres")
+    assert sorted("Applying benchmarks.0001_initial" in one for one in said) == [
+        False,
+        False,
+        True,
+    ]
+    assert sum("No migrations to apply." in one for one in said) == 2
