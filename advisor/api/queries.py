@@ -75,6 +75,12 @@ def listed_studies(rows: QuerySet[Study], query: dict[str, Any]) -> tuple[QueryS
     return rows, Pages(key, is_unique=order in (_NEWEST, _OLDEST))
 
 
+class GateListQuery(_OfHost):
+    name = serializers.CharField(
+        max_length=MAX_TEXT, required=False, help_text="Only gates of this name: its history."
+    )
+
+
 class RunListQuery(_OfHost):
     study = serializers.IntegerField(**ROW, help_text="Only the newest run of each of its slots.")
     device = serializers.IntegerField(**ROW)

@@ -13,6 +13,7 @@ from advisor.pages.export import views as exports
 from advisor.pages.fleet import dataset_views as datasets
 from advisor.pages.fleet import inspection_views as inspections
 from advisor.pages.fleet import views as hosts
+from advisor.pages.gate import views as gates
 from advisor.pages.group import views as groups
 from advisor.pages.home import views as home
 from advisor.pages.new_study import views as new_study
@@ -49,6 +50,9 @@ urlpatterns = [
     path("groups/<id:pk>/pause/", groups.group_pause, name="group-pause"),
     path("groups/<id:pk>/resume/", groups.group_resume, name="group-resume"),
     path("groups/<id:pk>/cancel/", groups.group_cancel, name="group-cancel"),
+    path("gates/", gates.gate_list, name="gate-list"),
+    path("gates/<id:pk>/", gates.gate_detail, name="gate-detail"),
+    path("gates/<id:pk>/live/", gates.gate_live, name="gate-live"),
     path("hosts/", hosts.host_list, name="host-list"),
     path("hosts/<id:pk>/", hosts.host_detail, name="host-detail"),
     path("hosts/<id:pk>/live/", hosts.host_live, name="host-live"),

@@ -18,7 +18,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from advisor.management.commands import advise
+from advisor.management import looking
 from advisor.tests import factories
 from advisor.tests.bad_input.commands import command_cases
 from advisor.tests.bad_input.environment import setting_cases
@@ -120,7 +120,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
     for module in ("advise", "serve"):
         monkeypatch.setattr(f"advisor.management.commands.{module}.Supervisor", supervise)
         monkeypatch.setattr(f"advisor.management.commands.{module}.end_like_ctrl_c", lambda: None)
-    monkeypatch.setattr(advise, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
 
 
 def test_configs_are_refused(dice: random.Random) -> None:

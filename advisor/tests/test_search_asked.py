@@ -11,6 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from advisor.management import looking
 from advisor.management.commands import advise
 from benchmarks.tests.made_up_host import add_directories, change_host
 from tuning.catalogue.costs import CostKind
@@ -44,7 +45,7 @@ POOL, CAPACITY, METHOD = (
 @pytest.fixture
 def host(host_of_fakes: None, sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A host of fakes, which takes messages."""
-    monkeypatch.setattr(advise, "inspect_here", lambda *_, **__: None)
+    monkeypatch.setattr(looking, "inspect_here", lambda *_, **__: None)
 
 
 def search(**values: Any) -> SearchRequest:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
+from statistics import geometric_mean
 from typing import Any
 
 from benchmarks.measurement.fingerprint import comparable_facts
@@ -27,6 +28,9 @@ from tuning.statistics.gate import (
 from tuning.strategy.protocol import GateSeen
 from tuning.strategy.racing import FAULTS
 
+# A host on which so many pairs were disturbed and none succeeded will not become quiet.
+NEVER_QUIET_PAIRS = 6
+
 
 @dataclass(frozen=True)
 class GatePair:
@@ -39,6 +43,10 @@ class GatePair:
     @property
     def is_ended(self) -> bool:
         return self.candidate.is_finished and self.baseline.is_finished
+
+    @property
+    def runs(self) -> tuple[Run, Run]:
+        return self.candidate, self.baseline
 
     @property
     def is_whole(self) -> bool:
@@ -93,7 +101,7 @@ class GateOutcome:
         # Two servers, whose datasets differ as well: then the host at least is the same.
         if self.candidate.server_id is None:
             return []
-        facts = _facts([run for pair in alike for run in (pair.candidate, pair.baseline)])
+        facts = _facts([run for pair in alike for run in pair.runs])
         return [pair for pair in alike if facts[pair.candidate.pk] == facts[pair.baseline.pk]]
 
     @cached_property
@@ -112,6 +120,10 @@ class GateOutcome:
         for pair in self.pairs:
             if pair.baseline.state in FAULTS:
                 return "baseline_failed", f"a run of the baseline failed: {_how(pair.baseline)}"
+        ended = [pair for pair in self.pairs if pair.is_ended]
+        if len(ended) >= NEVER_QUIET_PAIRS and not any(pair.is_whole for pair in ended):
+            run = next(run for run in ended[-1].runs if run.state != RunState.OK)
+            return "no_whole_pair", f"of {len(ended)} pairs none could be measured: {_how(run)}"
         if any(pair.is_whole for pair in self.pairs) and not self.compared:
             return "not_comparable", (
                 "the runs of candidate and baseline cannot be compared: the host changed in "
@@ -131,7 +143,7 @@ class GateOutcome:
     @cached_property
     def seconds(self) -> float:
         """Wall time from the study's start to the end of its last run."""
-        ends = [run.finished_at for pair in self.pairs for run in (pair.candidate, pair.baseline)]
+        ends = [run.finished_at for pair in self.pairs for run in pair.runs]
         known = [end for end in ends if end is not None]
         if self.study.started_at is None or not known:
             return 0.0
@@ -143,7 +155,7 @@ class GateOutcome:
         spent = [
             (run.finished_at - run.started_at).total_seconds()
             for pair in self.pairs
-            for run in (pair.candidate, pair.baseline)
+            for run in pair.runs
             if run.finished_at and run.started_at
         ]
         return 2 * sum(spent) / len(spent) if spent else 0.0
@@ -171,10 +183,18 @@ class GateOutcome:
             "change_percent": _percent(found.ratio),
             "low_percent": _percent(found.low),
             "high_percent": _percent(found.high),
+            "candidate": self._level("candidate", found.limit.metric),
+            "baseline": self._level("baseline", found.limit.metric),
             "pairs": found.pairs,
             "pairs_to_decide": more,
             "minutes_to_decide": None if more is None else round(more * self.pair_seconds / 60, 1),
         }
+
+    def _level(self, side: str, metric: Metric) -> float | None:
+        """The geometric mean of one side's figures; None without any."""
+        figures = [getattr(getattr(pair, side), metric.value) for pair in self.compared]
+        known = [figure for figure in figures if figure]
+        return round(geometric_mean(known), 4) if known else None
 
 
 def gate_seen(result: StudyResult) -> GateSeen:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
+from django.conf import settings as django_settings
 
 from benchmarks.errors import NotListed, RunFailed
 from benchmarks.inventory import in_place
@@ -90,7 +90,9 @@ def measuring(loss: float = 0.0, noise: float = 0.01) -> Callable[..., Measureme
 def two_servers(host_of_fakes: None, monkeypatch: pytest.MonkeyPatch) -> None:
     by_path = {BINARY.path: BINARY, OTHER.path: OTHER}
     this_host(
-        servers=[BINARY, OTHER], driver=FakeDriver.name, directories=[settings.DEFAULT_DEVICE]
+        servers=[BINARY, OTHER],
+        driver=FakeDriver.name,
+        directories=[django_settings.DEFAULT_DEVICE],
     )
     monkeypatch.setattr(in_place, "identify", lambda path: by_path[path])
 
@@ -237,6 +239,18 @@ def test_a_binary_log_on_one_side_only_is_no_comparison() -> None:
     study = run_to_the_end(gate(), measure)
     assert (study.state, study.reason_code) == (StudyState.FAILED, "not_comparable")
     assert study.slots.count() == 2
+
+
+def test_a_host_that_is_never_quiet_ends_the_gate_without_a_verdict(settings: Any) -> None:
+    settings.DISTURBED_RUN_RETRIES = 0
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        raise RunFailed(Outcome.DISTURBED, "another program took 40 % of the processors")
+
+    study = run_to_the_end(gate(), measure)
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "no_whole_pair")
+    assert "another program" in study.reason
+    assert study.slots.count() == 12
 
 
 def test_a_recommendation_and_a_stored_config_can_be_named() -> None:

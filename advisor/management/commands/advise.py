@@ -18,6 +18,7 @@ from rich.console import Console
 from advisor.api.documents import study_document
 from advisor.errors import AdvisorError, StudyFailed
 from advisor.management.listing import absolute_path
+from advisor.management.looking import look_here
 from advisor.processes.database import prepare_database
 from advisor.processes.interrupts import end_like_ctrl_c
 from advisor.processes.supervisor import Supervisor
@@ -29,10 +30,6 @@ from advisor.wording.searches import warm_start_text
 from benchmarks.emulation.shipped import shipped_profiles
 from benchmarks.errors import BenchmarkError
 from benchmarks.inventory.devices import NATIVE, DeviceRequest, throttles
-from benchmarks.inventory.here import inspect_here
-from benchmarks.inventory.stored import inventory_of
-from benchmarks.jobs.claimant import measuring_alone
-from benchmarks.models import Host
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.costs import CostKind, read_kinds
 from tuning.catalogue.knob import Durability
@@ -482,26 +479,10 @@ def _check_finished(study: Study) -> None:
 
 
 def _look(request: StudyRequest) -> None:
-    """Inspect this host for a study on it, with all that the request names here.
-
-    Who can run this command on the host may list anything there. A run that is being measured is
-    not disturbed where all that is named is known.
-    """
-    host, _ = Host.objects.get_or_create(name=settings.HOST_NAME)
-    here = [one for one in request.devices if one.host in ("", host.name)]
+    """Inspect this host for a study on it, with all that the request names here."""
+    here = [one for one in request.devices if one.host in ("", settings.HOST_NAME)]
     places = [place for one in here for place in (one.path, one.log_dir) if place]
-    with measuring_alone(patience_s=0) as alone:
-        if alone or not _knows(host, request.server, places):
-            inspect_here(host, servers=[request.server] if request.server else [], devices=places)
-
-
-def _knows(host: Host, server: Path | None, places: list[Path]) -> bool:
-    try:
-        found = inventory_of(host)
-        found.server(server)
-        return all(found.directory(place) for place in places)
-    except BenchmarkError:
-        return False
+    look_here([request.server] if request.server else [], places)
 
 
 def _devices(options: dict[str, Any]) -> list[DeviceRequest]:

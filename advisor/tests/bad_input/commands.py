@@ -31,7 +31,17 @@ _NEEDED = {
     "token": ["list"],
 }
 OURS = (
-    *("advise", "backup", "dataset", "device", "host", "housekeeping", "knobs_docs", "migrate"),
+    *(
+        "advise",
+        "backup",
+        "dataset",
+        "device",
+        "gate",
+        "host",
+        "housekeeping",
+        "knobs_docs",
+        "migrate",
+    ),
     *("restore", "serve", "server", "study", "token", "version", "worker"),
 )
 

@@ -1,0 +1,148 @@
+"""The REST API, version 1: gates, and their verdicts as files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
+from advisor.api.errors import refusal
+from advisor.api.idempotency import KEY, REUSED, Once
+from advisor.api.listing import PAGES, Pages, on_host
+from advisor.api.queries import GateListQuery
+from advisor.api.serializers.common import error_response
+from advisor.api.serializers.gates import (
+    GatePageSerializer,
+    GateRequestSerializer,
+    GateSerializer,
+    GateStateSerializer,
+)
+from advisor.api.views import UNAUTHORISED
+from advisor.api.waiting import VERSION, WAIT, wait_for_study
+from benchmarks.errors import BenchmarkError
+from tuning.errors import TuningError
+from tuning.export.gate_files import GATE_FILES
+from tuning.results.gate_facts import gate_facts, gates
+from tuning.studies.gates import create_gate
+from tuning.studies.glance import final_word
+
+NO_GATE = error_response("There is no such gate.")
+
+
+def _state(request: Request, pk: int) -> dict[str, Any]:
+    """One gate with its figures. Raises Http404."""
+    study: Any = get_object_or_404(gates(), pk=pk)
+    study.facts = gate_facts(study, url=_page(request, pk))
+    return dict(GateStateSerializer(study).data)
+
+
+def _page(request: Request, pk: int) -> str:
+    return request.build_absolute_uri(reverse("gate-detail", args=[pk]))
+
+
+class GateListView(APIView):
+    @extend_schema(
+        operation_id="list_gates",
+        summary="List all gates, newest first",
+        parameters=[*PAGES, GateListQuery],
+        responses={
+            200: GatePageSerializer,
+            400: error_response("`invalid_request`."),
+            401: UNAUTHORISED,
+        },
+    )
+    def get(self, request: Request) -> Response:
+        query = GateListQuery.asked(request)
+        rows = on_host(gates(), request)
+        if name := query.get("name"):
+            rows = rows.filter(name=name)
+        pages = Pages()
+        page = pages.rows(rows, request)
+        return pages.answer(GateSerializer(page, many=True).data)
+
+    @extend_schema(
+        operation_id="create_gate",
+        summary="Ask whether a config or a server may take the place of another",
+        parameters=[KEY],
+        request=GateRequestSerializer,
+        responses={
+            201: GateStateSerializer,
+            400: error_response("Refused, nothing was stored. `invalid_config` lists the lines."),
+            401: UNAUTHORISED,
+            422: error_response(REUSED),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        body, once = GateRequestSerializer.of(request), Once(request)
+        try:
+            pk = once.make(
+                lambda keep: create_gate(body.gate_request(), user=request.user, also=keep)
+            )
+        except (TuningError, BenchmarkError) as error:
+            raise refusal(error, {"devices[0].path": "device.path"}) from error
+        location = request.build_absolute_uri(reverse("api-gate-detail", args=[pk]))
+        return Response(
+            _state(request, pk), status=201, headers={"Location": location, **once.headers}
+        )
+
+
+class GateDetailView(APIView):
+    @extend_schema(
+        operation_id="get_gate",
+        summary="One gate with its figures; at once, or when something has happened",
+        parameters=[WAIT, VERSION, IF_NONE_MATCH],
+        responses={
+            200: GateStateSerializer,
+            304: NOT_MODIFIED,
+            400: error_response("`invalid_request`."),
+            401: UNAUTHORISED,
+            404: NO_GATE,
+        },
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        get_object_or_404(gates(), pk=pk)
+        wait_for_study(request, pk)
+        return unless_known(request, final_word(pk), lambda: Response(_state(request, pk)))
+
+
+def _documented(form: str, summary: str) -> Any:
+    media_type, _ = GATE_FILES[form]
+    found = OpenApiResponse(OpenApiTypes.STR, description="The file.")
+    return extend_schema(
+        operation_id=f"get_gate_{form}",
+        summary=summary,
+        responses={(200, media_type): found, 401: UNAUTHORISED, 404: NO_GATE},
+    )
+
+
+def _file(form: str, request: Request, pk: int) -> HttpResponse:
+    study = get_object_or_404(gates(), pk=pk)
+    media_type, make = GATE_FILES[form]
+    text = make(gate_facts(study, url=_page(request, pk)))
+    return HttpResponse(text, content_type=f"{media_type}; charset=utf-8")
+
+
+class GateJunitView(APIView):
+    @_documented("junit", "The verdict as JUnit XML, with a case for each limit")
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        return _file("junit", request, pk)
+
+
+class GateMarkdownView(APIView):
+    @_documented("markdown", "The verdict as a summary in Markdown")
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        return _file("markdown", request, pk)
+
+
+class GateBadgeView(APIView):
+    @_documented("badge", "The verdict as a badge")
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        return _file("badge", request, pk)

@@ -1,0 +1,60 @@
+"""The pages of gates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Count, Max
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from tuning.models import Study
+from tuning.results.gate_facts import gate_facts, gates
+from tuning.results.gate_history import gate_history
+from tuning.studies.progress import study_progress
+
+PER_PAGE = 50
+
+
+@require_GET
+def gate_list(request: HttpRequest) -> HttpResponse:
+    """Every name with its newest gate."""
+    names = (
+        gates()
+        .order_by()
+        .values("name", "host")
+        .annotate(newest=Max("pk"), count=Count("pk"))
+        .order_by("-newest")
+    )
+    page = Paginator(names, PER_PAGE).get_page(request.GET.get("page"))
+    newest = {study.pk: study for study in gates().filter(pk__in=[one["newest"] for one in page])}
+    rows = [(newest[one["newest"]], one["count"]) for one in page]
+    return render(request, "gates/list.html", {"page": page, "rows": rows})
+
+
+@require_GET
+def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """The verdict with its limits, then the history of the name."""
+    study = get_object_or_404(gates(), pk=pk)
+    context = _live(request, study) | {"history": gate_history(study)}
+    return render(request, "gates/detail.html", context)
+
+
+@require_GET
+def gate_live(request: HttpRequest, pk: int) -> HttpResponse:
+    """The response to htmx while it is measured."""
+    return render(request, "gates/_live.html", _live(request, get_object_or_404(gates(), pk=pk)))
+
+
+def _live(request: HttpRequest, study: Study) -> dict[str, Any]:
+    url = request.build_absolute_uri(reverse("gate-detail", args=[study.pk]))
+    progress = None if study.is_finished else study_progress(study)
+    return {
+        "gate": study,
+        "facts": gate_facts(study, url=url),
+        "progress": progress,
+        "percent": 0 if progress is None else round(progress.fraction * 100),
+    }

@@ -1,0 +1,234 @@
+"""Gates through the API, on their pages, as files and on the command line; nothing is measured."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from advisor.management.commands import gate as command
+from advisor.tests.test_api_requests import client_of
+from tuning.export.gate_files import GateFacts, badge_svg, junit_xml, markdown_summary
+from tuning.models import GateVerdict, Study
+from tuning.results.gate_facts import gate_facts
+from tuning.results.gate_history import gate_history
+from tuning.studies.gates import create_gate
+from tuning.studies.lifecycle import cancel_study
+from tuning.tests.test_gates import gate, measuring
+from tuning.tests.test_study_lifecycle import host_of_fakes, run_to_the_end, sent
+
+__all__ = ["host_of_fakes", "sent"]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("host_of_fakes", "sent"),
+]
+
+GATES = "/api/v1/gates/"
+BODY = {
+    "name": "nightly",
+    "candidate": {"config": {"name": "new", "text": "[mysqld]\ninnodb_io_capacity = 4000\n"}},
+    "limits": {"tpmP": 5},
+    "max_pairs": 8,
+    "warmup_s": 1,
+    "measure_s": 5,
+}
+
+
+def post(api: Client, **values: Any) -> Any:
+    return api.post(GATES, BODY | values, content_type="application/json")
+
+
+def test_a_gate_is_asked_for_waited_for_and_read_through_the_api() -> None:
+    api = client_of("ci")
+    made = post(api)
+    assert made.status_code == 201, made.content
+    found = made.json()
+    assert (found["verdict"], found["result"]["pairs"]) == ("running", 0)
+    assert found["candidate"].startswith("new (")
+    again = api.post(
+        GATES, BODY, content_type="application/json", headers={"Idempotency-Key": "1"}
+    ).json()
+    same = api.post(
+        GATES, BODY, content_type="application/json", headers={"Idempotency-Key": "1"}
+    ).json()
+    assert again["id"] == same["id"] != found["id"]
+    cancel_study(Study.objects.get(pk=again["id"]))
+    study = run_to_the_end(Study.objects.get(pk=found["id"]), measuring(loss=0.4))
+    address = f"{made['Location']}?wait=1"
+    ended = api.get(address)
+    assert (ended.json()["verdict"], ended.json()["state"]) == ("fail", "finished")
+    (limit,) = ended.json()["result"]["limits"]
+    assert limit["limit"] == "tpmP at least -5 %"
+    assert limit["high_percent"] < -5
+    assert limit["candidate"] == pytest.approx(3600, rel=0.05)
+    assert api.get(address, headers={"If-None-Match": ended["ETag"]}).status_code == 304
+    suite = ET.fromstring(api.get(f"{GATES}{study.pk}/junit.xml").content)[0]  # noqa: S314
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+    assert "| tpmP at least -5 % | fail |" in api.get(f"{GATES}{study.pk}/summary.md").text
+    assert "fail" in api.get(f"{GATES}{study.pk}/badge.svg").text
+    listed = api.get(f"{GATES}?name=nightly").json()
+    assert [one["verdict"] for one in listed["results"]] == ["error", "fail"]
+    assert api.get(f"{GATES}?name=other").json()["count"] == 0
+    cancelled = api.get(f"{GATES}{again['id']}/").json()
+    assert (cancelled["verdict"], cancelled["result"]) == ("error", None)
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"candidate": {}}, "candidate"),
+        ({"candidate": {"stored": "no such study"}}, "candidate"),
+        ({"candidate": {"server": "/nowhere"}}, "candidate"),
+        ({"baseline": {"stored": "x", "config": BODY["candidate"]["config"]}}, "baseline"),  # type: ignore[index]
+        ({"limits": {}}, "limits"),
+        ({"limits": {"tpmP": 0}}, "limits"),
+        ({"max_pairs": 3}, "max_pairs"),
+        ({"budget_minutes": 1, "measure_s": 600}, "budget_minutes"),
+        ({"confidence": 100}, "confidence"),
+    ],
+)
+def test_what_is_no_gate_is_refused_beside_its_field(values: dict[str, Any], field: str) -> None:
+    refused = post(client_of("ci"), **values)
+    assert refused.status_code == 400, refused.content
+    assert field in refused.json()["error"]["details"]
+    assert not Study.objects.exists()
+
+
+def test_pages_show_the_verdict_the_limits_and_the_history(admin_client: Client) -> None:
+    assert "No gates yet" in admin_client.get(reverse("gate-list")).text
+    running = gate(name="<b>release</b>")
+    page = admin_client.get(reverse("gate-detail", args=[running.pk])).text
+    assert "data-poll" in page
+    cancel_study(running)
+    study = run_to_the_end(gate(name="<b>release</b>"), measuring())
+    page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
+    assert "tpmP at least -5 %" in page
+    assert "&lt;b&gt;release" in page
+    assert "<b>release" not in page
+    assert "data-poll" not in page
+    assert "Pass" in admin_client.get(reverse("gate-live", args=[study.pk])).text
+    listed = admin_client.get(reverse("gate-list")).text
+    assert reverse("gate-detail", args=[study.pk]) in listed
+    # Its runs stand on the page of the study, which has no ranking.
+    assert admin_client.get(reverse("study-detail", args=[study.pk])).status_code == 200
+    assert admin_client.get(reverse("study-list")).status_code == 200
+    assert admin_client.get(reverse("gate-detail", args=[study.pk + 99])).status_code == 404
+
+
+def test_slow_drift_through_many_passing_gates_is_seen() -> None:
+    first = run_to_the_end(gate(), measuring())
+    document = first.gate_verdict.result
+    # Each release is 1 % slower than the last, which is its baseline: every gate passes.
+    for number in range(1, 25):
+        study = gate(seed=number)
+        cancel_study(study)
+        level = 6000 * math.exp(-0.01 * number + 0.004 * math.sin(7 * number))
+        limit = document["limits"][0] | {"candidate": level, "baseline": level * 1.01}
+        result = document | {"limits": [limit | {"change_percent": -1.0}]}
+        GateVerdict.objects.create(study=study, verdict="pass", reason="kept", result=result)
+    history = gate_history(study)
+    assert {point.verdict for point in history.points} == {"pass"}
+    assert len(history.points) == 25
+    assert history.changes
+    assert all(" -" in change.sentence for change in history.changes)
+    assert gate_history(run_to_the_end(gate(name="another"), measuring())).changes == ()
+
+
+def test_a_host_that_changed_is_told_from_a_candidate_that_did() -> None:
+    first = run_to_the_end(gate(), measuring())
+    document = first.gate_verdict.result
+    for number in range(1, 16):
+        study = gate(seed=number)
+        cancel_study(study)
+        level = (6000 if number < 8 else 4500) * math.exp(0.004 * math.sin(7 * number))
+        limit = document["limits"][0] | {"candidate": level, "baseline": level}
+        result = document | {"limits": [limit]}
+        GateVerdict.objects.create(study=study, verdict="pass", reason="kept", result=result)
+    (change,) = gate_history(study).changes
+    assert "the host has changed" in change.sentence
+
+
+def test_files_keep_what_users_typed_as_text() -> None:
+    limit = {
+        "limit": "p95 at most +5 %",
+        "verdict": "undecided",
+        "change_percent": 2.0,
+        "low_percent": None,
+        "high_percent": 9.0,
+        "pairs": 5,
+        "pairs_to_decide": 40,
+    }
+    facts = GateFacts(
+        7,
+        'a"<b>|&\x07' + "x" * 60,
+        "undecided",
+        "a | b <script> \x00",
+        "c",
+        "d",
+        "e",
+        "2026-11-22",
+        {"limits": [limit], "pairs": 5, "seconds": 60.0},
+    )
+    suite = ET.fromstring(junit_xml(facts))[0]  # noqa: S314
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
+    ET.fromstring(badge_svg(facts))  # noqa: S314
+    text = markdown_summary(facts)
+    assert "<script>" not in text.replace("\\<script\\>", "")
+    assert "| about 40 pairs |" in text
+    refused = GateFacts(1, "n", "fail", "The server refuses it.", "c", "d", "e", "2026", {})
+    assert 'failures="1"' in junit_xml(refused)
+    broken = GateFacts(1, "n", "error", "lost: it died", "c", "d", "e", "2026")
+    assert 'errors="1"' in junit_xml(broken)
+
+
+@pytest.mark.parametrize(
+    ("loss", "verdict", "code"), [(0.0, "pass", 0), (0.4, "fail", 1), (0.05, "undecided", 3)]
+)
+def test_the_command_says_the_verdict_with_its_exit_code_and_files(
+    loss: float,
+    verdict: str,
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    config = tmp_path / "my.cnf"
+    config.write_text("[mysqld]\ninnodb_io_capacity = 4000\n")
+    monkeypatch.setattr(command, "prepare_database", lambda **_: None)
+    monkeypatch.setattr(command, "look_here", lambda *_: None)
+
+    def run(request: Any, _: Any) -> Study:
+        return run_to_the_end(create_gate(request), measuring(loss, noise=0.01))
+
+    monkeypatch.setattr(command, "_run", run)
+    options = ["--warmup", "1", "--measure", "5", "--pairs", "6", "--limit", "tpmP -5%", "--json"]
+    files = [f"--{name}={tmp_path / name}" for name in ("junit", "markdown", "badge")]
+    with pytest.raises(SystemExit) as ended:
+        call_command("gate", "--config", str(config), *options, *files)
+    assert ended.value.code == code
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["verdict"] == verdict
+    assert gate_facts(Study.objects.get()).verdict == verdict
+    assert f": {verdict}" in (tmp_path / "markdown").read_text()
+    assert (tmp_path / "junit").read_text().startswith("<?xml")
+    assert verdict in (tmp_path / "badge").read_text()
+
+
+def test_a_command_that_cannot_begin_exits_with_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "prepare_database", lambda **_: None)
+    monkeypatch.setattr(command, "look_here", lambda *_: None)
+    for options in ([], ["--config", "/nowhere/my.cnf"], ["--config", "default", "--pairs", "2"]):
+        with pytest.raises(SystemExit) as ended:
+            call_command("gate", *options)
+        assert ended.value.code == 2
+    assert "candidate" in capsys.readouterr().err
+    assert not Study.objects.exists()

@@ -1,0 +1,153 @@
+"""`oltp-gate`: one gate from the request to the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from oltp_gate.api import Api, ClientError
+
+#: By verdict. 2 is an error: nothing can be said.
+EXIT_CODES = {"pass": 0, "fail": 1, "undecided": 3}
+ERROR = 2
+
+_METRICS = {
+    "tpmp": ("tpmP", "-"),
+    "p95": ("p95_ms", "+"),
+    "path-length": ("server_path_length", "+"),
+}
+_LIMIT = re.compile(r"\s*([A-Za-z0-9-]+)\s*([+-])\s*([0-9]+(?:\.[0-9]+)?)\s*%?\s*")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the gate that the arguments ask for; the exit code."""
+    asked = _parser().parse_args(arguments)
+    url, token = asked.url or os.environ.get("ADVISOR_URL"), os.environ.get("ADVISOR_TOKEN")
+    try:
+        if not url or not token:
+            raise ClientError("set ADVISOR_URL (or --url) and ADVISOR_TOKEN")
+        api = Api(url, token)
+        gate = _follow(api, api.create_gate(_body(asked)))
+        for option, name in (
+            ("junit", "junit.xml"),
+            ("markdown", "summary.md"),
+            ("badge", "badge.svg"),
+        ):
+            if path := getattr(asked, option):
+                path.write_text(api.file(gate["id"], name), encoding="utf-8")
+    except (ClientError, OSError) as error:
+        print(f"oltp-gate: {error}", file=sys.stderr)
+        return ERROR
+    print(f"{gate['verdict']}: {gate['reason']}")
+    return EXIT_CODES.get(gate["verdict"], ERROR)
+
+
+def _follow(api: Api, gate: dict[str, Any]) -> dict[str, Any]:
+    """Print progress until it has ended. Whoever interrupts it cancels the gate."""
+    print(
+        f"gate {gate['id']} of {gate['name']}: {gate['candidate']} against {gate['baseline']}",
+        file=sys.stderr,
+    )
+    said = ""
+    try:
+        while gate["verdict"] == "running":
+            text = f"{gate['progress']['fraction']:4.0%} {gate['progress']['text']}"
+            if text != said:
+                print(text, file=sys.stderr, flush=True)
+                said = text
+            gate = api.gate(gate["id"], version=gate["version"])
+    except KeyboardInterrupt:
+        api.cancel(gate["id"])
+        raise ClientError("interrupted: the gate was cancelled") from None
+    return gate
+
+
+def _body(asked: argparse.Namespace) -> dict[str, Any]:
+    """The request; raises OSError for a file that cannot be read."""
+    body: dict[str, Any] = {
+        "name": asked.name,
+        "candidate": _side(asked.config, asked.server),
+        "baseline": _side(asked.baseline, asked.baseline_server),
+        "confidence": asked.confidence,
+        "max_pairs": asked.pairs,
+    }
+    if asked.limit:
+        body["limits"] = dict(asked.limit)
+    if asked.device:
+        body["device"] = {"path": asked.device}
+    for name in (
+        "budget_minutes",
+        "host",
+        "driver",
+        "warehouses",
+        "connections",
+        "warmup_s",
+        "measure_s",
+    ):
+        if (value := getattr(asked, name)) is not None:
+            body[name] = value
+    return body
+
+
+def _side(config: str, server: str) -> dict[str, Any]:
+    """A file where there is one of that name or it ends in .cnf, else a stored config."""
+    side: dict[str, Any] = {"server": server} if server else {}
+    path = Path(config)
+    if config and (path.suffix == ".cnf" or path.is_file()):
+        side["config"] = {"name": path.stem, "text": path.read_text(encoding="utf-8")}
+    elif config:
+        side["stored"] = config
+    return side
+
+
+def _limit(text: str) -> tuple[str, float]:
+    found = _LIMIT.fullmatch(text)
+    metric, sign = _METRICS.get(found[1].lower(), ("", "")) if found else ("", "")
+    if not found or found[2] != sign:
+        raise argparse.ArgumentTypeError(f"{text!r} is no limit such as 'tpmP -3%' or 'p95 +5%'")
+    return metric, float(found[3])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="oltp-gate",
+        description="Ask an advisor whether a config or a server may take the place of another. "
+        "Exits with 0 (pass), 1 (fail), 3 (undecided) or 2 (error). The token is read from "
+        "ADVISOR_TOKEN.",
+    )
+    parser.add_argument("--url", help="of the advisor (default: ADVISOR_URL)")
+    parser.add_argument("--name", default="gate", help="its history goes by this")
+    parser.add_argument("--config", default="", metavar="FILE|NAME", help="the candidate")
+    parser.add_argument(
+        "--baseline",
+        default="",
+        metavar="FILE|NAME",
+        help="a my.cnf, 'default', the hash of a stored config, study:ID, or the name of a study "
+        "whose recommendation it is (default: the server's defaults)",
+    )
+    parser.add_argument("--server", default="", metavar="PATH", help="the candidate's server")
+    parser.add_argument("--baseline-server", default="", metavar="PATH")
+    parser.add_argument("--limit", type=_limit, action="append", help="such as 'p95 +5%%'")
+    parser.add_argument("--confidence", type=float, default=95.0, metavar="PERCENT")
+    parser.add_argument("--pairs", type=int, default=30, metavar="N", help="the most to measure")
+    parser.add_argument("--budget", type=int, dest="budget_minutes", metavar="MINUTES")
+    parser.add_argument("--host", metavar="NAME")
+    parser.add_argument("--device", metavar="DIR", help="a directory on the host")
+    parser.add_argument("--driver", choices=["auto", "tpcc-mysql", "sysbench"])
+    parser.add_argument("--warehouses", type=int, metavar="N")
+    parser.add_argument("--connections", type=int, metavar="N")
+    parser.add_argument("--warmup", type=int, dest="warmup_s", metavar="S")
+    parser.add_argument("--measure", type=int, dest="measure_s", metavar="S")
+    parser.add_argument("--junit", type=Path, metavar="FILE")
+    parser.add_argument("--markdown", type=Path, metavar="FILE")
+    parser.add_argument("--badge", type=Path, metavar="FILE")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

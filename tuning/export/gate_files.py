@@ -1,0 +1,191 @@
+"""A gate's verdict as files for pipelines: JUnit XML, Markdown, a badge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
+
+#: What a gate has come to beside its three verdicts: still measured, or ended without one.
+RUNNING = "running"
+ERROR = "error"
+# Characters that XML 1.0 cannot have, not even escaped.
+_NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_COLOURS = {
+    "pass": "#2e7d32",
+    "fail": "#c62828",
+    "undecided": "#8a6d00",
+    RUNNING: "#1565c0",
+    ERROR: "#616161",
+}
+# Of a letter in the badge, in pixels.
+_LETTER = 6.6
+
+
+@dataclass(frozen=True)
+class GateFacts:
+    """What the files say of a gate.
+
+    verdict: "pass", "fail", "undecided", RUNNING or ERROR. candidate, baseline: config and server.
+    place: host, device and workload. result: the document of `tuning.results.gates`; empty for
+    a gate that ended without a verdict.
+    """
+
+    id: int
+    name: str
+    verdict: str
+    reason: str
+    candidate: str
+    baseline: str
+    place: str
+    created_at: str
+    result: Mapping[str, Any] = field(default_factory=dict)
+    url: str = ""
+
+    @property
+    def result_or_none(self) -> Mapping[str, Any] | None:
+        return self.result or None
+
+    @property
+    def limits(self) -> list[Mapping[str, Any]]:
+        return list(self.result.get("limits", ()))
+
+    @property
+    def pairs(self) -> int:
+        return int(self.result.get("pairs", 0))
+
+    @property
+    def seconds(self) -> float:
+        return float(self.result.get("seconds", 0.0))
+
+
+def gate_json(facts: GateFacts) -> dict[str, Any]:
+    """All that is known, for programs; `result` is empty for a gate without a verdict."""
+    return {
+        "id": facts.id,
+        "name": facts.name,
+        "verdict": facts.verdict,
+        "reason": facts.reason,
+        "candidate": facts.candidate,
+        "baseline": facts.baseline,
+        "measured": facts.place,
+        "created_at": facts.created_at,
+        "result": dict(facts.result),
+    }
+
+
+def junit_xml(facts: GateFacts) -> str:
+    """A test suite with a case for the runs and one for each limit.
+
+    What is undecided is an error and no failure: a pipeline that reads nothing but this must not
+    take it for a pass.
+    """
+    suite = ET.Element("testsuite", name=_xml(f"gate {facts.name}"), timestamp=facts.created_at)
+    cases: list[tuple[str, str, str]] = []
+    is_faulty = facts.verdict == "fail" and all(one["verdict"] != "fail" for one in facts.limits)
+    measured = "failure" if is_faulty else "error" if facts.verdict == ERROR else ""
+    cases.append(("runs are measured", measured, facts.reason if measured else ""))
+    for one in facts.limits:
+        kind = {"pass": "", "fail": "failure"}.get(one["verdict"], "error")
+        cases.append((one["limit"], kind, _limit_text(one) if kind else ""))
+    for name, kind, text in cases:
+        time = f"{facts.seconds / len(cases):.1f}"
+        case = ET.SubElement(
+            suite, "testcase", classname=_xml(f"gate.{facts.name}"), name=_xml(name), time=time
+        )
+        if kind:
+            verdict = "fail" if kind == "failure" else facts.verdict
+            ET.SubElement(case, kind, type=verdict, message=_xml(text)).text = _xml(facts.reason)
+    for attribute, kind in (("failures", "failure"), ("errors", "error")):
+        suite.set(attribute, str(sum(found == kind for _, found, _ in cases)))
+    suite.set("tests", str(len(cases)))
+    suite.set("skipped", "0")
+    suite.set("time", f"{facts.seconds:.1f}")
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    text = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def markdown_summary(facts: GateFacts) -> str:
+    """For the summary of a pipeline's job."""
+    where = f" ([gate {facts.id}]({facts.url}))" if facts.url else f" (gate {facts.id})"
+    lines = [
+        f"### Gate {_inline(facts.name)}: {facts.verdict}{where}",
+        "",
+        _inline(facts.reason),
+        "",
+        f"- candidate: {_inline(facts.candidate)}",
+        f"- baseline: {_inline(facts.baseline)}",
+        f"- measured: {_inline(facts.place)}",
+        f"- {facts.pairs} pairs in {facts.seconds / 60:.1f} minutes",
+    ]
+    if facts.limits:
+        lines += ["", "| limit | verdict | change | interval | pairs | would decide |"]
+        lines += ["| --- | --- | --- | --- | --- | --- |"]
+        lines += [_row(one) for one in facts.limits]
+    return "\n".join(lines) + "\n"
+
+
+def badge_svg(facts: GateFacts) -> str:
+    """A badge with name and verdict."""
+    name = facts.name if len(facts.name) <= 40 else f"{facts.name[:39]}…"
+    left, right = (round(len(text) * _LETTER + 12) for text in (name, facts.verdict))
+    title = escape(_xml(f"{name}: {facts.verdict}"), {'"': "&quot;"})
+    colour = _COLOURS[facts.verdict]
+    text = 'y="14" font-family="Verdana,Geneva,sans-serif" font-size="11" fill="#fff"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '
+        f'aria-label="{title}"><title>{title}</title>'
+        f'<rect width="{left}" height="20" fill="#444"/>'
+        f'<rect x="{left}" width="{right}" height="20" fill="{colour}"/>'
+        f'<text x="6" {text}>{escape(_xml(name))}</text>'
+        f'<text x="{left + 6}" {text}>{facts.verdict}</text></svg>\n'
+    )
+
+
+#: The files by format, with their media types.
+GATE_FILES: dict[str, tuple[str, Callable[[GateFacts], str]]] = {
+    "junit": ("application/xml", junit_xml),
+    "markdown": ("text/markdown", markdown_summary),
+    "badge": ("image/svg+xml", badge_svg),
+}
+
+
+def _row(one: Mapping[str, Any]) -> str:
+    more = one["pairs_to_decide"]
+    takes = "" if more is None else f"about {more} pairs"
+    cells = (
+        one["limit"],
+        one["verdict"],
+        _percent(one["change_percent"]),
+        _interval(one),
+        str(one["pairs"]),
+        takes,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _limit_text(one: Mapping[str, Any]) -> str:
+    return f"{one['limit']}: {_percent(one['change_percent'])} ({_interval(one)})"
+
+
+def _interval(one: Mapping[str, Any]) -> str:
+    return f"{_percent(one['low_percent'])} to {_percent(one['high_percent'])}"
+
+
+def _percent(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:+.1f} %"
+
+
+def _inline(text: str) -> str:
+    """Text that stays text in Markdown, on one line."""
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(text.split()))
+
+
+def _xml(text: str) -> str:
+    return _NO_XML.sub("�", text)

@@ -1,0 +1,66 @@
+"""Where the level of a series changes: steps, and slow drift as the steps that describe it best.
+
+The series is split where the means before and after differ most, in standard errors, and each part
+again, as long as the difference exceeds what one split in a hundred series without a change
+exceeds (binary segmentation; Scott and Knott 1974). The noise is that of successive differences,
+by their median, so that neither a change nor a stray point counts as noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Points of the shortest part that a change is seen in.
+MIN_PART = 3
+ALPHA = 0.01
+
+_SAMPLES = 4000
+_SEED = 1974
+# Median of the absolute difference of two standard normals.
+_MEDIAN_DIFFERENCE = 0.9539
+_TINY = 1e-9
+
+
+def change_points(series: Sequence[float], alpha: float = ALPHA) -> list[int]:
+    """The index of the first point after each change, in order.
+
+    alpha: how often a series without a change is said to have one.
+    """
+    y = np.asarray(series, dtype=float)
+    if len(y) < 2 * MIN_PART:
+        return []
+    place, size = (found[0] for found in _strongest(y[None]))
+    if size <= _bound(len(y), alpha):
+        return []
+    split = int(place)
+    # Each part is judged alone: two tests more, so half of the rate for each.
+    before = change_points(series[:split], alpha / 2)
+    after = change_points(series[split:], alpha / 2)
+    return [*before, split, *(split + one for one in after)]
+
+
+def _strongest(y: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Of each series, (series, points), the best split and its difference in standard errors."""
+    points = y.shape[1]
+    splits = np.arange(MIN_PART, points - MIN_PART + 1)
+    total = y.cumsum(axis=1)
+    before = total[:, splits - 1] / splits
+    after = (total[:, -1:] - total[:, splits - 1]) / (points - splits)
+    noise = np.median(np.abs(np.diff(y, axis=1)), axis=1) / _MEDIAN_DIFFERENCE
+    error = np.maximum(noise, _TINY)[:, None] * np.sqrt(1 / splits + 1 / (points - splits))
+    size = np.abs(after - before) / error
+    best = size.argmax(axis=1)
+    return splits[best], np.take_along_axis(size, best[:, None], axis=1)[:, 0]
+
+
+@lru_cache(maxsize=256)
+def _bound(points: int, alpha: float) -> float:
+    """What the best split of a series without a change exceeds in `alpha` of simulated ones."""
+    drawn = np.random.default_rng(_SEED).standard_normal((_SAMPLES, points))
+    return float(np.quantile(_strongest(drawn)[1], 1 - alpha))

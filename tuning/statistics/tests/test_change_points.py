@@ -1,0 +1,49 @@
+"""Changes of level: found where they are, and hardly ever where there are none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tuning.statistics.change_points import change_points
+
+
+def noise(points: int, seed: int) -> list[float]:
+    return list(np.random.default_rng(seed).normal(0, 1, points))
+
+
+@pytest.mark.parametrize("points", [6, 12, 40])
+def test_a_series_without_a_change_is_hardly_ever_said_to_have_one(points: int) -> None:
+    false = sum(bool(change_points(noise(points, seed))) for seed in range(600))
+    assert false <= 600 * 0.025
+
+
+def test_a_step_is_found_where_it_is() -> None:
+    found = [
+        change_points([*noise(12, seed), *(x - 5 for x in noise(8, seed + 1000))])
+        for seed in range(50)
+    ]
+    assert sum(bool(places) for places in found) >= 48
+    first = [places[0] for places in found if places]
+    assert all(abs(place - 12) <= 1 for place in first)
+
+
+def test_a_slow_drift_whose_every_step_is_small_is_seen() -> None:
+    # Each step is a third of the noise.
+    seen = [
+        change_points([x - n / 3 for n, x in enumerate(noise(24, seed))]) for seed in range(50)
+    ]
+    assert sum(bool(places) for places in seen) >= 48
+
+
+def test_two_changes_are_told_apart_and_a_stray_point_is_none() -> None:
+    two = [*noise(10, 1), *(x + 8 for x in noise(10, 2)), *noise(10, 3)]
+    first, second = change_points(two)
+    assert abs(first - 10) <= 1
+    assert abs(second - 20) <= 1
+    stray = noise(20, 4)
+    stray[10] += 12
+    assert change_points(stray) == []
+    assert change_points([1.0, 2.0, 3.0]) == []
+    assert change_points([5.0] * 12) == []
+    assert change_points([5.0] * 6 + [6.0] * 6) == [6]
