@@ -19,6 +19,7 @@ from benchmarks.models import Run
 from tuning.results.boards import Board
 from tuning.results.history import RunLine
 from tuning.results.run_series import (
+    MAX_CONFIGS,
     latencies_of,
     middle_run,
     ok_runs,
@@ -26,9 +27,6 @@ from tuning.results.run_series import (
     shown_candidates,
 )
 from tuning.statistics.ranking import Metric
-
-#: Configs over each other in one chart: more cannot be told apart.
-MAX_CONFIGS = 6
 
 
 def board_figures(

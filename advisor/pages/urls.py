@@ -7,7 +7,9 @@ from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.pages.account import views as account
 from advisor.pages.account.login import LoginView
 from advisor.pages.check import views as check
+from advisor.pages.compare import views as compare
 from advisor.pages.comparison import views as comparison
+from advisor.pages.config import views as config
 from advisor.pages.device import views as devices
 from advisor.pages.export import views as exports
 from advisor.pages.fleet import dataset_views as datasets
@@ -15,6 +17,7 @@ from advisor.pages.fleet import inspection_views as inspections
 from advisor.pages.fleet import views as hosts
 from advisor.pages.gate import views as gates
 from advisor.pages.group import views as groups
+from advisor.pages.help import views as help_pages
 from advisor.pages.home import views as home
 from advisor.pages.new_study import views as new_study
 from advisor.pages.run import views as runs
@@ -53,6 +56,11 @@ urlpatterns = [
     path("gates/", gates.gate_list, name="gate-list"),
     path("gates/<id:pk>/", gates.gate_detail, name="gate-detail"),
     path("gates/<id:pk>/live/", gates.gate_live, name="gate-live"),
+    path("compare/", compare.compare, name="compare"),
+    path("compare/charts.json", compare.compare_charts, name="compare-charts"),
+    path("configs/<id:pk>/", config.config_detail, name="config-detail"),
+    path("configs/<id:pk>/charts.json", config.config_charts, name="config-charts"),
+    path("help/", help_pages.help_page, name="help"),
     path("hosts/", hosts.host_list, name="host-list"),
     path("hosts/<id:pk>/", hosts.host_detail, name="host-detail"),
     path("hosts/<id:pk>/live/", hosts.host_live, name="host-live"),

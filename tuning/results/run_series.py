@@ -13,6 +13,9 @@ from benchmarks.drivers.latency import LatencyHistogram
 from benchmarks.models import Run, RunState, Sample
 from tuning.results.boards import Board
 
+#: Configs over each other in one chart: more cannot be told apart.
+MAX_CONFIGS = 6
+
 
 @dataclass(frozen=True)
 class Seconds:

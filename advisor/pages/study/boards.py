@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
 from advisor.pages.study.board_choice import BoardChoice
 from advisor.wording.answers import answer_sentence
@@ -17,6 +18,7 @@ from tuning.results.apart import TakenApart
 from tuning.results.apart_texts import apart_sentences
 from tuning.results.boards import Board, Row
 from tuning.results.history import RunLine
+from tuning.results.run_series import MAX_CONFIGS, shown_candidates
 from tuning.results.study_result import StudyResult
 from tuning.results.write_debt import debt_sentence, debtors_of
 from tuning.statistics.ranking import Judgement, Metric, most_tpmP_within
@@ -89,6 +91,17 @@ class BoardSection:
     def is_safe(self) -> bool:
         """Whether all candidates of the board are D0."""
         return self.board.durability == DurabilityClass.D0
+
+    @property
+    def compare_query(self) -> str:
+        """What the page *Compare* is asked for: the baseline and the best others with a result."""
+        names = shown_candidates(self.board, MAX_CONFIGS)
+        baseline = self.board.baseline.name
+        first = [baseline, *(name for name in names if name != baseline)]
+        at = f"{self.board.device.pk}-{self.board.workload.pk}"
+        return urlencode(
+            [("side", f"candidate-{self.board.candidates[name].pk}-{at}") for name in first]
+        )
 
     @property
     def has_figures(self) -> bool:

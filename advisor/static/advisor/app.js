@@ -75,6 +75,8 @@
   document.addEventListener("click", async (event) => {
     const copy = event.target.closest("[data-copy]");
     if (copy) await copyText(copy);
+    const link = event.target.closest("[data-copy-link]");
+    if (link) await copyLink(link);
     const more = event.target.closest("[data-add]");
     if (more) addOne(more);
   });
@@ -88,6 +90,15 @@
       // No clipboard without HTTPS: select the text for Ctrl+C.
       window.getSelection().selectAllChildren(source);
       button.textContent = "Selected: press Ctrl+C";
+    }
+  }
+
+  async function copyLink(button) {
+    try {
+      await navigator.clipboard.writeText(window.location.href);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Copy it from the address bar"; // no clipboard without HTTPS
     }
   }
 

@@ -1,0 +1,49 @@
+"""A config over the studies that measured it: a point for each, a series per device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+from django.urls import reverse
+
+from advisor.charts.latency import LEGEND
+from advisor.charts.palette import series_style
+from advisor.charts.text import plain
+from tuning.comparison.config_history import Stay
+
+
+def history_figure(stays: Sequence[Stay], names: Mapping[int, str]) -> go.Figure:
+    """The end of the last run on x, the median tpmP on y; a click opens the study."""
+    figure = go.Figure()
+    series: dict[tuple[int, int], list[Stay]] = {}
+    for stay in sorted(stays, key=lambda one: one.study.pk):
+        if stay.last is not None:
+            series.setdefault((stay.device.pk, stay.workload.connections), []).append(stay)
+    for place, ((device, connections), there) in enumerate(series.items()):
+        style = series_style(place)
+        name = plain(f"{names[device]}, {connections} connections")
+        figure.add_scatter(
+            x=[stay.last for stay in there],
+            y=[round(stay.tpmP, 1) for stay in there],
+            name=name,
+            mode="lines+markers",
+            line={"color": style.colour, "dash": style.dash, "width": 1},
+            marker={"color": style.colour, "symbol": style.symbol, "size": 9},
+            customdata=[
+                [f"{plain(stay.study.name)}, {stay.runs} runs", _study_url(stay)] for stay in there
+            ],
+            hovertemplate=(
+                f"{name}<br>%{{customdata[0]}}<br>%{{y:,.0f}} tpmP, %{{x|%Y-%m-%d}}<extra></extra>"
+            ),
+        )
+    figure.update_xaxes(title_text="last run, UTC", zeroline=False)
+    figure.update_yaxes(title_text="tpmP, New-Orders per minute", rangemode="tozero")
+    figure.update_layout(
+        showlegend=True, legend=LEGEND, margin={"l": 8, "r": 8, "t": 48, "b": 8}, height=340
+    )
+    return figure
+
+
+def _study_url(stay: Stay) -> str:
+    return reverse("study-detail", args=[stay.study.pk])

@@ -1,0 +1,1 @@
+"""Runs, candidates, configs or studies side by side."""

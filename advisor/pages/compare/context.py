@@ -1,0 +1,102 @@
+"""A comparison as its page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from advisor.pages.compare.choice import query_of
+from advisor.wording.formatting import byte_size, decimals, megacycles, significant
+from tuning.comparison.side_by_side import Figure, SideBySide
+from tuning.comparison.sides import Side
+from tuning.statistics.analysis import Interval
+
+Format = Callable[[float | None], str]
+# Name, unit, format, and the term that the help explains.
+_WORDS: dict[str, tuple[str, str, Format, str]] = {
+    "tpmP": ("tpmP", "New-Orders per minute", significant, "tpmp"),
+    "p95_ms": ("p95 response time", "ms", significant, "p95"),
+    "p99_ms": ("p99 response time", "ms", significant, "p95"),
+    "max_ms": ("Slowest New-Order", "ms", significant, "p95"),
+    "server_path_length": (
+        "Path length, server",
+        "Mcycles per New-Order",
+        megacycles,
+        "path-length",
+    ),
+    "host_path_length": ("Path length, host", "Mcycles per New-Order", megacycles, "path-length"),
+    "bytes_written_per_new_order": ("Written", "per New-Order", byte_size, "bytes-written"),
+    "cpu_user_pct": ("CPU, user", "% of all CPUs", decimals, "cpu-shares"),
+    "cpu_sys_pct": ("CPU, system", "% of all CPUs", decimals, "cpu-shares"),
+    "cpu_iowait_pct": ("CPU, I/O wait", "% of all CPUs", decimals, "cpu-shares"),
+    "data_read_iops": ("Data device, reads", "IOPS", significant, "iops"),
+    "data_write_iops": ("Data device, writes", "IOPS", significant, "iops"),
+}
+CHARTS = (
+    ("new_orders", "New-Orders over time", "Of each side the run nearest to its median."),
+    ("p95_ms", "p95 over time", "Of the New-Orders that ended in each second, in the same runs."),
+    ("cpu_busy_pct", "CPU over time", "User and system time of the whole host, in the same runs."),
+    ("latency", "How long New-Orders took", "All runs of a side together."),
+    ("cdf", "Share of New-Orders within a time", "Where a line crosses 95 % is its p95."),
+    ("path", "CPU cycles per New-Order", "Of the whole host, driver included; medians."),
+    ("bytes", "Bytes written per New-Order", "Medians over the runs."),
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A side, the letter it has where its name is too long, and the link without it."""
+
+    letter: str
+    side: Side
+    without: str
+    first: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure as text; `interval` and `change` are "" where there is none."""
+
+    value: str
+    interval: str
+    runs: int
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class FigureLine:
+    name: str
+    unit: str
+    term: str
+    cells: list[Cell | None]
+
+
+def columns_of(sides: Sequence[Side]) -> list[Column]:
+    tokens = [side.token for side in sides]
+    found = []
+    for place, side in enumerate(sides):
+        others = [token for token in tokens if token != side.token]
+        first = query_of([side.token, *others]) if place else ""
+        found.append(Column("ABCDEFGHIJKLMNOP"[place], side, query_of(others), first))
+    return found
+
+
+def figure_lines(laid: SideBySide) -> list[FigureLine]:
+    found = []
+    for name, figures in laid.figures.items():
+        title, unit, form, term = _WORDS[name]
+        cells = [_cell(one, form) if one is not None else None for one in figures]
+        found.append(FigureLine(title, unit, term, cells))
+    return found
+
+
+def charts_shown() -> list[dict[str, str]]:
+    return [{"key": key, "title": title, "note": note} for key, title, note in CHARTS]
+
+
+def _cell(figure: Figure, form: Format) -> Cell:
+    return Cell(form(figure.median), _range(figure.interval, form), figure.runs, figure)
+
+
+def _range(interval: Interval | None, form: Format) -> str:
+    return f"{form(interval.low)} to {form(interval.high)}" if interval else ""

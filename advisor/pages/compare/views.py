@@ -1,0 +1,53 @@
+"""What a user chose, side by side: knobs, figures with intervals, charts over each other."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from advisor.charts.payload import charts_payload
+from advisor.pages.compare.charts import side_figures
+from advisor.pages.compare.choice import (
+    asked_sides,
+    picked,
+    query_of,
+    studies_to_pick,
+)
+from advisor.pages.compare.context import charts_shown, columns_of, figure_lines
+from tuning.comparison.side_by_side import lay_side_by_side
+from tuning.comparison.sides import MAX_SIDES, find_sides
+
+
+@require_GET
+def compare(request: HttpRequest) -> HttpResponse:
+    """The comparison named by `?side=`; what the form picks becomes part of the address."""
+    if "add" in request.GET or "run" in request.GET:
+        return redirect(f"{reverse('compare')}{query_of(picked(request.GET))}")
+    found = find_sides(asked_sides(request.GET))
+    context = {
+        "missing": found.missing,
+        "studies": studies_to_pick(found.sides),
+        "max_sides": MAX_SIDES,
+        "columns": columns_of(found.sides),
+    }
+    if found.sides:
+        laid = lay_side_by_side(found.sides)
+        context |= {
+            "laid": laid,
+            "lines": figure_lines(laid),
+            "knob_rows": [
+                (knob, list(zip(knob.values, knob.is_set, strict=True))) for knob in laid.knobs
+            ],
+            "charts": charts_shown(),
+            "charts_url": reverse("compare-charts")
+            + query_of([side.token for side in found.sides]),
+        }
+    return render(request, "compare/detail.html", context)
+
+
+@require_GET
+def compare_charts(request: HttpRequest) -> JsonResponse:
+    """The charts of the sides by key; those without data are left out."""
+    return JsonResponse(charts_payload(side_figures(find_sides(asked_sides(request.GET)).sides)))

@@ -1,0 +1,1 @@
+"""One config: everywhere it ran."""

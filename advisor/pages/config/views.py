@@ -1,0 +1,36 @@
+"""One config: what it sets, and how it did wherever it ran."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from advisor.charts.config_history import history_figure
+from advisor.charts.payload import charts_payload
+from benchmarks.models import Config
+from tuning.comparison.config_history import config_history
+from tuning.comparison.devices import device_names
+
+
+@require_GET
+def config_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    config = get_object_or_404(Config, pk=pk)
+    stays = config_history(config)
+    names = device_names({stay.device.pk: stay.device for stay in stays}.values())
+    context = {
+        "config": config,
+        "knobs": sorted(config.knobs.items()),
+        "stays": [(stay, names[stay.device.pk]) for stay in stays],
+        "names": list(dict.fromkeys(stay.name for stay in stays)),
+        "devices": len(names),
+    }
+    return render(request, "config/detail.html", context)
+
+
+@require_GET
+def config_charts(request: HttpRequest, pk: int) -> JsonResponse:
+    stays = config_history(get_object_or_404(Config, pk=pk))
+    names = device_names({stay.device.pk: stay.device for stay in stays}.values())
+    figures = {"history": history_figure(stays, names)} if stays else {}
+    return JsonResponse(charts_payload(figures))

@@ -1,0 +1,30 @@
+"""Links from a number to what it means."""
+
+from __future__ import annotations
+
+from django.template import Library
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from advisor.wording.definitions import BY_KEY, OF_A_STUDY, Definition
+
+register = Library()
+
+
+@register.simple_tag
+def term(key: str, text: str = "") -> SafeString:
+    """`{% term "tpmp" %}`: a link to its definition, with the first sentence as a hint."""
+    one = BY_KEY[key]
+    hint = one.text.partition(". ")[0].rstrip(".") + "."
+    address = f"{reverse('help')}#{one.key}"
+    return format_html(
+        '<a class="term" href="{}" title="{}">{}</a>', address, hint, text or one.title
+    )
+
+
+@register.simple_tag
+def study_definitions(takes_apart: bool = False) -> list[Definition]:
+    """Those that a study's page has itself."""
+    keys = [*OF_A_STUDY, *(["taken-apart"] if takes_apart else [])]
+    return [BY_KEY[key] for key in keys]

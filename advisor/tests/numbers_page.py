@@ -1,0 +1,12 @@
+"""Writes docs/numbers.md: .venv/bin/python -m advisor.tests.numbers_page"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from advisor.wording.definitions import markdown
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "numbers.md"
+
+if __name__ == "__main__":
+    PAGE.write_text(markdown())

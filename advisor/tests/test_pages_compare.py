@@ -1,0 +1,176 @@
+"""Compare, config and help: sides by link, ratios only where comparable, one source of words."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from advisor.tests import factories
+from advisor.wording.definitions import DEFINITIONS, markdown
+from benchmarks.models import Config, Run
+from tuning.comparison.side_by_side import lay_side_by_side
+from tuning.comparison.sides import MAX_SIDES, find_sides
+from tuning.models import Study
+
+pytestmark = pytest.mark.django_db
+
+
+def words(markup: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+
+
+def shown(client: Client, *sides: str) -> str:
+    answer = client.get(reverse("compare"), {"side": sides})
+    assert answer.status_code == 200
+    return words(answer.content.decode())
+
+
+def candidates(study: Study) -> list[str]:
+    return [f"candidate-{one.pk}" for one in study.candidates.order_by("position")]
+
+
+def test_candidates_of_a_study_are_compared_within_their_blocks(admin_client: Client) -> None:
+    study = factories.measured_study(blocks=3, samples=True)
+    baseline, slow, *_, best = candidates(study)
+    laid = lay_side_by_side(find_sides([baseline, slow, best]).sides)
+    assert laid.is_comparable
+    first, worse, better = laid.figures["tpmP"]
+    assert first is not None
+    assert first.ratio is None
+    assert (first.runs, first.better) == (6, None), "the baseline runs twice in each block"
+    assert better is not None
+    assert better.ratio is not None
+    assert better.ratio == pytest.approx(8510 / 6120, rel=0.05)
+    assert better.ratio_interval is not None
+    assert better.ratio_interval.low < better.ratio < better.ratio_interval.high
+    assert better.better is True
+    assert worse is not None
+    assert worse.better is not True
+    p95 = laid.figures["p95_ms"][2]
+    assert p95 is not None
+    assert p95.better is True, "less is better"
+    knobs = {knob.name: knob for knob in laid.knobs}
+    assert knobs["innodb_io_capacity"].values == [None, "1000", "4000"]
+    assert knobs["innodb_io_capacity"].is_set == [False, True, True]
+    text = shown(admin_client, baseline, slow, best)
+    assert "▲ measurably better" in text
+    assert "Not measured under the same conditions" not in text
+    charts = admin_client.get(reverse("compare-charts"), {"side": [baseline, slow, best]}).json()[
+        "charts"
+    ]
+    names = {"new_orders", "p95_ms", "cpu_busy_pct", "latency", "cdf", "path", "bytes"}
+    assert set(charts) == names
+    assert [line["name"] for line in charts["latency"]["data"]] == [
+        "A: server-default",
+        "B: whitepaper-1",
+        "C: whitepaper-a",
+    ]
+
+
+def test_what_was_not_measured_alike_has_no_ratio_and_says_what_differs(
+    admin_client: Client,
+) -> None:
+    study = factories.measured_study(blocks=2)
+    other = factories.measured_study(
+        blocks=2, device=factories.make_device(kind="nvme", data_dir="/srv/nvme")
+    )
+    Run.objects.filter(slot__study=other).update(
+        comparability_key="b2" * 32, fingerprint={**factories.FINGERPRINT, "kernel": "6.12.0"}
+    )
+    laid = lay_side_by_side(find_sides([f"study-{study.pk}", f"study-{other.pk}"]).sides)
+    assert not laid.is_comparable
+    assert {"Device", "kernel"} <= {name for name, _ in laid.differs}
+    assert all(one is None or one.ratio is None for one in laid.figures["tpmP"])
+    text = shown(admin_client, f"study-{study.pk}", f"study-{other.pk}")
+    assert "kernel 6.1.0-37-cloud-amd64 6.12.0" in text
+    assert "whitepaper-a" in text, "a study stands for what it recommends"
+
+
+def test_runs_of_one_config_elsewhere_are_sides_of_their_own(admin_client: Client) -> None:
+    study = factories.study_on_two_devices(blocks=2)
+    factories.race(study)
+    config = study.candidates.latest("position").config_id
+    sides = find_sides([f"config-{config}"]).sides
+    assert len(sides) == 2
+    assert {side.token for side in sides} == {
+        f"config-{config}-{device.pk}-{study.workloads.get().pk}" for device in study.devices.all()
+    }
+    assert [one.token for one in find_sides([sides[1].token]).sides] == [sides[1].token]
+    page = words(admin_client.get(reverse("config-detail", args=[config])).content.decode())
+    assert "2 places on 2 devices" in page
+    assert "innodb_io_capacity" in page
+    charts = admin_client.get(reverse("config-charts", args=[config])).json()["charts"]
+    assert len(charts["history"]["data"]) == 2
+    unused = Config.objects.create(hash="ab" * 32, knobs={})
+    assert "No run of it succeeded yet" in words(
+        admin_client.get(reverse("config-detail", args=[unused.pk])).content.decode()
+    )
+    assert admin_client.get(reverse("config-charts", args=[unused.pk])).json() == {"charts": {}}
+
+
+def test_links_that_name_nothing_say_so(admin_client: Client) -> None:
+    study = factories.measured_study(blocks=1, fails=["whitepaper-1"])
+    failed = candidates(study)[1]
+    text = shown(admin_client, failed, "run-999999", "<b>config", "run-" + "9" * 18, "x" * 5000)
+    assert f"{failed} has no successful run" in text
+    assert "run-999999 has no successful run" in text
+    assert "<b>config not a name of a run" in text
+    assert "x" * 61 not in text
+    assert "Nothing is chosen yet" in shown(admin_client)
+    one = shown(admin_client, f"run-{study.slots.earliest('order').run_id}")
+    assert "Add a second one" in one
+
+
+def test_what_the_form_picks_becomes_part_of_the_address(admin_client: Client) -> None:
+    study = factories.measured_study(blocks=1)
+    run = study.slots.earliest("order").run_id
+    answer = admin_client.get(
+        reverse("compare"), {"side": ["study-1"], "add": f"study-{study.pk}", "run": f" #{run}"}
+    )
+    expected = "".join(f"&side={one}" for one in (f"study-{study.pk}", f"run-{run}"))
+    assert answer["Location"] in (
+        f"{reverse('compare')}?side=study-1{expected}",
+        f"{reverse('compare')}?{expected[1:]}",
+    )
+    many = [f"run-{number}" for number in range(50)]
+    assert len(find_sides(many).sides) <= MAX_SIDES
+
+
+def test_more_runs_take_no_more_queries(admin_client: Client) -> None:
+    counts = []
+    for blocks in (1, 6):
+        study = factories.measured_study(blocks=blocks)
+        sides = candidates(study)
+        for address, query in (
+            (reverse("compare"), {"side": sides}),
+            (reverse("config-detail", args=[study.candidates.latest("pk").config_id]), {}),
+        ):
+            with CaptureQueriesContext(
+                connection,
+            ) as seen:
+                assert admin_client.get(address, query).status_code == 200
+            counts.append(len(seen))
+    assert counts[:2] == counts[2:]
+    assert max(counts) <= 25
+
+
+def test_each_word_is_explained_in_one_place(admin_client: Client) -> None:
+    page = admin_client.get(reverse("help")).content.decode()
+    for one in DEFINITIONS:
+        assert f'id="{one.key}"' in page
+        assert not one.doc or (Path(settings.BASE_DIR) / "docs" / one.doc).is_file()
+    written = (Path(settings.BASE_DIR) / "docs" / "numbers.md").read_text()
+    assert written == markdown(), "run: python -m advisor.tests.numbers_page"
+    study = factories.measured_study(blocks=2)
+    board = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    linked = set(re.findall(r'href="/help/#([\w-]+)"', board))
+    assert {"tpmp", "p95", "path-length", "interval", "tied"} <= linked
+    assert linked <= {one.key for one in DEFINITIONS}

@@ -1,0 +1,198 @@
+"""What each number and word means, in plain words: the help page, short hints and docs/numbers.md.
+
+Rewrite docs/numbers.md: .venv/bin/python -m advisor.tests.numbers_page
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Definition:
+    """`key` is its anchor on the help page, `doc` the page of docs/ with the whole of it."""
+
+    key: str
+    title: str
+    text: str
+    doc: str = ""
+
+
+DEFINITIONS: tuple[Definition, ...] = (
+    Definition(
+        "tpmp",
+        "tpmP",
+        "New-Order transactions completed per minute of the measured interval. It is not tpmC: "
+        "that term is reserved for audited TPC results, and these are not audited. More is "
+        "better.",
+    ),
+    Definition(
+        "p95",
+        "p95, p99, max",
+        "Percentiles of the response times of all New-Orders in the measured interval, exact to "
+        "within 0.01 %: 95 (99) % of them took no longer. Max is the slowest one. They are never "
+        "a mean of percentiles of shorter intervals. Less is better.",
+        "statistics.md",
+    ),
+    Definition(
+        "path-length",
+        "Path length",
+        "CPU cycles spent per New-Order: by mysqld alone (server) or by the whole host, driver "
+        "included. It is clock rate times CPUs times their use (user and system), divided by "
+        "New-Orders per second. Rankings use the server's. Less is better.",
+    ),
+    Definition(
+        "baseline",
+        "Baseline",
+        "The config that all others are compared with, usually the server's defaults or your "
+        "own my.cnf. It runs twice in every block.",
+        "statistics.md",
+    ),
+    Definition(
+        "block",
+        "Block",
+        "One pass through all candidates in random order, the baseline twice. What changes on "
+        "the host over hours affects all runs of a block alike and falls out of the comparison.",
+        "statistics.md",
+    ),
+    Definition(
+        "change",
+        "Change from the baseline",
+        "A candidate's figure divided by the baseline's of the same block, averaged over the "
+        "blocks. It is estimated from the pairs, so it can differ a little from the ratio of "
+        "the medians in the table.",
+        "statistics.md",
+    ),
+    Definition(
+        "interval",
+        "95 % interval",
+        "The range in which the ratio to the baseline lies with 95 % confidence, for all "
+        "candidates at once. If it includes zero change, no difference was measured. More "
+        "blocks make it narrower.",
+        "statistics.md",
+    ),
+    Definition(
+        "noise-floor",
+        "Noise floor",
+        "How much the same config, entered twice, can differ in this study. A winner must lead "
+        "by more than that, and its interval must exclude zero.",
+        "statistics.md",
+    ),
+    Definition(
+        "tied",
+        "Tied, rank",
+        "Candidates that cannot be told apart share a rank: each is tied with the best of its "
+        "group. A smaller difference may exist; more blocks would show it.",
+        "statistics.md",
+    ),
+    Definition(
+        "confirmation",
+        "Confirmation",
+        "The best of several candidates is partly best by luck, so its measured lead is too "
+        "high on average. The winner and the baseline are therefore measured again in fresh "
+        "pairs. The recommendation states the effect of these pairs; if they do not confirm the "
+        "lead, it is withdrawn.",
+        "statistics.md",
+    ),
+    Definition(
+        "race",
+        "Race",
+        "Candidates that are measurably behind the leader are dropped after a few blocks, and "
+        "the time is spent on those that are close.",
+        "statistics.md",
+    ),
+    Definition(
+        "pareto",
+        "Pareto front",
+        "The candidates that no other beats in one of the three rankings without ranking worse "
+        "in another: each is a sensible choice for somebody.",
+    ),
+    Definition(
+        "taken-apart",
+        "Taking apart",
+        "A confirmed winner is measured without some of its lines. Lines without which nothing "
+        "measurable is lost are left out, if the config without them passes fresh rounds "
+        "against the winner and the baseline.",
+        "statistics.md",
+    ),
+    Definition(
+        "disturbed",
+        "Disturbed",
+        "Something else used the host while a run was measured: other programs, a neighbour on "
+        "the same machine (steal time), swapping, a slower clock. Such a run is void: it has no "
+        "result and is measured again.",
+        "disturbances.md",
+    ),
+    Definition(
+        "warming",
+        "Still warming up",
+        "Throughput had a trend during the measurement. The run counts, but a longer warm-up "
+        "would give a steadier figure.",
+        "disturbances.md",
+    ),
+    Definition(
+        "write-debt",
+        "Write debt",
+        "What the server still has to write when the measurement ends: dirty pages, redo that is "
+        "not checkpointed, rows to purge. A config that only puts this off looks faster in a "
+        "short run than it is in a long one.",
+        "write-debt.md",
+    ),
+    Definition(
+        "comparable",
+        "Comparable",
+        "Two runs are ranked together only if host, device, server, driver, dataset and binary "
+        "log were the same. What differs is named; nothing is computed across it.",
+        "statistics.md",
+    ),
+    Definition(
+        "durability",
+        "Durability class",
+        "D0 loses nothing that was committed. D1 may lose about the last second after a crash. "
+        "D2 may corrupt the database. Classes never share a ranking.",
+        "configs.md",
+    ),
+    Definition(
+        "bytes-written",
+        "Bytes written per New-Order",
+        "What data and log devices wrote in the measured interval, divided by its New-Orders; "
+        "where a device cannot be told from others, what mysqld itself wrote. It wears flash "
+        "and fills the queue of a disk.",
+    ),
+    Definition(
+        "cpu-shares",
+        "User, system, I/O wait, steal",
+        "Shares of the time of all CPUs of the host: in programs, in the kernel, idle while "
+        "waiting for a device, and taken away by the machine below a virtual one.",
+    ),
+    Definition(
+        "iops",
+        "IOPS",
+        "Requests per second that the device completed. Reads and writes are counted apart, "
+        "data and log device as well.",
+        "devices.md",
+    ),
+    Definition(
+        "data-quality",
+        "Data quality",
+        "How many of a study's runs were disturbed, had a trend or were not watched in full. "
+        "It says how far the figures can be trusted; it changes none of them.",
+        "disturbances.md",
+    ),
+)
+BY_KEY = {one.key: one for one in DEFINITIONS}
+# What a study's page explains itself.
+OF_A_STUDY = ("tpmp", "p95", "path-length", "interval", "noise-floor", "confirmation")
+
+
+def markdown() -> str:
+    """The page of docs/ with all of them."""
+    parts = [
+        "# Numbers and words\n",
+        "What the pages, the terminal and the API show, in plain words. The dashboard has the "
+        "same texts under *Help*.\n",
+    ]
+    for one in DEFINITIONS:
+        more = f" More: [{one.doc}]({one.doc})." if one.doc else ""
+        parts.append(f"## {one.title}\n\n{one.text}{more}\n")
+    return "\n".join(parts)

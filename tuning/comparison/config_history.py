@@ -1,0 +1,147 @@
+"""Everywhere a config ran, study by study, with its ratio to the baseline there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import median
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from benchmarks.models import Config, Device, RunState, Workload
+from tuning.models import Slot, SlotPurpose, Study
+from tuning.statistics.analysis import Interval
+from tuning.statistics.side_by_side import ratio_of
+
+#: The newest places of a config that was measured for years.
+MAX_PLACES = 100
+
+Place = tuple[int, int, int]  # ids of a study, a device and a workload
+
+
+@dataclass(frozen=True)
+class Stay:
+    """A config in one study, on one device with one workload; its figures are medians.
+
+    `ratio`: of tpmP to the study's baseline within the blocks; None for the baseline itself and
+    where nothing can be compared.
+    """
+
+    study: Study
+    device: Device
+    workload: Workload
+    candidate: int
+    name: str
+    is_baseline: bool
+    runs: int
+    last: datetime | None
+    tpmP: float
+    p95_ms: float | None
+    server_path_length: float | None
+    ratio: float | None
+    interval: Interval | None
+
+
+def config_history(config: Config) -> list[Stay]:
+    """Newest first, at most MAX_PLACES; in four queries whatever the number of runs."""
+    newest = (
+        _measured()
+        .filter(candidate__config=config)
+        .values_list("study", "device", "workload")
+        .distinct()
+        .order_by("-study", "device", "workload")[:MAX_PLACES]
+    )
+    places: set[Place] = {(study, device, workload) for study, device, workload in newest}
+    studies = {study for study, _, _ in places}
+    rows: dict[Place, list[Mapping[str, Any]]] = defaultdict(list)
+    baseline: dict[Place, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in _measured().filter(study__in=studies).filter(_of(config)).values(*_COLUMNS):
+        place = row["study"], row["device"], row["workload"]
+        if row["candidate__config"] == config.pk and place in places:
+            rows[place].append(row)
+        if row["candidate__is_baseline"]:
+            baseline[place].append(row)
+    named = Study.objects.select_related("host").in_bulk(studies)
+    devices = Device.objects.in_bulk({device for _, device, _ in places})
+    workloads = Workload.objects.in_bulk({workload for _, _, workload in places})
+    return [
+        _stay(
+            named[place[0]], devices[place[1]], workloads[place[2]], rows[place], baseline[place]
+        )
+        for place in sorted(rows, key=lambda one: (-one[0], one[1], one[2]))
+    ]
+
+
+_COLUMNS = (
+    "study",
+    "device",
+    "workload",
+    "block",
+    "purpose",
+    "candidate",
+    "candidate__name",
+    "candidate__config",
+    "candidate__is_baseline",
+    "run__tpmP",
+    "run__p95_ms",
+    "run__server_path_length",
+    "run__finished_at",
+    "run__comparability_key",
+)
+
+
+def _measured() -> QuerySet[Slot]:
+    return Slot.objects.filter(
+        run__state=RunState.OK,
+        run__tpmP__gt=0,
+        purpose__in=(SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION),
+    )
+
+
+def _of(config: Config) -> Q:
+    return Q(candidate__config=config) | Q(candidate__is_baseline=True)
+
+
+def _stay(
+    study: Study,
+    device: Device,
+    workload: Workload,
+    rows: list[Mapping[str, Any]],
+    baseline: list[Mapping[str, Any]],
+) -> Stay:
+    is_baseline = all(row["candidate__is_baseline"] for row in rows)
+    compared = None if is_baseline else ratio_of(_blocks(baseline), _blocks(rows))
+    keys = {row["run__comparability_key"] for row in (*rows, *baseline)}
+    ratio, interval = compared if compared and len(keys) == 1 else (None, None)
+    ended = [row["run__finished_at"] for row in rows if row["run__finished_at"]]
+    return Stay(
+        study=study,
+        device=device,
+        workload=workload,
+        candidate=rows[0]["candidate"],
+        name=rows[0]["candidate__name"],
+        is_baseline=is_baseline,
+        runs=len(rows),
+        last=max(ended, default=None),
+        tpmP=median(row["run__tpmP"] for row in rows),
+        p95_ms=_median(rows, "run__p95_ms"),
+        server_path_length=_median(rows, "run__server_path_length"),
+        ratio=ratio,
+        interval=interval,
+    )
+
+
+def _blocks(rows: list[Mapping[str, Any]]) -> dict[tuple[str, int], float]:
+    blocks: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for row in rows:
+        blocks[row["purpose"], row["block"]].append(row["run__tpmP"])
+    # The median of a baseline's two runs is their mean.
+    return {block: median(values) for block, values in blocks.items()}
+
+
+def _median(rows: list[Mapping[str, Any]], name: str) -> float | None:
+    known = [row[name] for row in rows if row[name] is not None]
+    return median(known) if known else None
