@@ -37,9 +37,10 @@ class Scene:
 
 
 @transaction.atomic
-def fill(*, in_full: bool = True) -> Scene:
+def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     """Rows of every kind; without `in_full` none that take long to store."""
-    set_role(User.objects.create_user(USER, password=PASSWORD), Role.ADMINISTRATOR)
+    if with_user:
+        set_role(User.objects.create_user(USER, password=PASSWORD), Role.ADMINISTRATOR)
     raced = factories.raced_study()
     for one in raced.slots.filter(run__state="ok").select_related("run__workload")[:12]:
         Sample.objects.bulk_create(factories.make_samples(one.run))
@@ -92,7 +93,8 @@ def pages() -> dict[str, str]:
     named = {
         name: reverse(view)
         for name, view in {
-            "home": "study-list",
+            "home": "home",
+            "studies": "study-list",
             "new-study": "study-new",
             "devices": "device-list",
             "device-comparison": "device-comparison",

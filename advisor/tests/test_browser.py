@@ -45,8 +45,8 @@ expect.set_options(timeout=15_000)
 browser_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="browser")
 
 
-def in_browser(work: Callable[..., T], *arguments: Any) -> T:
-    return browser_thread.submit(work, *arguments).result(timeout=60)
+def in_browser(work: Callable[..., T], *arguments: Any, timeout: float = 60) -> T:
+    return browser_thread.submit(work, *arguments).result(timeout=timeout)
 
 
 @dataclass

@@ -43,6 +43,7 @@ def test_nothing_is_loaded_from_elsewhere_or_inline(path: Path) -> None:
         "advisor/advisor.css",
         "advisor/app.js",
         "advisor/charts.js",
+        "advisor/theme.js",
         "django_htmx/htmx-2.min.js",
         "plotly/plotly-basic.min.js",
         "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js",

@@ -13,29 +13,38 @@
   const drawn = new Map(); // chart element -> figure as fetched
   const known = new WeakSet(); // chart elements asked for at least once
 
-  const colour = (name) =>
-    getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  // What a variable of the style sheet is here: its two themes are resolved by the browser.
+  function colour(name, place = document.body) {
+    const probe = document.createElement("i");
+    probe.style.color = `var(${name})`;
+    place.append(probe);
+    const found = getComputedStyle(probe).color;
+    probe.remove();
+    return found;
+  }
 
   const short = (text) =>
     typeof text === "string" && text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
 
-  function themed(layout) {
-    const axis = {
-      gridcolor: colour("--grid"),
-      linecolor: colour("--line"),
-      zerolinecolor: colour("--line"),
-    };
+  // A title longer than a phone is wide would be cut off at both ends.
+  const wrapped = (text) => text.replace(/(.{1,38})(?:\s+|$)/g, "$1<br>").replace(/(<br>)+$/, "");
+
+  function themed(layout, place) {
+    const [grid, line, text, surface] = ["--grid", "--line", "--text", "--surface"].map((name) =>
+      colour(name, place.parentElement || document.body),
+    );
+    const axis = { gridcolor: grid, linecolor: line, zerolinecolor: line };
     const styled = {
       ...layout,
       autosize: true,
       uirevision: "keep",
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      font: { color: colour("--text"), family: getComputedStyle(document.body).fontFamily, size: 12 },
+      font: { color: text, family: getComputedStyle(document.body).fontFamily, size: 12 },
       hoverlabel: {
-        bgcolor: colour("--surface"),
-        bordercolor: colour("--line"),
-        font: { color: colour("--text") },
+        bgcolor: surface,
+        bordercolor: line,
+        font: { color: text },
         namelength: -1,
       },
     };
@@ -43,7 +52,12 @@
       if (!/^[xy]axis/.test(name)) continue;
       styled[name] = { ...layout[name], ...axis };
       const labels = layout[name].ticktext;
-      if (NARROW.matches && labels) styled[name].ticktext = labels.map(short);
+      if (!NARROW.matches) continue;
+      if (labels) styled[name].ticktext = labels.map(short);
+      const title = layout[name].title?.text;
+      if (title && name.startsWith("x")) {
+        styled[name].title = { ...layout[name].title, text: wrapped(title), font: { size: 11 } };
+      }
     }
     return styled;
   }
@@ -59,7 +73,7 @@
     if (!element.classList.contains("js-plotly-plot")) element.replaceChildren();
     // On resize Plotly uses the element's height and forgets the figure's own.
     if (figure.layout.height) element.style.minHeight = `${figure.layout.height}px`;
-    Plotly.react(element, named(figure.data), themed(figure.layout), CONFIG);
+    Plotly.react(element, named(figure.data), themed(figure.layout, element), CONFIG);
     if (isFirst || !element.dataset.listens) {
       element.dataset.listens = "yes";
       element.on("plotly_click", (click) => {
@@ -188,7 +202,7 @@
 
   async function saveSvg(element) {
     const figure = drawn.get(element);
-    const layout = { ...themed(figure.layout), paper_bgcolor: colour("--surface") };
+    const layout = { ...themed(figure.layout, element), paper_bgcolor: colour("--surface") };
     const height = figure.layout.height || 400;
     await Plotly.downloadImage(
       { data: figure.data, layout },
@@ -318,6 +332,5 @@
     const isNew = (element) => !known.has(element) && !element.closest("details:not([open])");
     if ([...document.querySelectorAll("[data-chart]")].some(isNew)) refresh();
   });
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
   refresh();
 })();

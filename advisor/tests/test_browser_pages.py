@@ -1,0 +1,171 @@
+"""Every page in both themes: axe-core, keyboard, a theme that is kept, no shift while polling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings as django_settings
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from advisor.tests import dashboard_scene
+from advisor.tests.test_browser import (
+    Visitor,
+    browser,
+    in_browser,
+    visitor,
+    wait_until_unasked,
+)
+from benchmarks.tests.made_up_host import this_host
+from tuning.models import Study, StudyState
+
+__all__ = ["browser", "visitor", "wait_until_unasked"]
+pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.django_db(transaction=True)]
+
+# Seen once, the rest is alike: what a theme changes is colours.
+IN_THE_OTHER_THEME = {"runOnly": ["color-contrast"], "resultTypes": ["violations"]}
+IN_FULL = {"resultTypes": ["violations"]}
+
+
+def found_by_axe(page: Any, options: dict[str, Any]) -> list[str]:
+    """What axe-core reports: rule, element and why."""
+    violations = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{one['id']}: {node['target']} {node['failureSummary']}"
+        for one in violations
+        for node in one["nodes"]
+    ]
+
+
+def test_axe_reports_nothing_on_any_page_in_either_theme(visitor: Visitor) -> None:
+    django_settings.HOST_NAME = this_host().name
+    dashboard_scene.fill(in_full=False, with_user=False)
+    pages = dashboard_scene.pages()
+    assert len(pages) > 15
+    complaints: dict[str, list[str]] = {}
+
+    def look() -> None:
+        page = visitor.page
+        page.set_viewport_size({"width": 1280, "height": 900})
+        for name, address in pages.items():
+            visitor.open(address)
+            page.wait_for_load_state("networkidle")
+            page.evaluate(
+                "document.querySelectorAll('main details').forEach(one => one.open = true)"
+            )
+            page.wait_for_load_state("networkidle")
+            complaints[name] = found_by_axe(page, IN_FULL)
+            page.get_by_role("button", name="Dark theme").click()
+            complaints[f"{name}, dark"] = found_by_axe(page, IN_THE_OTHER_THEME)
+            page.get_by_role("button", name="Dark theme").click()
+
+    in_browser(look, timeout=300)
+    assert {name: found for name, found in complaints.items() if found} == {}
+
+
+def test_the_theme_is_kept_and_charts_follow_it(visitor: Visitor) -> None:
+    study = dashboard_scene.factories.measured_study(blocks=2)
+    page = visitor.page
+    text = "getComputedStyle(document.querySelector('.chart .xtitle')).fill"
+
+    def look() -> None:
+        page.emulate_media(color_scheme="light")
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        switch = page.get_by_role("button", name="Dark theme")
+        expect(switch).to_have_attribute("aria-pressed", "false")
+        expect(page.locator(".chart .xtitle").first).to_be_visible()
+        light = page.evaluate(text)
+        switch.focus()
+        page.keyboard.press("Enter")
+        expect(switch).to_have_attribute("aria-pressed", "true")
+        assert page.evaluate(text) != light
+        page.reload()
+        expect(switch).to_have_attribute("aria-pressed", "true")
+        assert page.evaluate("getComputedStyle(document.body).colorScheme") == "dark"
+        switch.click()
+        page.emulate_media(color_scheme="dark")
+        expect(switch).to_have_attribute("aria-pressed", "true")
+
+    in_browser(look)
+
+
+def test_a_chart_is_a_table_and_files_by_keyboard_alone(visitor: Visitor) -> None:
+    study = dashboard_scene.factories.measured_study(blocks=2, samples=True)
+    page = visitor.page
+
+    def look() -> None:
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        more = page.get_by_text("Response times, seconds, and what a New-Order costs")
+        more.focus()
+        page.keyboard.press("Enter")
+        box = page.locator("div:has(> [data-chart$='-bytes'])")
+        expect(box.locator("svg.main-svg").first).to_be_visible()
+        box.locator("summary").focus()
+        page.keyboard.press("Enter")
+        # Five candidates; the bar's end is what is written.
+        expect(box.locator("tbody tr")).to_have_count(5)
+        expect(box.locator("thead")).to_contain_text("written per New-Order, kB")
+        expect(box.locator("tbody")).to_contain_text("whitepaper-a")
+        for word in ("CSV", "SVG"):
+            button = box.get_by_role("button", name=f"as {word}")
+            button.focus()
+            with page.expect_download() as download:
+                page.keyboard.press("Enter")
+            assert download.value.suggested_filename.endswith(f"-bytes.{word.lower()}")
+            text = download.value.path().read_text()
+            assert ("whitepaper-a,41.3" if word == "CSV" else "<svg") in text.replace('"', "")
+        # Whatever takes the focus shows it.
+        page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
+        for _ in range(25):
+            page.keyboard.press("Tab")
+            shown = page.evaluate(
+                "(() => { const style = getComputedStyle(document.activeElement);"
+                " return [document.activeElement.outerHTML.slice(0, 80), style.outlineStyle,"
+                " parseFloat(style.outlineWidth)]; })()"
+            )
+            assert shown[1] != "none", shown[0]
+            assert shown[2] >= 1, shown[0]
+
+    in_browser(look)
+
+
+def test_on_a_phone_the_charts_of_a_group_fold_but_the_first(visitor: Visitor) -> None:
+    study = dashboard_scene.factories.measured_study(blocks=2)
+    page = visitor.page
+
+    def look() -> None:
+        page.set_viewport_size({"width": 390, "height": 800})
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(1)
+        assert page.evaluate("document.documentElement.scrollHeight") < 6000
+        button = page.get_by_role("button", name="Every run")
+        expect(button).to_have_attribute("aria-expanded", "false")
+        button.click()
+        expect(page.locator("[data-chart$='-D0'] svg.main-svg").first).to_be_visible()
+        assert set(visitor.overflow().values()) == {0}
+
+    in_browser(look)
+
+
+def test_nothing_moves_while_a_page_polls(visitor: Visitor) -> None:
+    study = dashboard_scene.factories.make_study(state=StudyState.RUNNING, blocks=2)
+    dashboard_scene.factories.begin(study)
+    page = visitor.page
+
+    def look() -> None:
+        visitor.open(reverse("study-detail", args=[study.pk]))
+        page.wait_for_load_state("networkidle")
+        page.evaluate(
+            "window.moved = 0; new PerformanceObserver(list => list.getEntries().forEach("
+            "entry => { if (!entry.hadRecentInput) window.moved += entry.value; }))"
+            ".observe({type: 'layout-shift'});"
+        )
+        for _ in range(2):
+            with page.expect_response("**/live/**"):
+                pass
+        assert page.evaluate("window.moved") == 0
+
+    in_browser(look)
+    assert Study.objects.get().state == StudyState.RUNNING
