@@ -119,6 +119,7 @@ def pages() -> dict[str, str]:
     named["compare"] = f"{reverse('compare')}?{'&'.join(sides)}"
     named["compare-empty"] = reverse("compare")
     named["config"] = reverse("config-detail", args=[raced.candidates.latest("pk").config_id])
+    named["report"] = reverse("study-report", args=[raced.pk])
     named["help"] = reverse("help")
     named["host"] = reverse("host-detail", args=[Study.objects.earliest("pk").host_id])
     return named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from django.conf import settings as django_settings
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from advisor.tests import dashboard_scene
+from advisor.tests import dashboard_scene, factories
 from advisor.tests.test_browser import (
     Visitor,
     browser,
@@ -66,7 +67,7 @@ def test_axe_reports_nothing_on_any_page_in_either_theme(visitor: Visitor) -> No
 
 
 def test_the_theme_is_kept_and_charts_follow_it(visitor: Visitor) -> None:
-    study = dashboard_scene.factories.measured_study(blocks=2)
+    study = factories.measured_study(blocks=2)
     page = visitor.page
     text = "getComputedStyle(document.querySelector('.chart .xtitle')).fill"
 
@@ -92,7 +93,7 @@ def test_the_theme_is_kept_and_charts_follow_it(visitor: Visitor) -> None:
 
 
 def test_a_chart_is_a_table_and_files_by_keyboard_alone(visitor: Visitor) -> None:
-    study = dashboard_scene.factories.measured_study(blocks=2, samples=True)
+    study = factories.measured_study(blocks=2, samples=True)
     page = visitor.page
 
     def look() -> None:
@@ -132,7 +133,7 @@ def test_a_chart_is_a_table_and_files_by_keyboard_alone(visitor: Visitor) -> Non
 
 
 def test_on_a_phone_the_charts_of_a_group_fold_but_the_first(visitor: Visitor) -> None:
-    study = dashboard_scene.factories.measured_study(blocks=2)
+    study = factories.measured_study(blocks=2)
     page = visitor.page
 
     def look() -> None:
@@ -150,8 +151,8 @@ def test_on_a_phone_the_charts_of_a_group_fold_but_the_first(visitor: Visitor) -
 
 
 def test_nothing_moves_while_a_page_polls(visitor: Visitor) -> None:
-    study = dashboard_scene.factories.make_study(state=StudyState.RUNNING, blocks=2)
-    dashboard_scene.factories.begin(study)
+    study = factories.make_study(state=StudyState.RUNNING, blocks=2)
+    factories.begin(study)
     page = visitor.page
 
     def look() -> None:
@@ -169,3 +170,26 @@ def test_nothing_moves_while_a_page_polls(visitor: Visitor) -> None:
 
     in_browser(look)
     assert Study.objects.get().state == StudyState.RUNNING
+
+
+def test_a_report_is_printed_on_four_sheets_at_most(visitor: Visitor) -> None:
+    scene = dashboard_scene.fill(in_full=True, with_user=False)
+    wide = scene.wide
+    assert wide is not None
+    sheets: dict[str, int] = {}
+
+    def look() -> None:
+        page = visitor.page
+        for name, study in (("raced", scene.raced), ("wide", wide), ("empty", scene.empty)):
+            visitor.open(reverse("study-report", args=[study.pk]))
+            page.wait_for_load_state("networkidle")
+            if name == "raced":
+                expect(page.locator(".chart svg.main-svg .xtitle")).to_have_count(3)
+            sheets[name] = len(
+                re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))
+            )
+            assert set(visitor.overflow().values()) == {0}
+
+    in_browser(look, timeout=200)
+    assert all(1 <= count <= 4 for count in sheets.values()), sheets
+    assert sheets["raced"] >= 2

@@ -77,6 +77,7 @@
     if (copy) await copyText(copy);
     const link = event.target.closest("[data-copy-link]");
     if (link) await copyLink(link);
+    if (event.target.closest("[data-print]")) window.print();
     const more = event.target.closest("[data-add]");
     if (more) addOne(more);
   });

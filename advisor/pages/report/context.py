@@ -1,0 +1,130 @@
+"""What fits on four sheets of paper, and what was left out."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from advisor.pages.export.recommendation import recommendation_cards
+from advisor.pages.study.boards import board_key
+from advisor.wording.words import certainty, devices_to_name
+from benchmarks.models import Run, RunState
+from tuning.models import Study
+from tuning.results.boards import Board, Row
+from tuning.results.study_result import StudyResult
+from tuning.statistics.ranking import Metric
+
+# On A4 with 9 pt: a line of a ranking is 5 mm, one of my.cnf 3 mm in two columns.
+MAX_ROWS = 20
+MIN_ROWS = 2
+MAX_BOARDS = 6
+MAX_RECOMMENDATIONS = 4
+MAX_FILE_LINES = 80
+MAX_FACTS = 20
+
+
+@dataclass(frozen=True)
+class ReportBoard:
+    """A ranking cut to its best rows, with the baseline among them; `left` are not shown."""
+
+    title: str
+    verdict: str
+    rows: list[Row]
+    left: int
+    floor: float | None
+
+
+def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
+    study = result.study
+    boards = result.boards[:MAX_BOARDS]
+    most = max(MAX_ROWS // max(len(boards), 1), MIN_ROWS)
+    cards = recommendation_cards(result, request)
+    shown = next((card for card in cards if card.my_cnf is not None), None)
+    lines = (shown.my_cnf or "").splitlines() if shown else []
+    return {
+        "study": study,
+        "address": request.build_absolute_uri(reverse("study-detail", args=[study.pk])),
+        "boards": [_board(board, result, most) for board in boards],
+        "more_boards": len(result.boards) - len(boards),
+        "recommendations": [
+            (card.recommendation, certainty(card.recommendation))
+            for card in cards[:MAX_RECOMMENDATIONS]
+        ],
+        "more_recommendations": max(len(cards) - MAX_RECOMMENDATIONS, 0),
+        "charted": board_key(boards[0]) if boards else "",
+        "charted_title": _title(boards[0], result) if boards and len(result.boards) > 1 else "",
+        "objective": result.aim.objective,
+        "quality": result.data_quality,
+        "facts": _facts(result)[:MAX_FACTS],
+        "devices": list(result.devices.values()),
+        "workloads": list(result.workloads.values()),
+        "command": command_of(result),
+        "has_own_files": any(not one.source.startswith("the server") for one in _given(result)),
+        "file": "\n".join(lines[:MAX_FILE_LINES]),
+        "file_of": shown.recommendation if shown and lines else None,
+        "file_left": max(len(lines) - MAX_FILE_LINES, 0),
+        "unsafe": [card.recommendation for card in cards if card.my_cnf is None],
+    }
+
+
+def _given(result: StudyResult) -> list[Any]:
+    return [one for one in result.candidates.values() if not one.is_baseline]
+
+
+def _board(board: Board, result: StudyResult, most: int) -> ReportBoard:
+    rows = board.rows_by(result.aim.objective)
+    kept = rows[:most]
+    if not any(row.candidate.is_baseline for row in kept):
+        kept = [*kept[:-1], *(row for row in rows if row.candidate.is_baseline)]
+    judgement = board.judgements[result.aim.objective]
+    return ReportBoard(
+        title=_title(board, result),
+        verdict=board.for_advice.verdict.sentence,
+        rows=kept,
+        left=len(rows) - len(kept),
+        floor=judgement.analysis.floor,
+    )
+
+
+def _title(board: Board, result: StudyResult) -> str:
+    words = [str(board.device)] if devices_to_name(result.devices.values()) else []
+    if len(result.workloads) > 1:
+        words.append(f"{board.workload.connections} connections")
+    if board.durability != "D0":
+        words.append(f"durability {board.durability}")
+    by = "" if result.aim.objective is Metric.TPMP else f" by {result.aim.objective.value}"
+    return f"Ranking{by}" + (f": {', '.join(words)}" if words else "")
+
+
+def _facts(result: StudyResult) -> list[tuple[str, str]]:
+    """Where it was measured, from one successful run."""
+    run = next((slot.run for slot in result.slots if slot.run.state == RunState.OK), None)
+    if run is None:
+        return []
+    found = Run.objects.values_list("fingerprint", "driver_version", "code_commit").get(pk=run.pk)
+    fingerprint, driver, commit = found
+    facts = [("driver", driver), ("advisor", commit)] if commit else [("driver", driver)]
+    return [*facts, *((name.replace("_", " "), str(text)) for name, text in fingerprint.items())]
+
+
+def command_of(result: StudyResult) -> str:
+    """The command that asks the same question again on that host."""
+    study: Study = result.study
+    workloads = list(result.workloads.values())
+    first = workloads[0]
+    words = ["manage.py", "advise", "--template", study.template, "--host", study.host.name]
+    words += ["--server", study.server.path]
+    for device in result.devices.values():
+        words += ["--device", device.data_dir]
+    words += ["--warehouses", str(first.warehouses)]
+    words += ["--connections", ",".join(str(one.connections) for one in workloads)]
+    words += ["--warmup", str(first.warmup_s), "--measure", str(first.measure_s)]
+    words += ["--driver", first.driver, "--blocks", str(study.blocks)]
+    words += [] if study.races else ["--no-race"]
+    words += [] if study.confirms else ["--no-confirm"]
+    words += ["--durability", study.durability] if study.durability != "D0" else []
+    return shlex.join(words)

@@ -1,0 +1,18 @@
+"""A study as a report of at most four sheets: to be printed or saved as PDF by the browser."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from advisor.pages.report.context import report_context
+from advisor.pages.study.context import study_for_page
+from tuning.results.study_result import StudyResult
+
+
+@require_GET
+def study_report(request: HttpRequest, pk: int) -> HttpResponse:
+    """Question, verdict, ranking, three charts, conditions, how to repeat it, my.cnf."""
+    result = StudyResult(study_for_page(pk))
+    return render(request, "report/detail.html", report_context(result, request))
