@@ -43,7 +43,8 @@ def find_driver(name: str = AUTO) -> Driver:
             if program and not refusal:
                 return driver(program)
             reasons.append(refusal)
-    raise NoDriver("No workload driver can be used. " + "; or ".join(reasons) + ".")
+    what = "No workload driver can" if name == AUTO else f"The workload driver {name} cannot"
+    raise NoDriver(f"{what} be used. {'; or '.join(reasons)}.")
 
 
 def _refusal(program: Path) -> str:
