@@ -76,6 +76,7 @@ PAGES: dict[str, Rules] = {
     "study-export": {"GET": READ, "POST": READ},
     "config-check": {"GET": READ, "POST": READ},
     "study-new": {"GET": OPERATE, "POST": OPERATE},
+    "study-again": {"POST": OPERATE},
     "study-conclude": {"POST": OWN_STUDY},
     "study-cancel": {"POST": OWN_STUDY},
     "study-take-apart": {"POST": OWN_STUDY},

@@ -34,6 +34,7 @@ urlpatterns = [
     path("studies/<id:pk>/charts.json", studies.study_charts, name="study-charts"),
     path("studies/<id:pk>/report/", report.study_report, name="study-report"),
     path("studies/<id:pk>/runs.json", studies.board_charts, name="board-charts"),
+    path("studies/<id:pk>/again/", new_study.study_again, name="study-again"),
     path("studies/<id:pk>/conclude/", studies.study_conclude, name="study-conclude"),
     path("studies/<id:pk>/cancel/", studies.study_cancel, name="study-cancel"),
     path("studies/<id:pk>/take-apart/", studies.study_take_apart, name="study-take-apart"),

@@ -94,6 +94,11 @@ class Visitor:
         return found
 
 
+def unfold(page: Page) -> None:
+    """Open all that is folded."""
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+
+
 def find_browser() -> str:
     """A browser on PATH. Ubuntu packages none that can be driven from outside a snap; anywhere
     else `make setup` installs one, so its absence is an error.
@@ -423,6 +428,7 @@ def test_the_form_follows_the_template_and_takes_more_texts(visitor: Visitor) ->
     def fill() -> None:
         page = visitor.page
         visitor.open(reverse("study-new"))
+        unfold(page)
         candidates = page.locator("p:visible", has_text="Candidates:")
         expect(candidates).to_contain_text("whitepaper-a")
         page.get_by_label("Template").select_option("compare")
@@ -540,6 +546,7 @@ def test_files_are_checked_in_the_form_of_a_study_without_leaving_it(visitor: Vi
     def check() -> None:
         page = visitor.page
         visitor.open(reverse("study-new"))
+        unfold(page)
         page.evaluate("window.loadedOnce = true")
         page.get_by_label("Files", exact=True).set_input_files(
             {"name": "old.cnf", "mimeType": "text/plain", "buffer": OLD.encode()}

@@ -13,6 +13,7 @@ from advisor.tests.test_browser import (
     Visitor,
     browser,
     in_browser,
+    unfold,
     visitor,
     wait_until_unasked,
 )
@@ -43,6 +44,7 @@ def test_the_form_follows_its_hosts_and_loses_nothing_that_was_typed(
 
     def type_and_choose() -> None:
         visitor.open(reverse("study-new"))
+        unfold(page)
         page.get_by_label("Name", exact=True).fill("My study")
         page.get_by_label("Warehouses").fill("7")
         page.get_by_label("Template").select_option("connections")

@@ -12,6 +12,7 @@ from advisor.tests.test_browser import (
     Visitor,
     browser,
     in_browser,
+    unfold,
     visitor,
     wait_until_unasked,
 )
@@ -55,6 +56,7 @@ def test_a_search_is_asked_for_with_its_space_shown_and_a_bad_bound_beside_its_f
     def ask() -> None:
         page = visitor.page
         visitor.open(reverse("study-new"))
+        unfold(page)
         for label in ("Blocks", "Race", "Confirm the winner"):
             expect(page.get_by_label(label, exact=True)).to_be_hidden()
         for label in ("Time crash recovery", "Take the winner apart"):

@@ -76,7 +76,7 @@ def post(client: Client, **fields: Any) -> tuple[int, str]:
 def choices(text: str) -> dict[str, str]:
     """By id the words of each device that can be ticked; those ticked end with "(ticked)"."""
     found = {}
-    part = text[text.index("<legend>Devices") : text.index("Another directory")]
+    part = text[text.index("<legend>2. On which device") : text.index("Another directory")]
     for tag, words in re.findall(r"(<input[^>]*>)(.*?)</label>", part, re.S):
         [value] = re.findall(r'value="(\d+)"', tag)
         plain = " ".join(re.sub(r"<[^>]+>", " ", words).split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks.datasets.golden import DEFAULT_PAGE_SIZE, dataset_key
 from benchmarks.datasets.rules import estimated_directory_bytes
@@ -38,6 +39,21 @@ def check_room(
     places = [found.path for device in devices for found in (device.data, device.log) if found]
     found = [inventory.directory(path) for path in places]
     return min(one.room.usable - needed[one.file_system] for one in found)
+
+
+def needed_on(
+    inventory: HostInventory,
+    binary: ServerBinary,
+    devices: Sequence[FoundDevice],
+    warehouses: int,
+) -> list[tuple[Path, int, int]]:
+    """Of each directory that is measured: the bytes needed there, and those that may be used."""
+    key = dataset_key(binary, warehouses, DEFAULT_PAGE_SIZE)
+    paths = dict.fromkeys(one.data.path for one in devices)
+    found = [(path, inventory.directory(path)) for path in paths]
+    return [
+        (path, _needed_bytes(there, key, warehouses), there.room.usable) for path, there in found
+    ]
 
 
 def check_second_dataset(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from benchmarks.measurement.crash_test import GIVE_UP_S
-from tuning.statistics.aim import limit_scale
+from tuning.statistics.aim import Aim, limit_scale
 from tuning.statistics.data import Metric
 from tuning.studies.request import BadRequest
 
@@ -87,6 +87,18 @@ def read_keep(texts: Iterable[str]) -> tuple[dict[Metric, float], float | None]:
             raise _bad("keep", f"{text!r}: of {parsed[1]} a limit is written with {sign}")
         found[metric] = keep_bound(metric, parsed[3], found)
     return found, recovery_s
+
+
+def keep_text(aim: Aim) -> str:
+    """Its limits as `read_keep` takes them, with commas between."""
+    names = {metric: name for name, metric in OBJECTIVES.items()}
+    texts = [
+        f"{names[metric]}{'>=' if metric.more_is_better else '<='}{bound / limit_scale(metric):g}"
+        for metric, bound in aim.keep.items()
+    ]
+    if aim.max_recovery_s is not None:
+        texts.append(f"{RECOVERY}<={aim.max_recovery_s:g}")
+    return ", ".join(texts)
 
 
 def recovery_bound(text: str) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django import forms
-from django.forms.boundfield import BoundWidget
+from django.forms.boundfield import BoundField, BoundWidget
 
 from advisor.pages.configs.forms import ConfigFields
 from advisor.pages.configs.texts import ConfigText
@@ -25,6 +25,12 @@ from tuning.study_templates.loader import StudyTemplate
 # The first choice, selected by default.
 DEFAULT_TEMPLATE = "search"
 SIZES = ("warehouses", "connections", "blocks", "warmup_s", "measure_s")
+
+# In the folded part of the page, which opens if one of them has a value or an error.
+ADVANCED = (
+    *("name", "server", "load_host", "data_size", "memory", "warehouses", "connections"),
+    *("warmup_s", "races", "confirms", "recovery", "takes_apart"),
+)
 
 _YES_NO: dict[str, Any] = {
     "required": False,
@@ -144,6 +150,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     def __init__(self, *args: Any, templates: list[StudyTemplate], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         templates = sorted(templates, key=lambda one: one.name != DEFAULT_TEMPLATE)
+        self.templates = templates
         set_choices(self, "template", [(one.name, one.title) for one in templates])
         set_choices(self, "host", [(host.name, host.name) for host in self.hosts.known])
         self.initial.setdefault("host", self.hosts.names)
@@ -189,6 +196,24 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     def searches(self) -> bool:
         """Whether the chosen template searches."""
         return str(self["template"].value()) in self._searching
+
+    @property
+    def fields_that_say_errors(self) -> list[BoundField]:
+        """Those on the page that have room for errors beside them, which a preview fills."""
+        absent = {"durability", "keeps_duplicates", "search_warm_start"}
+        if not self.hosts.are_several:
+            absent |= {"host", "load_host"}
+        if not self.registered_devices and not self["devices"].errors:
+            absent.add("devices")
+        return [field for field in self if field.name not in absent]
+
+    @property
+    def is_advanced_open(self) -> bool:
+        """Whether one of the folded settings has a value of its own or an error."""
+        return any(
+            self[name].errors or self[name].value() not in (None, "", self.fields[name].initial)
+            for name in ADVANCED
+        )
 
     def server_path(self) -> Path | None:
         """The server binary, if one was entered."""

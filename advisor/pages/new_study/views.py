@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from advisor.access.callers import caller_of
 from advisor.access.limits import CONFIG_CHECKS
+from advisor.ids import read_id
 from advisor.pages.configs.report import CheckView, check_view
 from advisor.pages.configs.texts import (
     ConfigText,
@@ -20,23 +22,29 @@ from advisor.pages.configs.texts import (
     uploaded_configs,
 )
 from advisor.pages.fleet.typed_paths import FIELDS, PathAnswer, answers_about
+from advisor.pages.new_study.again import files_of, initial_of
 from advisor.pages.new_study.devices import choosable
 from advisor.pages.new_study.forms import NewStudyForm
 from advisor.pages.new_study.hosts import chosen_hosts
+from advisor.pages.new_study.questions import QUESTIONS, question_links, question_of
 from advisor.wording.searches import warm_start_text
 from advisor.wording.spaces import space_lines
 from benchmarks.errors import BenchmarkError
 from tuning.configs.files.cnf import MAX_CONFIG_BYTES
 from tuning.errors import InvalidConfig, Problem, TuningError
+from tuning.models import Study
+from tuning.studies.again import request_again
 from tuning.studies.check import check_text
 from tuning.studies.groups import create_group
 from tuning.studies.lifecycle import create_study
-from tuning.studies.request import MAX_CONFIGS, OLDER
+from tuning.studies.outlook import Outlook, outlook
+from tuning.studies.request import MAX_CONFIGS, OLDER, StudyRequest
 from tuning.studies.searching import SearchHere, search_here
 from tuning.study_templates.loader import StudyTemplate, load_template, template_names
 
 # Values of `action`; without one the study is started.
 CHECK, CHECK_TRANSLATED, SPACE = "check", "check-translated", "space"
+PREVIEW = "preview"
 INSPECT = "inspect"  # without JavaScript; else the answer comes as soon as a path is typed in
 # Fields whose choices are those of the chosen hosts.
 _SEVERAL = ("devices", "emulate")
@@ -58,6 +66,8 @@ class _Answer:
     is_device_gone: bool = False
     shows_space: bool = False
     typed: dict[str, list[PathAnswer]] = field(default_factory=dict)
+    outlook: Outlook | None = None
+    again: Study | None = None
     found: SearchHere | None = None
 
 
@@ -75,6 +85,9 @@ def study_new(request: HttpRequest) -> HttpResponse:
     if action == INSPECT:
         answer.typed = _typed(request, form)
         return _page(request, form, answer)
+    if action == PREVIEW:
+        _look_ahead(form, answer)
+        return _preview(request, form, answer)
     if answer.shows_space:
         if form.is_valid():
             _show_space(form, answer)
@@ -123,6 +136,24 @@ def _start(form: NewStudyForm, answer: _Answer, user: Any) -> str:
     return reverse("group-detail", args=[group.pk])
 
 
+def _look_ahead(form: NewStudyForm, answer: _Answer) -> None:
+    """What the study would take, and what is wrong so far; nothing is stored."""
+    if not form.is_valid():
+        return
+    try:
+        answer.outlook = outlook(form.study_request(answer.configs))
+    except (TuningError, BenchmarkError) as error:
+        form.add_refusal(error)
+
+
+def _preview(request: HttpRequest, form: NewStudyForm, answer: _Answer) -> HttpResponse:
+    """To htmx the outlook and what is wrong beside each field; without JavaScript the page."""
+    if not request.htmx:  # type: ignore[attr-defined]
+        return _page(request, form, answer, status=200 if form.is_valid() else 400)
+    context = {"form": form, "answer": answer, "fields": form.fields_that_say_errors}
+    return render(request, "studies/_preview.html", context)
+
+
 def _show_space(form: NewStudyForm, answer: _Answer) -> None:
     try:
         answer.found = search_here(form.study_request(answer.configs))
@@ -137,6 +168,8 @@ def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
     """
     wanted = request.GET.get("device")
     answer = _Answer()
+    if "again" in request.GET:
+        return _again_page(request, templates)
     initial: dict[str, Any] = {
         name: request.GET.getlist(name) if name in _SEVERAL else request.GET[name]
         for name in _DEPEND_ON_THE_HOST
@@ -146,7 +179,60 @@ def _empty_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpRes
         answer.is_device_gone = not choosable(wanted)
         initial |= {} if answer.is_device_gone else {"devices": [str(int(wanted))]}
     hosts = chosen_hosts(request.GET)
-    return _page(request, NewStudyForm(templates=templates, hosts=hosts, initial=initial), answer)
+    if "template" not in initial and (named := QUESTIONS.get(request.GET.get("question", ""))):
+        initial["template"] = named.template
+    form = NewStudyForm(templates=templates, hosts=hosts, initial=initial)
+    answer.outlook = _usual_outlook(form)
+    return _page(request, form, answer)
+
+
+def _usual_outlook(form: NewStudyForm) -> Outlook | None:
+    """Of the form as it is shown first; None where the host cannot measure yet."""
+    request = StudyRequest(
+        template=str(form["template"].value()),
+        host=form.hosts.names[0] if form.hosts.chosen else "",
+    )
+    try:
+        return outlook(request)
+    except (TuningError, BenchmarkError):
+        return None  # said beside the hosts, and beside its field as soon as something is typed
+
+
+def _again_page(request: HttpRequest, templates: list[StudyTemplate]) -> HttpResponse:
+    """The form filled in as for the study `?again=`, to change something and run it again."""
+    study = _study_again(request.GET["again"])
+    try:
+        initial = initial_of(study)
+    except (TuningError, BenchmarkError) as error:
+        messages.warning(request, f"The study cannot be run again as it was: {error}.")
+        return redirect("study-detail", pk=study.pk)
+    asked = QueryDict(mutable=True)
+    asked.setlist("host", initial["host"])
+    form = NewStudyForm(templates=templates, hosts=chosen_hosts(asked), initial=initial)
+    answer = _Answer(configs=files_of(study), again=study)
+    return _page(request, form, answer)
+
+
+def _study_again(text: str) -> Study:
+    pk = read_id(text)
+    if pk is None:
+        raise Http404("no such study")
+    return get_object_or_404(
+        Study.objects.select_related("server", "host"), pk=pk, gate__isnull=True
+    )
+
+
+@require_POST
+def study_again(request: HttpRequest, pk: int) -> HttpResponse:
+    """Starts the same study once more."""
+    study = _study_again(str(pk))
+    try:
+        again = create_study(request_again(study), user=request.user)
+    except (TuningError, BenchmarkError) as error:
+        messages.warning(request, f"The study was not started again: {error}.")
+        return redirect("study-detail", pk=pk)
+    messages.info(request, f"The same as study {pk}, with a new random order.")
+    return redirect("study-detail", pk=again.pk)
 
 
 def _posted(request: HttpRequest, action: str) -> QueryDict:
@@ -201,8 +287,13 @@ def _check(form: NewStudyForm, template: StudyTemplate, answer: _Answer) -> None
 def _page(
     request: HttpRequest, form: NewStudyForm, answer: _Answer, status: int = 200
 ) -> HttpResponse:
+    template = next((one for one in form.templates if one.name == form["template"].value()), None)
+    asked = request.POST if request.method == "POST" else request.GET
+    question = question_of(asked, template)
     context: dict[str, Any] = {
         "form": form,
+        "question": question,
+        "questions": question_links(asked, question),
         "answer": answer,
         "configs": answer.configs or [ConfigText("")],
         "space_lines": space_lines(answer.found.space) if answer.found else [],

@@ -145,5 +145,54 @@
   document.addEventListener("htmx:afterSettle", showTemplate);
   showTemplate(); // a browser may restore another choice than the page was rendered with
 
+  // What is typed into a long form outlives a session that ends: it is kept in this tab only, and
+  // filled in again after the log-in. Files have to be chosen again.
+  const draftForm = document.querySelector("form[data-draft]");
+  if (draftForm) {
+    const key = `draft:${draftForm.dataset.draft}`;
+    const isDrafted = (field) => field.name && !["file", "hidden", "submit"].includes(field.type);
+    const keepDraft = () => {
+      const values = [...draftForm.elements].filter(isDrafted).map((field) => (
+        [field.name, field.type === "checkbox" || field.type === "radio" ? [field.value, field.checked] : field.value]
+      ));
+      try {
+        window.sessionStorage.setItem(key, JSON.stringify({ address: window.location.search, values }));
+      } catch { /* full or forbidden: then nothing is kept */ }
+    };
+    const fillIn = (values) => {
+      const more = draftForm.querySelector("[data-add]");
+      const texts = values.filter(([name]) => name === "config_text").length;
+      const names = () => draftForm.querySelectorAll("[name='config_text']").length;
+      while (more && names() < Math.min(texts, 20)) addOne(more);
+      const left = [...draftForm.elements].filter(isDrafted);
+      for (const [name, value] of values) {
+        const at = left.findIndex((field) => (
+          field.name === name && (!Array.isArray(value) || field.value === value[0])
+        ));
+        if (at < 0) continue;
+        const [field] = left.splice(at, 1);
+        if (Array.isArray(value)) field.checked = value[1];
+        else field.value = value;
+        if (value && field.closest("details") && field.defaultValue !== field.value) field.closest("details").open = true;
+      }
+    };
+    const login = document.body.dataset.loginUrl;
+    const cameFrom = document.referrer ? new URL(document.referrer) : null;
+    const draft = JSON.parse(window.sessionStorage.getItem(key) || "null");
+    if (draft && cameFrom && cameFrom.pathname === login) {
+      if (draft.address !== window.location.search) window.location.replace(draft.address || window.location.pathname);
+      else {
+        fillIn(draft.values);
+        showTemplate();
+        window.scrollTo(0, 0);
+        draftForm.dispatchEvent(new Event("change", { bubbles: true }));
+      }
+    } else {
+      window.sessionStorage.removeItem(key);
+    }
+    draftForm.addEventListener("input", keepDraft);
+    draftForm.addEventListener("change", keepDraft);
+  }
+
   announce();
 })();

@@ -1,0 +1,82 @@
+"""The four questions that a new study can begin with, and what each of them brings along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from tuning.study_templates.loader import StudyTemplate
+
+BEST, MINE, PUBLISHED, DEVICE = "best", "mine", "published", "device"
+
+
+@dataclass(frozen=True)
+class Question:
+    """`template` is the one that it begins with."""
+
+    key: str
+    title: str
+    text: str
+    template: str
+
+
+QUESTIONS = {
+    one.key: one
+    for one in (
+        Question(
+            BEST,
+            "Find the best config",
+            "The advisor tries published advice and configs of its own, and confirms the winner.",
+            "search",
+        ),
+        Question(
+            MINE,
+            "Compare my files",
+            "Your own my.cnf files against the server's defaults: which is better, by how much?",
+            "compare",
+        ),
+        Question(
+            PUBLISHED,
+            "Repeat a published figure",
+            "Does it hold on this device what a paper or a blog has measured elsewhere?",
+            "quick",
+        ),
+        Question(
+            DEVICE,
+            "How much would a faster device bring?",
+            "The same configs on this device, on another one, or on slower ones emulated here.",
+            "quick",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class QuestionLink:
+    """A question with the query string of the form that begins with it."""
+
+    question: Question
+    query: str
+    is_chosen: bool
+
+
+def question_of(asked: QueryDict, template: StudyTemplate | None) -> Question:
+    """The one that is named, else the one that the template answers, else the first."""
+    if named := QUESTIONS.get(asked.get("question", "")):
+        return named
+    if asked.getlist("emulate") and template is not None and not template.searches:
+        return QUESTIONS[DEVICE]
+    if template is None or template.searches:
+        return QUESTIONS[BEST]
+    return QUESTIONS[PUBLISHED if template.repeats else MINE]
+
+
+def question_links(asked: QueryDict, chosen: Question) -> list[QuestionLink]:
+    """All questions; what was chosen of hosts and devices stays."""
+    kept = [(name, one) for name in ("host", "device") for one in asked.getlist(name)]
+    return [
+        QuestionLink(one, urlencode([("question", one.key), *kept]), one is chosen)
+        for one in QUESTIONS.values()
+    ]

@@ -1,0 +1,243 @@
+"""A new study as a guided start: a question, what will happen, checks beside fields, run again."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from advisor.access.roles import Role
+from advisor.tests import factories
+from benchmarks.models import Host
+from benchmarks.tests.made_up_host import this_host
+from tuning.catalogue.costs import CostKind
+from tuning.catalogue.knob import Durability
+from tuning.models import Study, StudyState
+from tuning.statistics.aim import Aim
+from tuning.statistics.data import Metric
+from tuning.studies.again import request_again
+from tuning.studies.lifecycle import create_study
+from tuning.studies.outlook import outlook
+from tuning.studies.request import SearchRequest, StudyRequest
+from tuning.studies.search_texts import keep_text, read_keep
+
+pytestmark = pytest.mark.django_db
+NEW = "/studies/new/"
+MINE = b"[mysqld]\ninnodb_io_capacity = 2000\nsync_binlog = 1\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path) -> Host:
+    return this_host(driver="sysbench", directories=[tmp_path])
+
+
+def words_of(text: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
+
+
+def page(client: Client, query: str = "") -> str:
+    answer = client.get(NEW + query)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def preview(client: Client, **fields: Any) -> str:
+    headers = {"HX-Request": "true"}
+    asked = {"template": "compare", "driver": "auto", "action": "preview"} | fields
+    answer = client.post(NEW, asked, headers=headers)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("question", "template"),
+    [("best", "search"), ("mine", "compare"), ("published", "quick"), ("device", "quick")],
+)
+def test_each_question_begins_with_its_template(
+    admin_client: Client, question: str, template: str
+) -> None:
+    text = page(admin_client, f"?question={question}&host=x")
+    assert re.search(rf'<option value="{template}" selected>', text)
+    [chosen] = re.findall(r'<a href="([^"]*)" aria-current="true"><strong>', text)
+    assert f"question={question}&amp;host=x" in chosen
+    assert text.count('name="template"') == 1  # wherever it stands, it is there once
+    assert text.count('id="config_files"') == 1
+    assert f'<input type="hidden" name="question" value="{question}">' in text
+    assert words_of(text).count("What will happen") == 1
+
+
+def test_without_a_question_the_template_says_which_it_is(admin_client: Client) -> None:
+    for template, question in (("connections", "published"), ("compare", "mine")):
+        text = page(admin_client, f"?template={template}")
+        assert f'name="question" value="{question}"' in text
+    assert 'name="question" value="best"' in page(admin_client, "?question=nonsense")
+
+
+def test_the_outlook_counts_candidates_runs_time_and_space(admin_client: Client) -> None:
+    asked = StudyRequest(
+        template="compare", configs=[("mine", MINE)], connections=[8, 16], blocks=3, warmup_s=5
+    )
+    seen = outlook(asked)
+    # The baseline, twice in each block, and one file, with two numbers of connections.
+    assert (seen.candidates, seen.runs, seen.rankings) == (2, 2 * 3 * 3, 2)
+    [disk] = seen.disks
+    assert 0 < disk.needed < disk.usable
+    assert outlook(StudyRequest(template="compare", warehouses=20)).disks[0].needed > disk.needed
+    searched = outlook(StudyRequest(template="search", budget_minutes=30))
+    assert (searched.runs, searched.seconds) == (None, 1800.0)
+
+    text = words_of(
+        preview(
+            admin_client,
+            connections="8, 16",
+            blocks="3",
+            config_name=["mine"],
+            config_text=[MINE.decode()],
+        )
+    )
+    assert "Candidates 2" in text
+    assert "1 device, 8, 16 connections: 2 rankings" in text
+    assert "Runs at most 18" in text
+    assert "for nothing else" in text
+    assert Study.objects.count() == 0
+
+
+def test_what_is_wrong_stands_beside_its_field_while_it_is_typed(admin_client: Client) -> None:
+    text = preview(admin_client, connections="many", blocks="0")
+    said = dict(re.findall(r'<div id="id_(\w+)_said" hx-swap-oob="true">(.*?)</div>', text))
+    assert "Enter whole numbers" in said["connections"]
+    assert "greater than or equal to 1" in html.unescape(said["blocks"])
+    assert said["warehouses"] == ""  # an error that was there before goes
+    assert "as soon as nothing is wrong" in text
+    # What only the host knows is said as well, before the study is requested.
+    refused = preview(admin_client, path="/nowhere/at/all")
+    assert (
+        "/nowhere/at/all"
+        in dict(re.findall(r'<div id="id_(\w+)_said" hx-swap-oob="true">(.*?)</div>', refused))[
+            "path"
+        ]
+    )
+    # Each has its place on the page, else a browser complains.
+    shown = page(admin_client)
+    for name in said:
+        assert f'id="id_{name}_said"' in shown, name
+
+
+def test_without_javascript_a_button_shows_what_will_happen_and_keeps_what_was_typed(
+    admin_client: Client,
+) -> None:
+    asked = {"template": "compare", "driver": "auto", "action": "preview", "question": "mine"}
+    files = {"config_name": ["mine"], "config_text": [MINE.decode()], "name": "Typed", "blocks": 2}
+    answer = admin_client.post(NEW, asked | files)
+    text = answer.content.decode()
+    assert answer.status_code == 200
+    assert "at most 6" in words_of(text)
+    assert "innodb_io_capacity = 2000" in text
+    assert 'value="Typed"' in text
+    assert 'name="question" value="mine"' in text
+
+
+def asked_before() -> StudyRequest:
+    return StudyRequest(
+        template="compare",
+        name="Mine, twice",
+        configs=[("mine", MINE)],
+        warehouses=3,
+        connections=[4, 8],
+        warmup_s=2,
+        measure_s=7,
+        blocks=4,
+        durability=Durability.D1,
+        races=False,
+        confirms=True,
+        takes_apart=False,
+        budget_minutes=45,
+        allow=frozenset({CostKind.OBSERVABILITY}),
+        keeps_duplicates=True,
+        recovery=True,
+        driver="sysbench",
+    )
+
+
+def test_a_study_is_run_again_as_it_was(client: Client) -> None:
+    client.force_login(factories.make_user("otto", Role.OPERATOR))
+    asked = asked_before()
+    study = create_study(asked, wake=False)
+    again = request_again(study)
+    differs = {
+        name: (getattr(asked, name), getattr(again, name))
+        for name in asked.__dataclass_fields__
+        if getattr(asked, name) != getattr(again, name)
+    }
+    # What was left to the host is named now.
+    assert set(differs) == {"host", "devices", "server"}
+    assert again.host == study.host.name
+    assert again.configs == [("mine", MINE)]  # sorted, as a file of its own
+    answer = client.post(reverse("study-again", args=[study.pk]))
+    newest = Study.objects.latest("pk")
+    assert answer["Location"] == reverse("study-detail", args=[newest.pk])
+    assert newest.pk != study.pk
+    for name in ("template", "name", "host", "server", "blocks", "durability", "budget_minutes"):
+        assert getattr(newest, name) == getattr(study, name), name
+    assert set(newest.devices.all()) == set(study.devices.all())
+    assert set(newest.workloads.all()) == set(study.workloads.all())
+    assert [one.config for one in newest.candidates.all()] == [
+        one.config for one in study.candidates.all()
+    ]
+    client.force_login(factories.make_user("vera", Role.VIEWER))
+    assert client.post(reverse("study-again", args=[study.pk])).status_code == 403
+
+
+def test_a_study_fills_in_the_form_to_change_and_run_again(admin_client: Client) -> None:
+    study = create_study(asked_before(), wake=False)
+    detail = admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    assert f'href="{NEW}?again={study.pk}"' in detail
+    assert "Run again</button>" not in detail  # it has not ended
+    text = page(admin_client, f"?again={study.pk}")
+    for name, value in (
+        ("name", "Mine, twice"),
+        ("connections", "4, 8"),
+        ("warehouses", "3"),
+        ("blocks", "4"),
+        ("budget_minutes", "45"),
+    ):
+        assert re.search(
+            rf'name="{name}"[^>]*value="{value}"|value="{value}"[^>]*name="{name}"', text
+        )
+    assert "innodb_io_capacity = 2000" in text
+    assert re.search(r'name="durability"[^>]*value="D1"[^>]*checked', text)
+    assert re.search(r'<details class="card" id="more-settings" open>', text)
+    assert 'name="question" value="mine"' in text
+    Study.objects.filter(pk=study.pk).update(state=StudyState.FINISHED)
+    assert "Run again</button>" in (
+        admin_client.get(reverse("study-detail", args=[study.pk])).content.decode()
+    )
+    assert admin_client.get(f"{NEW}?again=99999").status_code == 404
+    # A device that is gone is said, not guessed.
+    study.devices.update(retired_at="2026-01-01T00:00Z")
+    answer = admin_client.get(f"{NEW}?again={study.pk}", follow=True)
+    assert "cannot be run again as it was" in words_of(answer.content.decode())
+
+
+def test_a_search_is_asked_for_again_with_its_limits_and_bounds() -> None:
+    search = SearchRequest(
+        knobs=4,
+        pinned={"innodb_flush_method": "O_DIRECT"},
+        bounds={"innodb_io_capacity": ("200", "9000")},
+        aim=Aim(Metric.P95, {Metric.TPMP: 5000.0, Metric.SERVER_PATH_LENGTH: 3.5e6}, 60.0),
+        warm_start=False,
+    )
+    study = create_study(
+        StudyRequest(template="search", search=search, budget_minutes=60), wake=False
+    )
+    again = request_again(study)
+    assert again.search == search
+    assert (again.blocks, again.races, again.budget_minutes) == (None, None, 60)
+    create_study(again, wake=False)
+    assert read_keep(keep_text(search.aim).split(", ")) == (search.aim.keep, 60.0)
+    assert Path(study.server.path) == again.server
