@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -12,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from advisor.pages.study import context
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
@@ -399,3 +401,29 @@ def test_seconds_of_the_current_run_come_alone_while_nothing_else_changes(
     assert (
         "study-now" not in admin_client.get(address, {"glance": glance(study.pk)}).content.decode()
     )
+
+
+def test_two_browsers_share_what_a_glance_found(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Progress is worked out once; the seconds of the run are each one's own."""
+    study = factories.make_study(state=StudyState.RUNNING)
+    factories.begin(study)
+    worked_out: list[int] = []
+    progress = context.study_progress
+
+    def count(*arguments: Any) -> Any:
+        worked_out.append(1)
+        return progress(*arguments)
+
+    monkeypatch.setattr(context, "study_progress", count)
+    # The clock stands still, of which a glance has a part.
+    monkeypatch.setattr("tuning.studies.glance.REFRESH_S", 1e12)
+    address = f"/studies/{study.pk}/live/?seen=x"
+    first, second = (admin_client.get(address).content.decode() for _ in range(2))
+    assert "hx-swap-oob" in first
+    assert len(worked_out) == 1
+    assert first.split("csrf")[0] == second.split("csrf")[0]
+    Run.objects.filter(state=RunState.RUNNING).update(step="stopping the server")
+    assert "stopping the server" in admin_client.get(address).content.decode()
+    assert len(worked_out) == 2

@@ -52,6 +52,8 @@ class Attendant:
 def close_what_was_cancelled(host_id: int | None = None) -> None:
     """End what a user cancelled on that host, or on any, if its worker is gone."""
     hosts = silent_hosts() if host_id is None else silent_hosts().filter(pk=host_id)
+    if not hosts.exists():  # as nearly always: all else takes twenty times as long
+        return
     close_cancelled(KINDS, hosts)
     cancelled = Study.objects.filter(state__in=ACTIVE_STUDY_STATES, stop_request=CANCELLED)
     for pk in set(cancelled.filter(host__in=hosts).values_list("host", flat=True)):

@@ -79,6 +79,8 @@ def advance_host(host_id: int) -> None:
     if _send_inspection(host_id):
         return
     serves = _send_load(host_id)
+    if _only_waits(host_id):  # as at nearly every call
+        return
     while study := _next_study(host_id):
         if study.state == StudyState.QUEUED and not serves and _send_probe(host_id):
             return
@@ -89,6 +91,19 @@ def advance_host(host_id: int) -> None:
             return
     if not serves:
         _send_probe(host_id)
+
+
+def _only_waits(host_id: int) -> bool:
+    """Whether a run of a study is measured, for which all waits but what a user cancelled.
+
+    To find the next study takes ten times as long.
+    """
+    running = Run.objects.filter(host_id=host_id, state=RunState.RUNNING)
+    active = Study.objects.filter(host_id=host_id, state__in=ACTIVE_STUDY_STATES)
+    return (
+        running.filter(slot__study__state=StudyState.RUNNING).exists()
+        and not active.filter(stop_request=heartbeat.CANCELLED).exists()
+    )
 
 
 def _send_load(host_id: int) -> bool:

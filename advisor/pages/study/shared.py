@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from tuning.models import Study
 from tuning.results.study_result import StudyResult
 from tuning.studies.glance import results_glance
 
 _MAX_STUDIES = 2
+_MAX_LOOKS = 4
 
 
 class SharedResult:
@@ -32,6 +34,21 @@ class SharedResult:
         if choice not in self._charts:
             self._charts[choice] = make(self.result)
         return self._charts[choice]
+
+
+class SharedLooks:
+    """What was worked out for the newest glances, for other browsers that show the same."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Hashable, dict[str, Any]] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """A copy of what `make` made for this key, not long ago or now."""
+        if key not in self._known:
+            self._known[key] = make()
+            while len(self._known) > _MAX_LOOKS:
+                self._known.popitem(last=False)
+        return dict(self._known[key])
 
 
 _lock = threading.Lock()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -31,7 +30,7 @@ from advisor.pages.study.context import (
     study_for_page,
 )
 from advisor.pages.study.extend import ExtendForm
-from advisor.pages.study.shared import shared_result
+from advisor.pages.study.shared import SharedLooks, shared_result
 from advisor.wording.words import names_beside_figures
 from benchmarks.models import ACTIVE_RUN_STATES, Host
 from tuning.errors import TuningError
@@ -48,6 +47,7 @@ from tuning.studies.pausing import pause_study, resume_study
 from tuning.studies.taking_apart import take_apart_study
 
 STUDIES_PER_PAGE = 25
+_LOOKS = SharedLooks()
 
 
 @require_GET
@@ -97,9 +97,13 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
     seen = glance(pk)
     if request.GET.get("glance") == seen:
         return _only_the_run(request, pk)
-    study = study_for_page(pk)
     choice = board_choice(request.GET)
-    context: dict[str, Any] = live_context(study, choice, seen)
+    context = _LOOKS.get(
+        (pk, seen, choice), lambda: live_context(study_for_page(pk), choice, seen)
+    )
+    study: Study = context["study"]
+    if not study.is_finished:
+        context |= now_context(live_run(pk))  # that of this second
     if request.GET.get("places", "") not in ("", str(context["places"])):
         return HttpResponseClientRefresh()
     changed = request.GET.get("seen") != context["stamp"]
