@@ -13,11 +13,11 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from advisor.pages.study import context
 from advisor.tests import factories
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, Study, StudyState
 from tuning.studies.glance import glance
+from tuning.studies.progress import study_progress
 
 pytestmark = pytest.mark.django_db
 
@@ -410,13 +410,12 @@ def test_two_browsers_share_what_a_glance_found(
     study = factories.make_study(state=StudyState.RUNNING)
     factories.begin(study)
     worked_out: list[int] = []
-    progress = context.study_progress
 
     def count(*arguments: Any) -> Any:
         worked_out.append(1)
-        return progress(*arguments)
+        return study_progress(*arguments)
 
-    monkeypatch.setattr(context, "study_progress", count)
+    monkeypatch.setattr("advisor.pages.study.context.study_progress", count)
     # The clock stands still, of which a glance has a part.
     monkeypatch.setattr("tuning.studies.glance.REFRESH_S", 1e12)
     address = f"/studies/{study.pk}/live/?seen=x"

@@ -19,7 +19,7 @@ from benchmarks.models import CrashTest, Device, JobState, Workload
 from tuning.models import ACTIVE_STUDY_STATES, Slot, Study
 
 #: The time left, and whatever else follows from the clock, is worked out this often, in seconds.
-REFRESH_S = 15.0
+REFRESH_S = 30.0
 
 _STUDY = (
     "created_at",

@@ -89,12 +89,16 @@ def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
     choice = board_choice(request.GET)
     live = live_context(study, choice, glance(study.pk))
-    return live | results_context(StudyResult(study), choice, request)
+    result = StudyResult(study)
+    return live | results_context(result, choice) | cards_context(result, request)
 
 
-def results_context(
-    result: StudyResult, choice: BoardChoice, request: HttpRequest
-) -> dict[str, Any]:
+def cards_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
+    """The recommendations, with links as the user came; they change with the results."""
+    return {"recommendations": recommendation_cards(result, request)}
+
+
+def results_context(result: StudyResult, choice: BoardChoice) -> dict[str, Any]:
     """The part that changes only when a run or the study has ended."""
     study = result.study
     ended = [slot for slot in result.slots if slot.run.is_finished]
@@ -113,7 +117,6 @@ def results_context(
         "findings": source_findings(result),
         "verdicts": verdict_of_study(result, views),
         "quality": result.data_quality,
-        "recommendations": recommendation_cards(result, request),
         "matrices": device_matrices(result),
         "proportions": list(
             dict.fromkeys(

@@ -19,23 +19,6 @@ _MAX_STUDIES = 2
 _MAX_LOOKS = 4
 
 
-class SharedResult:
-    """The result of a study at one moment, and the charts that were made of it.
-
-    `charts`: by the choice that they show, as JSON.
-    """
-
-    def __init__(self, study: Study) -> None:
-        self.result = StudyResult(study)
-        self._charts: dict[str, bytes] = {}
-
-    def charts(self, choice: str, make: Callable[[StudyResult], bytes]) -> bytes:
-        """Those of a choice, made at most once."""
-        if choice not in self._charts:
-            self._charts[choice] = make(self.result)
-        return self._charts[choice]
-
-
 class SharedLooks:
     """What was worked out for the newest glances, for other browsers that show the same."""
 
@@ -49,6 +32,23 @@ class SharedLooks:
             while len(self._known) > _MAX_LOOKS:
                 self._known.popitem(last=False)
         return dict(self._known[key])
+
+
+class SharedResult:
+    """The result of a study at one moment, and what was made of it, each by the choice that it
+    shows: charts as JSON, and `looks`, what the page lays out.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.result = StudyResult(study)
+        self.looks = SharedLooks()
+        self._charts: dict[str, bytes] = {}
+
+    def charts(self, choice: str, make: Callable[[StudyResult], bytes]) -> bytes:
+        """Those of a choice, made at most once."""
+        if choice not in self._charts:
+            self._charts[choice] = make(self.result)
+        return self._charts[choice]
 
 
 _lock = threading.Lock()

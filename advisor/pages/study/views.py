@@ -23,6 +23,7 @@ from advisor.pages.changes import by_and_reason, changed
 from advisor.pages.study.board_choice import BoardChoice, board_choice
 from advisor.pages.study.boards import board_key
 from advisor.pages.study.context import (
+    cards_context,
     live_context,
     now_context,
     results_context,
@@ -108,7 +109,9 @@ def study_live(request: HttpRequest, pk: int) -> HttpResponse:
         return HttpResponseClientRefresh()
     changed = request.GET.get("seen") != context["stamp"]
     if changed:
-        context |= results_context(shared_result(study).result, choice, request)
+        shared = shared_result(study)
+        context |= shared.looks.get(choice, lambda: results_context(shared.result, choice))
+        context |= cards_context(shared.result, request)
     context["swaps_results"] = changed
     response = render(request, "studies/_live_answer.html", context)
     if changed:
