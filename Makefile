@@ -8,6 +8,8 @@
 # make bench-load-host   the same study driven beside the server and from another host (ten minutes)
 # make bench-scale    configs measured in models of three sizes: does the ranking agree? (two hours)
 # make bench-input    more than 1,500 bad requests by every way there is, three times (a minute)
+# make bench-dashboard   what each page costs with 10,000 runs, on SQLite and PostgreSQL (minutes)
+# make screenshots    pictures of every page in both themes and three widths, into var/screenshots
 # make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
 
 PYTHON_BIN := .venv/bin
@@ -99,6 +101,14 @@ bench-input:
 	    ADVISOR_INPUT_DRAWN=200 ADVISOR_INPUT_SEED=$$seed \
 	        $(PYTHON_BIN)/pytest -q -s --no-migrations advisor/tests/test_bad_input.py || exit 1; \
 	done
+
+# The goals of a page: 25 queries, 100 ms, 300 kB; on a host that does nothing else.
+bench-dashboard:
+	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.dashboard_bench
+
+# Made-up rows in a home of their own, unless ADVISOR_HOME names one that is filled.
+screenshots:
+	@$(PYTHON_BIN)/python -m advisor.tests.screenshots var/screenshots
 
 # The figures of docs/fleet.md; as root, on a host that does nothing else.
 bench-fleet:

@@ -4,8 +4,9 @@
 (() => {
   const CONFIG = {
     responsive: true,
-    displaylogo: false,
-    modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d", "toImage"],
+    // A chart is an image to a screen reader: nothing in it takes the focus. A double click shows
+    // all of it again; its files are offered below it.
+    displayModeBar: false,
   };
   const REDRAW_AFTER_MS = 250; // Plotly itself follows the window within 100 ms
   const NARROW = window.matchMedia("(max-width: 600px)");

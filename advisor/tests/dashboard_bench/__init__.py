@@ -1,0 +1,1 @@
+"""What a page costs with years of runs in the database."""
