@@ -105,6 +105,11 @@ API: dict[str, Rules] = {
     **_shown(("api-run-list", "api-run-detail", "api-run-series", "api-run-log")),
     **_shown(("api-server-list", "api-config", "api-recommendation-list")),
     **_shown(("api-published", "api-version", "api-bundle")),
+    **_shown(("api-events", "api-config-comparison")),
+    # Reads only, like the check.
+    "api-config-translate": {"POST": READ},
+    "api-config-diff": {"POST": READ},
+    "api-proposals": {"POST": OPERATE},
     "api-bundle-list": {"POST": ADMINISTER},
     **_shown(("api-host-list", "api-host-detail")),
     "api-host-inspect": {"POST": OPERATE},

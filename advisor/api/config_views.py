@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
@@ -11,13 +13,39 @@ from rest_framework.views import APIView
 from advisor.access.limits import CONFIG_CHECKS
 from advisor.api.errors import refusal
 from advisor.api.serializers.common import error_response
+from advisor.api.serializers.config_comparisons import DiffSerializer, ProposalSerializer
 from advisor.api.serializers.configs import CheckedConfigSerializer
-from advisor.api.serializers.requests import CheckRequestSerializer
-from advisor.api.views import UNAUTHORISED
+from advisor.api.serializers.requests import (
+    CheckRequestSerializer,
+    DiffRequestSerializer,
+    StudyRequestSerializer,
+    TranslateRequestSerializer,
+)
+from advisor.api.views import UNAUTHORISED, refused
 from benchmarks.errors import BenchmarkError
 from tuning.catalogue.knob import Durability
-from tuning.errors import TuningError
-from tuning.studies.check import check_text
+from tuning.comparison.configs import differing_knobs
+from tuning.errors import InvalidConfig, TuningError
+from tuning.studies.check import CheckedText, check_text
+from tuning.studies.proposing import proposals_here
+
+
+def _checked(request: Request, values: dict[str, Any], text: str) -> CheckedText:
+    """Raises ApiError; Throttled for an account that checks very often."""
+    if wait := CONFIG_CHECKS.take(f"{request.user.pk}"):
+        raise Throttled(wait)
+    try:
+        return check_text(
+            text.encode(),
+            name=values["name"],
+            target=values.get("target"),
+            host=values.get("host", ""),
+            translate_from=values["translate_from"],
+            durability=Durability(values["durability"]),
+            connections=values.get("connections"),
+        )
+    except (TuningError, BenchmarkError) as error:
+        raise refusal(error, {"server": "target"}) from error
 
 
 class CheckConfigView(APIView):
@@ -36,18 +64,68 @@ class CheckConfigView(APIView):
     def post(self, request: Request) -> Response:
         body = CheckRequestSerializer.of(request)
         values = body.validated_data
-        if wait := CONFIG_CHECKS.take(f"{request.user.pk}"):
-            raise Throttled(wait)
-        try:
-            checked = check_text(
-                values["text"].encode(),
-                name=values["name"],
-                target=values.get("target"),
-                host=values.get("host", ""),
-                translate_from=values["translate_from"],
-                durability=Durability(values["durability"]),
-                connections=values.get("connections"),
-            )
-        except (TuningError, BenchmarkError) as error:
-            raise refusal(error, {"server": "target"}) from error
+        checked = _checked(request, values, values["text"])
         return Response(CheckedConfigSerializer(checked).data)
+
+
+class TranslateConfigView(APIView):
+    @extend_schema(
+        operation_id="translate_config",
+        summary="A my.cnf of another version or server for this one; nothing is stored or started",
+        request=TranslateRequestSerializer,
+        responses={
+            200: OpenApiResponse(
+                CheckedConfigSerializer, description="Also if lines are refused: see `is_fine`."
+            ),
+            400: error_response("`invalid_request`, `bad_request`, `no_server_found`."),
+            401: UNAUTHORISED,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        values = TranslateRequestSerializer.of(request).validated_data
+        return Response(CheckedConfigSerializer(_checked(request, values, values["text"])).data)
+
+
+class DiffConfigsView(APIView):
+    @extend_schema(
+        operation_id="diff_configs",
+        summary="Where two my.cnf differ once a server has read them",
+        request=DiffRequestSerializer,
+        responses={
+            200: DiffSerializer,
+            400: error_response(
+                "`invalid_request`, `bad_request`, `no_server_found`; `invalid_config` lists the "
+                "lines that are refused."
+            ),
+            401: UNAUTHORISED,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        values = DiffRequestSerializer.of(request).validated_data
+        sides = []
+        for name in ("left", "right"):
+            report = _checked(request, values | {"name": name}, values[name]).report
+            if report.problems:
+                raise refusal(InvalidConfig(report.problems))
+            sides.append(report.knobs)
+        return Response({"differences": differing_knobs(sides)})
+
+
+class ProposalsView(APIView):
+    @extend_schema(
+        operation_id="propose_configs",
+        summary="What each set of published rules advises here; nothing is stored or measured",
+        request=StudyRequestSerializer,
+        responses={
+            200: ProposalSerializer(many=True),
+            400: error_response("It would be refused."),
+            401: UNAUTHORISED,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        body = StudyRequestSerializer.of(request)
+        try:
+            found = proposals_here(body.study_request())
+        except (TuningError, BenchmarkError) as error:
+            raise refused(body, error) from error
+        return Response(ProposalSerializer(found, many=True).data)

@@ -8,6 +8,7 @@ from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.api import (
     bundle_views,
     comparison_views,
+    config_comparison_views,
     config_views,
     dataset_views,
     device_views,
@@ -86,6 +87,19 @@ urlpatterns = [
         name="api-gate-markdown",
     ),
     path("gates/<id:pk>/badge.svg", gate_views.GateBadgeView.as_view(), name="api-gate-badge"),
+    path("studies/<id:pk>/events/", views.EventListView.as_view(), name="api-events"),
+    path(
+        "config-comparison/",
+        config_comparison_views.ConfigComparisonView.as_view(),
+        name="api-config-comparison",
+    ),
+    path(
+        "configs/translate/",
+        config_views.TranslateConfigView.as_view(),
+        name="api-config-translate",
+    ),
+    path("configs/diff/", config_views.DiffConfigsView.as_view(), name="api-config-diff"),
+    path("proposals/", config_views.ProposalsView.as_view(), name="api-proposals"),
     path("search-space/", views.SearchSpaceView.as_view(), name="api-search-space"),
     path("templates/", template_views.TemplateListView.as_view(), name="api-templates"),
     path("hosts/", host_views.HostListView.as_view(), name="api-host-list"),

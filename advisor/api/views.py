@@ -19,6 +19,7 @@ from advisor.api.idempotency import KEY, REUSED, Once
 from advisor.api.listing import PAGES, on_host
 from advisor.api.queries import RankingQuery, StudyListQuery, listed_studies
 from advisor.api.serializers.common import error_response
+from advisor.api.serializers.events import EventSerializer
 from advisor.api.serializers.rankings import RankingRowSerializer, chosen_rows
 from advisor.api.serializers.requests import (
     ExtendRequestSerializer,
@@ -38,6 +39,7 @@ from tuning.errors import TuningError
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
+from tuning.studies.events import study_events
 from tuning.studies.glance import final_word
 from tuning.studies.lifecycle import cancel_study, create_study, extend_study
 from tuning.studies.pausing import pause_study, resume_study
@@ -185,6 +187,27 @@ class ResultsView(APIView):
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
         return unless_known(request, final_word(pk), lambda: Response(results_of(result_of(pk))))
+
+
+class EventListView(APIView):
+    @extend_schema(
+        operation_id="list_events",
+        summary="What happened in a study, newest first",
+        parameters=[IF_NONE_MATCH],
+        responses={
+            200: EventSerializer(many=True),
+            304: NOT_MODIFIED,
+            401: UNAUTHORISED,
+            404: NOT_FOUND,
+        },
+    )
+    def get(self, request: Request, pk: int) -> HttpResponse:
+        study = get_object_or_404(studies().select_related("created_by"), pk=pk)
+        return unless_known(
+            request,
+            final_word(pk),
+            lambda: Response(EventSerializer(study_events(study), many=True).data),
+        )
 
 
 class RunListView(APIView):

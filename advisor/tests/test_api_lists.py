@@ -19,6 +19,7 @@ from advisor.tests.search_study import searching_study
 from advisor.tests.test_api import error
 from advisor.tests.test_api_contract import COMMITTED, check, document
 from benchmarks.models import Run, RunState, Sample
+from benchmarks.tests.made_up_host import this_host
 from tuning.models import Recommendation, Slot, Study, StudyState
 
 __all__ = ["COMMITTED", "document"]
@@ -206,3 +207,81 @@ def test_servers_configs_and_the_rest(api: Client, document: dict[str, Any]) -> 
         check(document, "PublishedTable", table)
     assert "throughput_by_connections" in {table["name"] for table in tables}
     check(document, "Version", api.get(f"{V1}version/").json())
+
+
+# --- side by side --------------------------------------------------------------------------------
+
+
+def test_chosen_configs_are_compared_place_by_place(
+    api: Client, document: dict[str, Any], django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    first = factories.measured_study(blocks=2)
+    other = factories.make_device(data_dir="/srv/other")
+    factories.measured_study(blocks=1, device=other, names=factories.NAMES[:3])
+    two, three = (
+        first.candidates.get(name=name).config for name in ("whitepaper-2", "whitepaper-3")
+    )
+    Run.objects.filter(device=other).update(comparability_key="elsewhere")
+    address = f"{V1}config-comparison/"
+    query = f"{address}?config={two.hash}&config={three.hash}"
+    with django_assert_max_num_queries(10):
+        found = api.get(query).json()
+    check(document, "ConfigComparison", found)
+    assert found["configs"] == [two.hash, three.hash]
+    assert found["differences"] == {
+        name: [two.knobs[name], three.knobs[name]]
+        for name in two.knobs
+        if two.knobs[name] != three.knobs[name]
+    }
+    here, there = found["places"]
+    assert [one["config"] for one in here["configs"]] == [two.hash, three.hash]
+    assert here["configs"][0]["ratio"] is None
+    assert here["configs"][1]["ratio"]["value"] == pytest.approx(8420 / 6890, rel=0.1)
+    assert here["configs"][1]["tpmP"]["runs"] == 2
+    assert ("/srv/other" in there["device_name"], len(there["configs"])) == (True, 1)
+    for bad in ("", f"?config={two.hash}", f"?config={two.hash}&config=x"):
+        assert "config" in error(api.get(address + bad), 400)["details"]
+    assert error(api.get(f"{address}?config={two.hash}&config={'0' * 64}"), 404)
+
+
+def test_events_are_those_of_the_study(api: Client, document: dict[str, Any]) -> None:
+    study = factories.measured_study(blocks=1, fails=["whitepaper-1"])
+    found = api.get(f"{V1}studies/{study.pk}/events/").json()
+    for one in found:
+        check(document, "Event", one)
+    assert "failed" in {one["kind"] for one in found if one["is_trouble"]}
+    assert [one["at"] for one in found] == sorted((one["at"] for one in found), reverse=True)
+
+
+def test_a_file_is_translated_and_two_are_compared(api: Client) -> None:
+    def post(address: str, **body: Any) -> Any:
+        return api.post(f"{V1}configs/{address}/", body, content_type="application/json")
+
+    old = "[mysqld]\ninnodb_log_file_size = 1G\nquery_cache_size = 1M\n"
+    found = post("translate", text=old, target="mysql 8.4").json()
+    assert found["is_fine"]
+    assert "innodb_redo_log_capacity" in found["my_cnf"]
+    left, right = "[mysqld]\ninnodb_io_capacity = 2000\n", "[mysqld]\nsync_binlog = 1\n"
+    answer = post("diff", left=left, right=right, target="mysql 8.4")
+    assert answer.json() == {
+        "differences": {"innodb_io_capacity": ["2000", None], "sync_binlog": [None, "1"]}
+    }
+    refused = error(
+        post("diff", left=left, right="[mysqld]\ndatadir = /x\n", target="mysql 8.4"), 400
+    )
+    assert refused["code"] == "invalid_config"
+    assert refused["details"]["problems"][0]["config"] == "right"
+    assert set(error(post("diff", text=left), 400)["details"]) == {"text"}
+
+
+def test_what_the_schools_advise_here(document: dict[str, Any], tmp_path: Any) -> None:
+    this_host(directories=[tmp_path])
+    token = create_token(factories.make_user("op", Role.OPERATOR), "op", Scope.RUN)
+    api = Client(headers={"Authorization": f"Token {token}"})
+    answer = api.post(f"{V1}proposals/", {}, content_type="application/json")
+    assert answer.status_code == 200, answer.content
+    for one in answer.json():
+        check(document, "Proposal", one)
+    assert "percona" in {one["name"] for one in answer.json()}
+    assert any(one["knobs"] and one["notes"] for one in answer.json())
+    assert not Study.objects.exists()

@@ -62,9 +62,11 @@ def _store(bundle: Bundle, by: str) -> Study:
         stored["hosts"][one["id"]] = _host(bundle, str(one["name"]), by, drives=host)
     for table in TABLES:
         stored[table.name] = {}
-        for document in rows[table.name]:
+        # A table that is younger than the bundle is not in it.
+        documents = rows.get(table.name, [])
+        for document in documents:
             _row(table, document, stored, host)
-        _links_to_itself(table, rows[table.name], stored)
+        _links_to_itself(table, documents, stored)
     [study] = stored["studies"].values()
     assert isinstance(study, Study)  # noqa: S101 - the table says so
     study.devices.set([row.pk for row in stored["devices"].values()])

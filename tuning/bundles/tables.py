@@ -34,6 +34,7 @@ from tuning.models import (
     Recommendation,
     Slot,
     Study,
+    StudyAction,
 )
 
 #: Of the process that did a job, not of what it found.
@@ -135,6 +136,7 @@ TABLES = (
             "run": "runs",
         },
     ),
+    Table("actions", StudyAction, {"study": "studies"}),
     Table(
         "eliminations",
         Elimination,

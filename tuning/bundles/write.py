@@ -95,6 +95,7 @@ def _rows(study: Study, slots: list[Slot], runs: list[Run]) -> dict[str, Any]:
         "candidates": list(study.candidates.order_by("pk").select_related("config")),
         "runs": list(Run.objects.filter(pk__in=[run.pk for run in runs]).order_by("pk")),
         "slots": slots,
+        "actions": list(study.actions.order_by("pk")),
         "eliminations": list(study.eliminations.order_by("pk")),
         "crash_tests": [one.test for one in crash_slots],
         "crash_slots": crash_slots,

@@ -191,9 +191,15 @@ def hosts_text(run_set: RunSet) -> str:
 def _of_blocks_and_pairs() -> QuerySet[Run]:
     """Successful runs that were not replaced by a newer run, without those of a screening.
 
-    Pairs that were longer than the blocks of their study are not comparable with these.
+    Pairs that were longer than the blocks of their study are not comparable with these, nor is
+    what was measured on another installation.
     """
-    found = Run.objects.filter(state=RunState.OK, tpmP__gt=0, workload=F("slot__workload"))
+    found = Run.objects.filter(
+        state=RunState.OK,
+        tpmP__gt=0,
+        workload=F("slot__workload"),
+        host__imported__isnull=True,
+    )
     return found.exclude(slot__purpose__in=(SlotPurpose.SEARCH, SlotPurpose.APART))
 
 

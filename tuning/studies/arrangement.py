@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.errors import about
 from benchmarks.inventory.devices import FoundDevice
@@ -18,7 +18,7 @@ from tuning.studies.load_hosts import driver_for, load_host_for
 from tuning.studies.modelling import check_direct_io, model_of
 from tuning.studies.request import Sizes, StudyRequest
 from tuning.studies.room import check_room
-from tuning.studies.situation import situation_on
+from tuning.studies.situation import facts_of, redo_bytes_per_hour, situation_on
 from tuning.study_templates.loader import StudyTemplate
 
 
@@ -38,6 +38,17 @@ class Arrangement:
     devices: list[FoundDevice]
     room: int
     situation: Situation
+
+    @property
+    def measured_before(self) -> Situation:
+        """The situation with what probes and runs of its devices found there before."""
+        return replace(
+            self.situation,
+            device=facts_of(self.inventory.name, self.devices, free_bytes=self.room),
+            redo_bytes_per_hour=redo_bytes_per_hour(
+                self.inventory.name, self.devices, self.binary.flavour, self.sizes.warehouses
+            ),
+        )
 
     def search_place(self, baseline: Mapping[str, str]) -> SearchPlace:
         """Where a search would measure, whose baseline sets those knobs."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -49,7 +48,6 @@ from tuning.studies.rows import (
 )
 from tuning.studies.scheduler import advance_host
 from tuning.studies.searching import plan_search
-from tuning.studies.situation import facts_of, redo_bytes_per_hour
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 
@@ -92,13 +90,6 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
     _check_log_device(template, devices)
     origin = origin_of(request.translate_from)
     target = here.target
-    measured_before = replace(
-        here,
-        device=facts_of(host.name, devices, free_bytes=arranged.room),
-        redo_bytes_per_hour=redo_bytes_per_hour(
-            host.name, devices, target.flavour, sizes.warehouses
-        ),
-    )
     found = plan_candidates(
         template,
         request.configs,
@@ -107,7 +98,7 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
         durability=request.durability,
         host=here.host,
         translate_from=origin,
-        proposals=plan_proposals(template.proposals, measured_before),
+        proposals=plan_proposals(template.proposals, arranged.measured_before),
         fit=file_fit(model, here),
     )
     planned = [fitted(one, model, here) for one in found]

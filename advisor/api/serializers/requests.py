@@ -40,6 +40,7 @@ from tuning.studies.request import (
     MAX_MINUTES,
     MAX_SIZES,
     MAX_WORKLOADS,
+    OLDER,
     SearchRequest,
     StudyRequest,
 )
@@ -349,6 +350,23 @@ class CheckRequestSerializer(StrictSerializer):
     connections = serializers.IntegerField(
         min_value=1, max_value=MAX_SIZES["connections"], **OPTIONAL
     )
+
+
+class TranslateRequestSerializer(CheckRequestSerializer):
+    """A my.cnf to translate."""
+
+    translate_from = serializers.CharField(
+        max_length=64, default=OLDER, allow_blank=True, help_text=ORIGIN_HELP
+    )
+
+
+class DiffRequestSerializer(CheckRequestSerializer):
+    """Two my.cnf to compare."""
+
+    text = None
+    name = None
+    left = serializers.CharField(max_length=MAX_CONFIG_BYTES, trim_whitespace=False)
+    right = serializers.CharField(max_length=MAX_CONFIG_BYTES, trim_whitespace=False)
 
 
 # Of a winner that was taken apart: those that bring something, or all.
