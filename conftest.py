@@ -50,8 +50,8 @@ _SHARED = pytest.StashKey[Path]()
 _NOT_COVERED = ("browser", "slow", "alone", "long")
 # Kinds of tests, and roughly the seconds that one takes: first those that mostly wait, then those
 # that compute. Of both the longest begin.
-_WAITING = {"make_home": 45.0, "browser": 4.0, "slow": 5.0, "server": 1.5}
-_COMPUTING = {"long": 4.0, "": 0.06}
+_WAITING = {"make_home": 35.0, "browser": 3.0, "slow": 5.0, "server": 1.5}
+_COMPUTING = {"long": 1.0, "": 0.05}
 _NICENESS = os.getpriority(os.PRIO_PROCESS, 0)
 # The same examples in every run, however slow the host is at the moment.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
