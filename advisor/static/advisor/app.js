@@ -185,7 +185,8 @@
         fillIn(draft.values);
         showTemplate();
         window.scrollTo(0, 0);
-        draftForm.dispatchEvent(new Event("change", { bubbles: true }));
+        // Once htmx listens.
+        window.addEventListener("load", () => draftForm.dispatchEvent(new Event("change", { bubbles: true })));
       }
     } else {
       window.sessionStorage.removeItem(key);
