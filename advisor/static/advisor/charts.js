@@ -10,7 +10,8 @@
   };
   const REDRAW_AFTER_MS = 250; // Plotly itself follows the window within 100 ms
   const NARROW = window.matchMedia("(max-width: 600px)");
-  const MAX_LABEL = 18; // characters of a name beside an axis where the window is narrow
+  // Characters of a name beside an axis or in a legend, by the width of the chart in pixels.
+  const room = (element) => (element.clientWidth < 480 ? 18 : 40);
   const drawn = new Map(); // chart element -> figure as fetched
   const known = new WeakSet(); // chart elements asked for at least once
 
@@ -24,8 +25,8 @@
     return found;
   }
 
-  const short = (text) =>
-    typeof text === "string" && text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
+  const short = (text, most) =>
+    typeof text === "string" && text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
   // A title longer than a phone is wide would be cut off at both ends.
   const wrapped = (text) => text.replace(/(.{1,38})(?:\s+|$)/g, "$1<br>").replace(/(<br>)+$/, "");
@@ -53,8 +54,10 @@
       if (!/^[xy]axis/.test(name)) continue;
       styled[name] = { ...layout[name], ...axis };
       const labels = layout[name].ticktext;
-      if (!NARROW.matches) continue;
-      if (labels) styled[name].ticktext = labels.map(short);
+      if (labels) styled[name].ticktext = labels.map((text) => short(text, room(place)));
+      // As many rows as there are, in less height: on paper.
+      if (labels && place.dataset.chartHeight) styled[name].tickfont = { size: 8 };
+      if (!NARROW.matches && !place.dataset.chartHeight) continue;
       const title = layout[name].title?.text;
       if (title && name.startsWith("x")) {
         styled[name].title = { ...layout[name].title, text: wrapped(title), font: { size: 11 } };
@@ -64,8 +67,8 @@
   }
 
   // A legend of long names would leave a narrow chart no room.
-  const named = (data) =>
-    NARROW.matches ? data.map((trace) => ({ ...trace, name: short(trace.name) })) : data;
+  const named = (data, place) =>
+    data.map((trace) => ({ ...trace, name: short(trace.name, room(place)) }));
 
   function draw(element, figure) {
     const isFirst = !drawn.has(element);
@@ -73,8 +76,11 @@
     if (element.closest("details:not([open]), .folded")) return; // drawn when it is opened
     if (!element.classList.contains("js-plotly-plot")) element.replaceChildren();
     // On resize Plotly uses the element's height and forgets the figure's own.
-    if (figure.layout.height) element.style.minHeight = `${figure.layout.height}px`;
-    Plotly.react(element, named(figure.data), themed(figure.layout, element), CONFIG);
+    const most = Number(element.dataset.chartHeight) || Infinity;
+    const layout = themed(figure.layout, element);
+    if (layout.height) layout.height = Math.min(layout.height, most);
+    if (layout.height) element.style.minHeight = `${layout.height}px`;
+    Plotly.react(element, named(figure.data, element), layout, CONFIG);
     if (isFirst || !element.dataset.listens) {
       element.dataset.listens = "yes";
       element.on("plotly_click", (click) => {
