@@ -10,6 +10,7 @@
 # make bench-input    more than 1,500 bad requests by every way there is, three times (a minute)
 # make bench-dashboard   what each page costs with 10,000 runs, on SQLite and PostgreSQL (minutes)
 # make screenshots    pictures of every page in both themes and three widths, into var/screenshots
+# make bench-faults   studies on two hosts under 200 random faults; SEED=2 for others (half an hour)
 # make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
 
 PYTHON_BIN := .venv/bin
@@ -26,11 +27,11 @@ AGAIN = $(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast check lint type migrations collect pytest \
-    bench-footprint bench-input bench-memory bench-statistics bench-search bench-scale bench-fleet bench-load-host format \
-    lock clean
+    bench-footprint bench-input bench-memory bench-statistics bench-search bench-scale bench-fleet \
+    bench-load-host bench-faults format lock clean
 
 help:
-	@sed -n '1,11s/^# //p' Makefile
+	@sed -n '1,14s/^# //p' Makefile
 
 run: setup
 	@$(PYTHON_BIN)/python manage.py serve
@@ -117,6 +118,11 @@ bench-fleet:
 # The driver beside the server and on a load host: docs/load-host.md.
 bench-load-host:
 	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fleet.compare_load
+
+# What docs/fleet.md says of things that fail; as root, with a C compiler for stepped clocks.
+bench-faults:
+	@DJANGO_SETTINGS_MODULE=advisor.settings $(PYTHON_BIN)/python -m advisor.tests.fault_storm \
+	    --seed $(or $(SEED),1)
 
 format:
 	$(PYTHON_BIN)/ruff check --fix .

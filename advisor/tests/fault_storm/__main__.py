@@ -31,6 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--patience", type=float, default=1.0, help="how long the long ones last")
     parser.add_argument("--blocks", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=[], help="kinds of faults, by their names")
+    parser.add_argument("--fake", nargs="*", default=[], help="hosts that start no servers")
     parser.add_argument("--keep", type=Path, help="an empty folder in which logs are to stay")
     asked = parser.parse_args(arguments)
     if why := centre.why_not() or clock.why_not():
@@ -41,7 +42,9 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="advisor-storm-", dir="/var/tmp") as name:
         folder = asked.keep or Path(name)
         folder.chmod(0o755)
-        with scene(folder, server, seed=asked.seed, asks=asks, blocks=asked.blocks) as there:
+        with scene(
+            folder, server, seed=asked.seed, asks=asks, blocks=asked.blocks, fakes=asked.fake
+        ) as there:
             return _storm(there, asked)
 
 
@@ -54,7 +57,7 @@ def _storm(there: Scene, asked: argparse.Namespace) -> int:
         kinds = [one for one in faults(asked.patience) if not asked.only or one.name in asked.only]
         storm, began = Storm(there, watch, kinds, asked.mean_seconds), time.monotonic()
         storm.rage(asked.faults)
-    wrong = checks.wrong_after(there, watch, undisturbed)
+    wrong = checks.wrong_after(there, watch, undisturbed) + checks.left_control_groups()
     if undisturbed["A/A"][0] != "no_difference":
         wrong.append(f"the undisturbed A/A study says {undisturbed['A/A']}")
     minutes = (time.monotonic() - began) / 60

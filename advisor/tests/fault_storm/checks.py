@@ -28,10 +28,9 @@ from benchmarks_run run join benchmarks_host host on host.id = run.host_id order
 _VERDICTS = """
 select study.id, study.name, study.state, study.reason, found.kind, candidate.name as candidate
 from tuning_study study
-left join tuning_recommendation found
-    on found.study_id = study.id and found.durability = 'D1'
+left join tuning_recommendation found on found.study_id = study.id
 left join tuning_candidate candidate on candidate.id = found.candidate_id
-order by study.id
+order by study.id, found.durability
 """
 
 
@@ -46,7 +45,10 @@ def wrong_after(scene: Scene, watch: Watch, expected: dict[str, tuple[str, str]]
 
 
 def verdicts(scene: Scene) -> dict[int, tuple[str, tuple[str, str]]]:
-    """Of every study: what it compared, its verdict (or state and reason) and its config."""
+    """Of every study: what it compared, its verdict (or state and reason) and its config.
+
+    Those of the least safe board, if there are two.
+    """
     found = {}
     for row in scene.place.rows(_VERDICTS):
         kind = row["kind"] or f"{row['state']}: {row['reason']}"
@@ -96,7 +98,7 @@ def _wrong_verdicts(scene: Scene, expected: dict[str, tuple[str, str]]) -> list[
 
 
 def _left_behind(scene: Scene) -> list[str]:
-    """Processes, ports, folders, files, cgroups, locks: nothing a minute later."""
+    """Processes, ports, folders, files, locks: nothing a minute later."""
     deadline = time.monotonic() + _CLEAN_AFTER_S
     while (left := _left(scene)) and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -114,13 +116,17 @@ def _left(scene: Scene) -> list[str]:
         datasets = scene.place.hosts[host].inside(scene.disks[host].mounted_at)
         datasets = datasets / "oltp-advisor" / "datasets"
         whole = [
-            path for path in datasets.iterdir() if any((path / ready).exists() for ready in _READY)
+            path for path in datasets.glob("*") if any((path / ready).exists() for ready in _READY)
         ]
         found += [
-            f"{host}: {path}" for path in datasets.iterdir() if path.is_dir() and path not in whole
+            f"{host}: {path}" for path in datasets.glob("*") if path.is_dir() and path not in whole
         ]
-    found += [str(path) for path in Path("/sys/fs/cgroup").glob("**/oltp-advisor-*")]
     return found
+
+
+def left_control_groups() -> list[str]:
+    """Of the whole machine, where nothing else may have made any."""
+    return [str(path) for path in Path("/sys/fs/cgroup").glob("**/oltp-advisor-*")]
 
 
 def _is_free(path: Path) -> bool:

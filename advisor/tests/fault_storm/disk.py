@@ -16,7 +16,10 @@ _FILLING = "filling"
 
 @dataclass(frozen=True)
 class SmallDisk:
-    """An ext4 file system in a file, mounted in one machine; it goes with the machine."""
+    """An ext4 file system in a file, mounted in one machine; it goes with the machine.
+
+    Where there are no loop devices, as in some containers, it is one in memory.
+    """
 
     machine: Machine
     mounted_at: Path
@@ -25,7 +28,9 @@ class SmallDisk:
         with image.open("wb") as file:
             file.truncate(SIZE)  # sparse: takes what is written
         subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
-        self.machine.run("mount", "-o", "loop", str(image), str(self.mounted_at))
+        loop = f"mount -o loop {image} {self.mounted_at}"
+        memory = f"mount -t tmpfs -o size={SIZE},mode=0755 none {self.mounted_at}"
+        self.machine.run("sh", "-c", f"{loop} || {memory}")
 
     def fill(self) -> None:
         """To the last byte."""

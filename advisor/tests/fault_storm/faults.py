@@ -28,6 +28,7 @@ class Fault:
     begin: Callable[[Scene, str], bool]
     end: Callable[[Scene, str], object] | None = None
     seconds: float = 0
+    is_long: bool = False
 
 
 def faults(patience: float) -> list[Fault]:
@@ -38,15 +39,15 @@ def faults(patience: float) -> list[Fault]:
         Fault("driver killed", "host", lambda scene, host: _kill(scene.named(host, "sysbench"))),
         Fault("server killed", "host", _kill_server),
         Fault("worker ended while a result is stored", "host", _end_while_storing),
-        Fault("worker stopped", "host", _stop_worker, _go_on, 60 * patience),
-        Fault("network cut", "host", _cut_off, _reconnect, 40 * patience),
+        Fault("worker stopped", "host", _stop_worker, _go_on, 60 * patience, is_long=True),
+        Fault("network cut", "host", _cut_off, _reconnect, 40 * patience, is_long=True),
         Fault("disk filled", "host", _fill, _free, 10 * patience),
         Fault("web server killed", CENTRE, _kill_there("gunicorn")),
         Fault("Redis killed", CENTRE, _kill_there("redis-server")),
         Fault("Redis killed and emptied", CENTRE, _empty_redis),
         Fault("PostgreSQL restarted", CENTRE, _restart_postgres),
         Fault("PostgreSQL killed", CENTRE, _kill_there("postgres")),
-        Fault("everything stopped", ALL, _stop_everything(30 * patience)),
+        Fault("everything stopped", ALL, _stop_everything(30 * patience), is_long=True),
         Fault("clock of a host stepped", "host", _step, _step_back, 12 * patience),
         Fault("clock of the database stepped", CENTRE, _step, _step_back, 12 * patience),
     ]

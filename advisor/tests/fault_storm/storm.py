@@ -11,8 +11,6 @@ from advisor.tests.fault_storm.scene import Scene
 from advisor.tests.fault_storm.watch import Watch
 
 _TICK_S = 0.2
-#: A fault whose moment does not come for so long gives way to the next one.
-_PATIENCE_S = 25.0
 _QUIET_END_S = 600.0
 _ASK_AGAIN_S = 10.0
 
@@ -31,15 +29,20 @@ class Strike:
 
 @dataclass
 class Storm:
-    """Its faults, `mean_s` apart on average, besides those that still last."""
+    """Its faults, `mean_s` apart on average, besides those that still last.
+
+    A fault whose moment does not come for `patience_s` gives way to the next one.
+    """
 
     scene: Scene
     watch: Watch
     kinds: list[Fault]
     mean_s: float
+    patience_s: float = 25.0
     strikes: list[Strike] = field(default_factory=list)
     _lasting: list[Strike] = field(default_factory=list)
     _deck: list[Fault] = field(default_factory=list)
+    _rounds: int = 0
     _asked: dict[str, float] = field(default_factory=dict)
 
     def rage(self, number: int, *, studies: int = 0) -> None:
@@ -57,7 +60,7 @@ class Storm:
                 target = (
                     random.choice([*self.scene.asks]) if fault.where == "host" else fault.where
                 )
-                patience = time.monotonic() + _PATIENCE_S
+                patience = time.monotonic() + self.patience_s
             began = time.monotonic()
             if self._is_lasting(fault, target) or not fault.begin(self.scene, target):
                 if time.monotonic() > patience:
@@ -69,9 +72,10 @@ class Storm:
                 self._lasting.append(strike)
             print(f"{len(self.strikes):4}  {fault.name}, {target}", flush=True)
             next_s, fault = time.monotonic() + random.expovariate(1 / self.mean_s), None
-        while any(n < studies for n in self._asked_of().values()):
-            self._look_after(asks=True)
         deadline = time.monotonic() + _QUIET_END_S
+        while any(n < studies for n in self._asked_of().values()):
+            assert time.monotonic() < deadline, f"no study: {self.scene.refusals}"
+            self._look_after(asks=True)
         while not self._is_over() and time.monotonic() < deadline:
             self._look_after(asks=False)
         assert self._is_over(), f"the studies do not end: {self.watch.studies}"
@@ -83,10 +87,13 @@ class Storm:
         return counted
 
     def _draw(self) -> Fault:
-        """Every kind comes as often as the others, in ever another order."""
+        """Every kind comes as often as the others, in ever another order, but those half as often
+        that hold up everything for long.
+        """
         if not self._deck:
-            self._deck = [*self.kinds]
+            self._deck = [one for one in self.kinds if not (one.is_long and self._rounds % 2)]
             self.scene.random.shuffle(self._deck)
+            self._rounds += 1
         return self._deck.pop()
 
     def _is_lasting(self, fault: Fault, target: str) -> bool:

@@ -1,0 +1,119 @@
+"""Imported by a worker, has it do everything but start servers: `--fake` of the storm.
+
+A run holds its folder, has two processes that can be killed and takes seconds; it is the faster
+for a config that gives durability up. Jobs, rows, files and messages are the real ones.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from benchmarks.errors import RunFailed
+from benchmarks.measurement.metrics import BytesSource, Metrics
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Ended, Measurement
+from benchmarks.outcomes import Outcome
+from benchmarks.ownership.deleting import delete
+from benchmarks.servers.binary import ServerBinary
+from benchmarks.servers.trial import Trial
+from benchmarks.storage.held import new_folder
+from benchmarks.storage.identify import check_in_place
+from benchmarks.storage.reserve_watch import ReserveWatch
+from tuning.studies import preparation, trials
+from tuning.studies.jobs import KINDS, StudyRunKind
+
+_FASTER = 1.3
+_STEPS = {"cloning the dataset": 0.7, "warming up": 0.3, "measuring": 2.0}
+
+
+def measure(
+    plan: Plan,
+    *,
+    report: Callable[[str], None],
+    should_stop: Callable[[], bool],
+    keep: Callable[[Ended], None] = lambda _: None,
+) -> Measurement:
+    """See `benchmarks.measurement.measure.measure`."""
+    report("checking the device")
+    check_in_place(plan.layout, plan.expected)
+    folder = plan.layout.run_dir(plan.name)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with ReserveWatch(plan.layout.directories, should_stop) as watch, ExitStack() as stack:
+        stack.enter_context(new_folder(folder))
+        stack.callback(delete, folder)
+        started = [
+            stack.enter_context(_process(folder / name)) for name in ("mariadbd", "sysbench")
+        ]
+        for process in started:
+            stack.callback(process.kill)
+        for step, seconds in _STEPS.items():
+            report(step)
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                if watch.should_stop():
+                    raise RunFailed(Outcome.CANCELLED, "the run was stopped")
+                if any(process.poll() is not None for process in started):
+                    raise RunFailed(Outcome.LOST, "a process was ended by SIGKILL")
+                time.sleep(0.05)
+        found = _measurement(plan)
+        keep(found)
+        report("stopping the server")
+        time.sleep(0.7)
+    return found
+
+
+def _process(program: Path) -> subprocess.Popen[bytes]:
+    program.symlink_to("/bin/sleep")
+    return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "--", str(program), "60"])
+
+
+def _measurement(plan: Plan) -> Measurement:
+    faster = "innodb_flush_log_at_trx_commit" in plan.options
+    level = 6000.0 * (_FASTER if faster else 1.0) * math.exp(Random(plan.name).gauss(0, 0.01))
+    values: dict[str, Any] = dict.fromkeys(Metrics.__dataclass_fields__, 1.0)
+    values |= {"tpmP": level, "new_orders": 200, "failed": 0, "retried": 0}
+    values |= {"bytes_written_source": BytesSource.DEVICE}
+    return Measurement(
+        metrics=Metrics(**values),
+        samples=[{"second": 0, "new_orders": 100}, {"second": 1, "new_orders": 100}],
+        variables={name: value or "" for name, value in plan.options.items()},
+        fingerprint={"cpu_model": "any"},
+        comparability_key="k",
+        driver_version="1",
+        step_seconds=dict(_STEPS),
+        log_tail="",
+    )
+
+
+def started(_: ServerBinary, options: dict[str, str], **__: Any) -> Trial:
+    """A trial start after which every variable is as it was asked for."""
+    time.sleep(0.5)
+    return Trial(variables=dict(options), validated=True, log_tail="", seconds=0.5)
+
+
+def _install() -> None:
+    def load(*_: Any, **__: Any) -> None:
+        time.sleep(1)
+
+    def pristine(*_: Any, **__: Any) -> Path:
+        return Path("/")
+
+    for kind in KINDS:
+        if isinstance(kind, StudyRunKind):
+            object.__setattr__(kind, "measure", measure)
+    for module, name, instead in (
+        (preparation, "ensure_dataset", load),
+        (trials, "ensure_pristine", pristine),
+        (trials, "try_config", started),
+    ):
+        setattr(module, name, instead)
+
+
+_install()
