@@ -19,7 +19,12 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "ci.md").read_text()
-FILES = {"junit.xml": "<testsuites/>", "summary.md": "### Gate", "badge.svg": "<svg/>"}
+FILES = {
+    "junit.xml": "<testsuites/>",
+    "summary.md": "### Gate",
+    "badge.svg": "<svg/>",
+    "my.cnf": "# recommended",
+}
 
 
 @dataclass
@@ -34,6 +39,7 @@ class Advisor:
     refusals: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     refused: dict[str, Any] | None = None
     looks: int = 0
+    study_looks: int = 0
 
     def gate(self) -> dict[str, Any]:
         is_over = self.looks > 1
@@ -76,6 +82,11 @@ def advisor() -> Iterator[Advisor]:
 
         def do_GET(self) -> None:
             name = self.path.rpartition("/")[2]
+            if self.path.startswith("/api/v1/studies/7/?"):
+                played.study_looks += 1
+                state = "finished" if played.study_looks > 1 else "running"
+                self.answer(200, json.dumps({"id": 7, "state": state}))
+                return
             if name in FILES:
                 self.answer(200, FILES[name])
                 return
@@ -148,7 +159,7 @@ def test_the_client_waits_and_exits_as_the_verdict_says(
     )
     assert (done.returncode, done.stdout) == (code, f"{verdict}: because\n")
     assert "pair 1" in done.stderr
-    assert [(tmp_path / name).read_text() for name in "jmb"] == list(FILES.values())
+    assert [(tmp_path / name).read_text() for name in "jmb"] == list(FILES.values())[:3]
     (body,) = advisor.bodies
     assert body["candidate"]["config"]["text"] == (tmp_path / "my.cnf").read_text()
     assert body["baseline"] == {"stored": "production"}
@@ -217,3 +228,20 @@ def test_the_steps_of_the_examples_do_what_they_say(
         assert (tmp_path / "page.md").read_text() == FILES["summary.md"]
     advisor.verdict = "fail"
     assert [shell(step, job, tmp_path).returncode for step in found if "oltp-gate" in step] == [1]
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("pass", 0), ("fail", 1), ("undecided", 3)])
+def test_the_script_leads_to_a_recommended_file_and_a_verdict(
+    verdict: str, code: int, advisor: Advisor, job: dict[str, str], tmp_path: Path
+) -> None:
+    (script,) = re.findall(r"<!-- script -->\n```sh\n(.*?)```", GUIDE, flags=re.DOTALL)
+    advisor.verdict = verdict
+    sizes = {"WAREHOUSES": "1", "CONNECTIONS": "1", "MEASURE_S": "1", "BLOCKS": "2", "PAIRS": "4"}
+    done = shell(script, job | sizes, tmp_path)
+    assert done.returncode == code, done.stderr
+    study, gate = advisor.bodies
+    assert (study["name"], study["connections"], study["blocks"]) == ("production", [1], 2)
+    assert study["configs"][0]["text"] == (tmp_path / "my.cnf").read_text()
+    assert (gate["baseline"], gate["measure_s"]) == ({"stored": "production"}, 1)
+    assert (tmp_path / "recommended.cnf").read_text() == FILES["my.cnf"]
+    assert (tmp_path / "gate.xml").read_text() == FILES["junit.xml"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import zipfile
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,18 +15,20 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from advisor.access.models import Scope
+from advisor.access.roles import Role
 from advisor.management.commands import gate as command
 from advisor.tests.test_api_requests import client_of
 from tuning.export.gate_files import GateFacts, badge_svg, junit_xml, markdown_summary
 from tuning.models import GateVerdict, Study
 from tuning.results.gate_facts import gate_facts
 from tuning.results.gate_history import gate_history
-from tuning.studies.gates import create_gate
+from tuning.studies.gates import GateSide, create_gate
 from tuning.studies.lifecycle import cancel_study
-from tuning.tests.test_gates import gate, measuring
-from tuning.tests.test_study_lifecycle import host_of_fakes, run_to_the_end, sent
+from tuning.tests.test_gates import OTHER, gate, measuring, two_servers
+from tuning.tests.test_study_lifecycle import BINARY, host_of_fakes, run_to_the_end, sent
 
-__all__ = ["host_of_fakes", "sent"]
+__all__ = ["host_of_fakes", "sent", "two_servers"]
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
@@ -117,7 +121,9 @@ def test_pages_show_the_verdict_the_limits_and_the_history(admin_client: Client)
     listed = admin_client.get(reverse("gate-list")).text
     assert reverse("gate-detail", args=[study.pk]) in listed
     # Its runs stand on the page of the study, which has no ranking.
-    assert admin_client.get(reverse("study-detail", args=[study.pk])).status_code == 200
+    runs = admin_client.get(reverse("study-detail", args=[study.pk])).text
+    assert reverse("gate-detail", args=[study.pk]) in runs
+    assert "Extend study" not in runs
     assert admin_client.get(reverse("study-list")).status_code == 200
     assert admin_client.get(reverse("gate-detail", args=[study.pk + 99])).status_code == 404
 
@@ -232,3 +238,26 @@ def test_a_command_that_cannot_begin_exits_with_2(
         assert ended.value.code == 2
     assert "candidate" in capsys.readouterr().err
     assert not Study.objects.exists()
+
+
+@pytest.mark.usefixtures("two_servers")
+def test_a_gate_of_two_servers_is_read_elsewhere_with_its_verdict_judged_again() -> None:
+    study = gate(GateSide(server=OTHER.path), baseline=GateSide(server=BINARY.path))
+    study = run_to_the_end(study, measuring(loss=0.4))
+    verdict = study.gate_verdict.result
+    admin = client_of("admin", Role.ADMINISTRATOR, Scope.ADMIN)
+    answer: Any = admin.get(f"/api/v1/studies/{study.pk}/bundle/")
+    data = b"".join(answer.streaming_content)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        request = json.loads(archive.read("request.json")) | {"driver": "auto"}
+        assert b"/gates/" in archive.read("repeat.sh")
+    again = client_of("ci").post(GATES, request, content_type="application/json")
+    assert again.status_code == 201, again.content
+    made = admin.post("/api/v1/bundles/", data, content_type="application/zip")
+    assert made.status_code == 201, made.content
+    found = Study.objects.get(pk=made.json()["id"])
+    assert found.pk != study.pk
+    assert found.gate_verdict.result == verdict
+    measured_on = found.candidates.get(is_baseline=False).measured_on
+    assert (measured_on.version, measured_on.host) == (OTHER.version_text, found.host)
+    assert admin.get(f"{GATES}{found.pk}/").json()["verdict"] == "fail"

@@ -8,6 +8,8 @@ from tuning.configs.knobs import render_cnf
 from tuning.models import Candidate, Study
 from tuning.statistics.aim import Aim
 from tuning.statistics.data import Metric
+from tuning.statistics.gate import GatePlan
+from tuning.studies.named_configs import DEFAULTS
 from tuning.studies.search_texts import OBJECTIVES
 
 SCRIPT = """\
@@ -28,6 +30,8 @@ def repeat_request(study: Study) -> dict[str, Any]:
 
     Configs of the user's own are as they were measured: translated, in knobs.
     """
+    if study.gate is not None:
+        return _gate_request(study, GatePlan.from_json(study.gate))
     workloads = sorted(study.workloads.all(), key=lambda one: one.connections)
     first = workloads[0]
     request: dict[str, Any] = {
@@ -63,6 +67,47 @@ def repeat_request(study: Study) -> dict[str, Any]:
     }
     if study.budget_minutes:
         request["budget_minutes"] = study.budget_minutes
+    return request
+
+
+def repeat_script(study: Study) -> str:
+    """Sends the request to where it belongs."""
+    return SCRIPT.replace("}/studies/", "}/gates/") if study.gate is not None else SCRIPT
+
+
+def _gate_request(study: Study, plan: GatePlan) -> dict[str, Any]:
+    """The body of `POST /api/v1/gates/`."""
+    workload = study.workloads.get()
+    rows = study.candidates.select_related("config", "server", "study__server")
+    sides = {
+        "baseline" if one.is_baseline else "candidate": {
+            **(
+                {"config": {"name": one.name, "text": render_cnf(one.config.knobs)}}
+                if one.config.knobs
+                else {"stored": DEFAULTS}
+            ),
+            "server": one.measured_on.path,
+        }
+        for one in rows
+    }
+    request: dict[str, Any] = {
+        "name": study.name,
+        **sides,
+        "limits": {one.metric.value: round(one.loss * 100, 6) for one in plan.limits},
+        "confidence": plan.confidence * 100,
+        "max_pairs": plan.max_pairs,
+        "budget_minutes": study.budget_minutes,
+        "device": _device(study.devices.get()),
+        "driver": workload.driver,
+        "warehouses": workload.warehouses,
+        "connections": workload.connections,
+        "warmup_s": workload.warmup_s,
+        "measure_s": workload.measure_s,
+        "seed": study.seed,
+        "durability": study.durability,
+    }
+    if workload.load_host is not None:
+        request["load_host"] = workload.load_host.name
     return request
 
 

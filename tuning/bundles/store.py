@@ -24,7 +24,9 @@ from tuning.bundles.read import Bundle
 from tuning.bundles.tables import TABLES, Table
 from tuning.bundles.write import COLUMNS
 from tuning.configs.knobs import config_hash
-from tuning.models import Study
+from tuning.models import Study, StudyState
+from tuning.results.gates import store_verdict
+from tuning.results.recommendation import NothingToRecommend
 
 MARK = " (from elsewhere)"
 _SAMPLES_AT_ONCE = 2000
@@ -75,7 +77,18 @@ def _store(bundle: Bundle, by: str) -> Study:
         Run.objects.filter(pk=stored["runs"][number].pk).update(log_tail=log)
     for number, series in bundle.series.items():
         _store_series(stored["runs"][number].pk, series)
-    return Study.objects.get(pk=study.pk)
+    found = Study.objects.get(pk=study.pk)
+    if found.gate is not None and found.state == StudyState.FINISHED:
+        _judge_again(found)
+    return found
+
+
+def _judge_again(gate: Study) -> None:
+    """The verdict of its pairs, which is not taken from the bundle."""
+    try:
+        store_verdict(gate)
+    except (NothingToRecommend, ArithmeticError, StopIteration) as error:
+        raise damaged("its pairs give no verdict") from error
 
 
 def _host(bundle: Bundle, name: str, by: str, drives: Host | None = None) -> Host:

@@ -108,6 +108,7 @@ TABLES = (
         {
             "study": "studies",
             "config": "configs",
+            "server": "servers",
             "taken_from": "candidates",
             "merged_into": "candidates",
         },

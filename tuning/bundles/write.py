@@ -14,9 +14,9 @@ from typing import IO, Any, Final
 
 from benchmarks.drivers.redact import redact
 from benchmarks.jobs.versions import code_version
-from benchmarks.models import Host, Run, Sample
+from benchmarks.models import Host, Run, Sample, Server
 from tuning.bundles.errors import BundleRefused
-from tuning.bundles.repeat import SCRIPT, repeat_request
+from tuning.bundles.repeat import repeat_request, repeat_script
 from tuning.bundles.tables import TABLES
 from tuning.configs.knobs import render_cnf
 from tuning.models import Candidate, Slot, Study
@@ -70,7 +70,7 @@ def _files(
     yield "study.json", _json(document)
     yield ROWS, _json(_rows(study, slots, runs))
     yield "request.json", _json(repeat_request(study))
-    yield "repeat.sh", SCRIPT.encode()
+    yield "repeat.sh", repeat_script(study).encode()
     candidates = Candidate.objects.filter(study=study).select_related("config")
     for place, one in enumerate(candidates):
         yield f"configs/{place:03}-{_safe(one.name)}.cnf", render_cnf(one.config.knobs).encode()
@@ -88,7 +88,7 @@ def _rows(study: Study, slots: list[Slot], runs: list[Run]) -> dict[str, Any]:
     """The rows of every table, by its name, and the hosts' names."""
     crash_slots = list(study.crash_slots.select_related("test"))
     there: dict[str, list[Any]] = {
-        "servers": [study.server],
+        "servers": _servers(study),
         "devices": list(study.devices.order_by("pk")),
         "workloads": list(study.workloads.order_by("pk")),
         "studies": [study],
@@ -109,6 +109,12 @@ def _rows(study: Study, slots: list[Slot], runs: list[Run]) -> dict[str, Any]:
     drivers = {one.load_host_id for one in there["workloads"]} - {None}
     names = Host.objects.filter(pk__in=drivers).order_by("pk").values_list("pk", "name")
     return {"host": study.host.name, "hosts": [{"id": pk, "name": n} for pk, n in names], **found}
+
+
+def _servers(study: Study) -> list[Server]:
+    """The candidate of a gate may have one of its own."""
+    others = Server.objects.filter(candidates__study=study).exclude(pk=study.server_id)
+    return [study.server, *others.order_by("pk").distinct()]
 
 
 def _series(run: int) -> bytes:
