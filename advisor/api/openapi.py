@@ -20,6 +20,7 @@ _RETRY_AFTER = {
     }
 }
 NO_PAGE = "There is no such page."
+BAD_PAGE = "`invalid_request`: a page or its size that cannot be."
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -45,6 +46,7 @@ def _add_answers(operation: dict[str, Any]) -> None:
             found[status]["headers"] = _RETRY_AFTER
     if any(parameter["name"] == "page" for parameter in operation.get("parameters", ())):
         found.setdefault("404", {"content": _ERROR, "description": NO_PAGE})
+        found.setdefault("400", {"content": _ERROR, "description": BAD_PAGE})
     operation["responses"] = dict(sorted(found.items()))
 
 

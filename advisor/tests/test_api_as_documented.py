@@ -5,6 +5,7 @@ Few examples by default. More, and other ones: ADVISOR_API_EXAMPLES=200 ADVISOR_
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,7 @@ import schemathesis
 from django.core.cache import cache
 from django.core.wsgi import get_wsgi_application
 from pytest_django import Settings
+from schemathesis.specs.openapi.checks import ignored_auth
 
 from advisor.access.limits import WRONG_TOKENS
 from advisor.access.models import Scope
@@ -32,6 +34,12 @@ DOCUMENT = "/api/v1/schema/?format=json"
 # A valid request may name a host, a server or a device that is not there: 400, not 404, because
 # the address is right.
 MAY_ANSWER = ["2xx", "400", "401", "403", "404", "409"]
+
+
+@schemathesis.serializer("application/zip")
+def as_it_is(context: Any, value: Any) -> bytes:
+    """The body of a bundle: whatever it is, nearly always no zip."""
+    return value if isinstance(value, bytes) else json.dumps(value).encode()
 
 
 @pytest.fixture
@@ -93,7 +101,9 @@ def statuses(found: Any, examples: int) -> set[int]:
             cache.clear()
             answer = case.call()
             seen.add(answer.status_code)
-            case.validate_response(answer)
+            # What that check sends "without" a token has ours, from the configuration's headers.
+            # Nobody is tested below, and for every address in test_access.
+            case.validate_response(answer, excluded_checks=[ignored_auth])
 
         ask()
     return seen
