@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks.errors import NotAServer
 from benchmarks.servers import binary as binary_module
+from benchmarks.servers import privileges
 from benchmarks.servers.binary import Flavour, ServerBinary, identify, parse_version
 from benchmarks.servers.privileges import ask
 
@@ -245,6 +246,18 @@ def test_a_program_that_is_killed_from_outside_is_asked_again(
     memory.chmod(0o777)
     program = script(server_tmp, f"mkdir {memory}/killed 2>/dev/null && kill -9 $$\necho 8.4.6")
     assert how(program) == "8.4.6\n"
+
+
+def test_a_right_is_asked_for_again_when_the_question_was_killed(
+    server_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = server_tmp / "memory"
+    memory.mkdir()
+    memory.chmod(0o777)
+    test = script(server_tmp, f"mkdir {memory}/killed 2>/dev/null && kill -9 $$\nexit 0")
+    monkeypatch.setattr(privileges, "tool", lambda _: str(test))
+    monkeypatch.setattr(privileges, "launcher", lambda _: [])
+    assert privileges.may(privileges.ServerUser("anybody", 1, 1), "-x", memory)
 
 
 def test_a_time_in_which_the_host_stood_still_does_not_count(
