@@ -122,11 +122,11 @@ def test_a_wrong_method_is_405(api: Client) -> None:
 
 
 def test_a_bug_is_500_in_the_same_shape(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(study: Study) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
     study = factories.make_study(blocks=1)
-    monkeypatch.setattr("advisor.api.views.ranking_of", broken)
+    monkeypatch.setattr("advisor.api.views.chosen_rows", broken)
     api.raise_request_exception = False
     answer = api.get(f"{STUDIES}{study.pk}/ranking/")
     assert error(answer, 500)["code"] == "internal_error"
