@@ -58,7 +58,10 @@ BEGIN
       ('tuning_slot',                     'SELECT, INSERT, UPDATE, DELETE', 'study'),
       ('tuning_elimination',              'SELECT, INSERT, DELETE', 'study'),
       ('tuning_crashslot',                'SELECT, INSERT, UPDATE', 'study'),
-      ('tuning_recommendation',           'SELECT, INSERT, UPDATE, DELETE', 'study')
+      ('tuning_recommendation',           'SELECT, INSERT, UPDATE, DELETE', 'study'),
+      ('tuning_gateverdict',              'SELECT, INSERT, UPDATE', 'study'),
+      -- who paused or cancelled it with the commands of this host: added to, never changed
+      ('tuning_studyaction',              'SELECT, INSERT', 'study')
     ) AS rights (name, verbs, condition)
   LOOP
     EXECUTE format('GRANT %s ON %I TO advisor_host', one.verbs, one.name);

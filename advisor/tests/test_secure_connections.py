@@ -118,6 +118,15 @@ from benchmarks.jobs import runs
 from benchmarks.models import Host, ListedPath, Run, RunState, Sample
 from tuning.models import Study, StudyState
 """
+_MAKE_GATE = """
+from tuning.statistics.data import Metric
+from tuning.statistics.gate import GatePlan, Limit
+plan = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=5)
+device = Host.objects.get(name="db1").devices.get()
+facts = {"names": factories.NAMES[:2], "blocks": 0, "state": StudyState.RUNNING}
+gate = factories.make_study(name="gate", gate=plan.as_json(), device=device, **facts)
+Study.objects.filter(pk=gate.pk).update(blocks=plan.max_pairs)
+"""
 _MAKE_HOSTS = """
 from advisor.tests.factories import make_device, make_host, make_study
 for name in ("db1", "db2"):
@@ -298,6 +307,33 @@ def test_a_worker_measures_a_study_with_the_rights_of_its_host(centre: Centre) -
     """)
     )
     assert "finished" in [line.split()[0] for line in done.splitlines() if line], done
+    centre.run(PRELUDE + _MAKE_GATE)
+    centre.as_host(
+        PRELUDE
+        + textwrap.dedent("""
+        from django.core.management import call_command
+        from tuning.models import GateVerdict, StudyAction
+        from tuning.studies.scheduler import advance_host
+        from tuning.tests.test_study_lifecycle import measurement
+        from tuning.tests.work import execute_run
+
+        runs.plan_for = lambda *_: runs.Plan(*[None] * 7)
+        gate = Study.objects.get(name="gate")
+        for action in ("pause", "resume"):
+            call_command("study", action, gate.pk)
+        kinds = StudyAction.objects.filter(study=gate).values_list("kind", flat=True)
+        assert list(kinds) == ["paused", "resumed"], kinds
+        for _ in range(10):
+            advance_host(gate.host_id)
+            run = Run.objects.filter(slot__study=gate, state=RunState.QUEUED).first()
+            if run is None:
+                break
+            assert execute_run(run.pk, measure=lambda *_, **__: measurement())
+        gate.refresh_from_db()
+        assert gate.state == StudyState.FINISHED, (gate.state, gate.reason)
+        assert GateVerdict.objects.get(study=gate).verdict == "pass"
+    """)
+    )
     log = (centre.folder / "postgres" / "postgres.log").read_text()
     assert "permission denied" not in log
     assert "row-level security" not in log
@@ -311,8 +347,10 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         from django.db import Error
         from kombu.exceptions import OperationalError
         from redis.exceptions import RedisError
+        from advisor.api.models import IdempotencyKey
         from advisor.celery import app
         from benchmarks.models import Release
+        from tuning.models import GateVerdict, StudyAction
 
         def refused(what):
             try:
@@ -328,6 +366,12 @@ def test_a_host_reads_no_accounts_and_changes_no_rows_of_others(centre: Centre) 
         refused(lambda: Release.objects.update(version="x"))
         refused(lambda: Host.objects.create(name="db3"))
         refused(lambda: ListedPath.objects.create(host=other, subject="server", path="/bin/sh"))
+        theirs = Study.objects.get(host=other)
+        refused(lambda: StudyAction.objects.create(study=theirs, kind="paused"))
+        refused(lambda: StudyAction.objects.update(by="somebody else"))
+        refused(lambda: StudyAction.objects.all().delete())
+        refused(lambda: GateVerdict.objects.create(study=theirs, verdict="pass"))
+        refused(lambda: IdempotencyKey.objects.count())
         refused(lambda: connection.cursor().execute("create table mine (id int)"))
         refused(lambda: connection.cursor().execute("set role advisor"))
         assert Run.objects.filter(host=other).update(state=RunState.CANCELLED) == 0
