@@ -53,8 +53,12 @@ class HostWatch(bootsteps.StartStopStep):
         super().__init__(parent, **kwargs)
 
     def start(self, parent: Any) -> None:
+        from django.db import connections
+
         inspect()
         sweep()
+        # This thread asks for nothing more until the end, the other connects by itself.
+        connections.close_all()
         self._thread.start()
 
     def stop(self, parent: Any) -> None:

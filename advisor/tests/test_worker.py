@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.db import connections
 from kombu.asynchronous.timer import Timer
 from kombu.transport.redis import Channel
 from pytest_django import Settings
@@ -61,6 +62,8 @@ def test_sweeps_go_on_when_celery_has_lost_its_connection_and_one_of_them_fails(
 
     monkeypatch.setattr(worker, "sweep", sweep)
     monkeypatch.setattr(worker, "inspect", lambda: None)
+    closed_after: list[int] = []
+    monkeypatch.setattr(connections, "close_all", lambda: closed_after.append(len(swept)))
     parent = SimpleNamespace(timer=Timer(), steps=[])
     watch = worker.HostWatch(parent)
     watch.start(parent)
@@ -69,3 +72,5 @@ def test_sweeps_go_on_when_celery_has_lost_its_connection_and_one_of_them_fails(
         wait_for(lambda: len(swept) > 4, 20, "there are no sweeps any more")
     finally:
         watch.stop(parent)
+    # That of the main thread, after its only sweep: nobody else would.
+    assert closed_after == [1]
