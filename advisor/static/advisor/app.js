@@ -72,6 +72,14 @@
     if (question && !window.confirm(question)) event.preventDefault();
   });
 
+  // The address of a filter gets shared: what is not filtered by is not in it.
+  document.addEventListener("formdata", ({ target, formData }) => {
+    if (!target.hasAttribute("data-short-address")) return;
+    for (const [name, value] of [...formData]) {
+      if (value === "") formData.delete(name);
+    }
+  });
+
   document.addEventListener("click", async (event) => {
     const copy = event.target.closest("[data-copy]");
     if (copy) await copyText(copy);
