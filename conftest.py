@@ -25,7 +25,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # The disk of whoever runs the tests may be nearly full; those about the reserve set their own.
 os.environ["ADVISOR_DISK_RESERVE"] = "0"
 
-import coverage
 import hypothesis
 import pytest
 from django.conf import settings
@@ -45,9 +44,8 @@ _INSTALLED = _ROOT / "var" / "servers"
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
 
 _SHARED = pytest.StashKey[Path]()
-# The first three wait for programs and measure time: they run as they do in life, without a
-# tracer. Long ones would take twice as long with it.
-_NOT_COVERED = ("browser", "slow", "alone", "long")
+# They wait for programs and measure time: they run as they do in life, without a tracer.
+_NOT_COVERED = ("browser", "slow", "alone")
 # Kinds of tests, and roughly the seconds that one takes: first those that mostly wait, then those
 # that compute. Of both the longest begin.
 _WAITING = {"make_home": 35.0, "browser": 3.0, "slow": 5.0, "server": 1.5}
@@ -75,14 +73,10 @@ def pytest_configure_node(node: Any) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """What is imported stays: looking for garbage meanwhile takes a third of the time. What runs
-    when a module is imported need be traced in one process only.
-    """
-    process = getattr(session.config, "workerinput", {}).get("workerid", "gw0")
+def pytest_collection() -> Iterator[None]:
+    """What is imported stays: looking for garbage meanwhile takes a third of the time."""
     gc.disable()
-    with _traced(process == "gw0"):
-        yield
+    yield
     gc.enable()
     gc.collect()
     gc.freeze()  # spares a tenth of the time of all tests
@@ -99,6 +93,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         if _kind(item) in ("alone", "make_home"):
             name = "alone" if _kind(item) == "alone" else item.name
         item.add_marker(pytest.mark.xdist_group(name))
+        if any(item.get_closest_marker(kind) for kind in _NOT_COVERED):
+            item.add_marker("no_cover")
     yield
     items[:] = _in_turn(items)  # after pytest-django, which has an order of its own
 
@@ -114,25 +110,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         if os.geteuid() == 0:  # others could not take it back
             os.setpriority(os.PRIO_PROCESS, 0, _NICENESS + 3 * (_kind(item) in _COMPUTING))
-        with _traced(not any(item.get_closest_marker(name) for name in _NOT_COVERED)):
-            return (yield)
-
-
-@contextlib.contextmanager
-def _traced(wanted: bool) -> Iterator[None]:
-    """Without coverage's tracers for the length of the block, unless they are wanted.
-
-    In a process of pytest-xdist pytest-cov starts two: when one stops, the other goes on.
-    """
-    stopped = []
-    while not wanted and (tracer := coverage.Coverage.current()) is not None:
-        tracer.stop()
-        stopped.append(tracer)
-    try:
-        yield
-    finally:
-        for tracer in reversed(stopped):
-            tracer.start()
+        return (yield)
 
 
 def _kind(item: pytest.Item) -> str:
