@@ -100,4 +100,9 @@ def _shares(start: _Times, end: _Times) -> tuple[float, float]:
         return 0.0, 0.0
     busy = sum(b[1] - a[1] for a, b in zip(start, end, strict=False))
     steal = sum(b[2] - a[2] for a, b in zip(start, end, strict=False))
-    return 100.0 * max(0.0, busy) / total, 100.0 * max(0.0, steal) / total
+    # The kernel's counters are read one after the other: a part may exceed the whole by a little.
+    return _percent(busy, total), _percent(steal, total)
+
+
+def _percent(part: float, whole: float) -> float:
+    return min(100.0, max(0.0, 100.0 * part / whole))

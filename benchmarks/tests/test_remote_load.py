@@ -320,6 +320,20 @@ def test_the_load_hosts_cpus_are_watched_between_both_ends() -> None:
     assert len(found.per_second) == 1
 
 
+def test_a_cpu_is_never_busy_for_more_than_the_time_that_passed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Seen: 55.000000004 s busy of 55."""
+    readings = iter([[(10.0, 5.0, 0.0)], [(11.0, 6.0 + 1e-9, -1e-9)], [(11.0, 6.0 + 1e-9, -1e-9)]])
+    monkeypatch.setattr("benchmarks.remote_load.load_cpu._read", lambda: next(readings))
+    with CpuWatch() as watch:
+        watch.begin()
+        watch.end()
+        found = watch.found()
+    assert found is not None
+    assert (found.busiest_pct, found.steal_pct) == (100.0, 0.0)
+
+
 def test_what_is_stored_of_a_load_side_is_json() -> None:
     side = LoadSide("driver-1", 0.4, 0.2, 0.0, 1.0, encrypted=True, cpu={"busy_pct": 12.0})
     assert side.as_json()["cpu"] == {"busy_pct": 12.0}
