@@ -189,22 +189,26 @@ def _in_words(found: HostInventory) -> str:
     )
 
 
-def tidy_up() -> None:
+def tidy_up() -> bool:
     """The clean-up of a worker's start, for a host whose worker was just stopped: closes its rows
     and deletes leftovers, in case it was killed.
+
+    False while the process of its last job still ends: then this is to be called again.
     """
     from tuning.studies.recovery import recover_host
 
-    _with_database(recover_host)
+    return _with_database(recover_host) is not False
 
 
-def _with_database(look: Callable[[int], None]) -> None:
+def _with_database(look: Callable[[int], bool | None]) -> bool | None:
+    """What `look` returns; None if the database is unavailable."""
     from django.db import Error, close_old_connections
 
     try:
-        look(_host_id())
+        return look(_host_id())
     except Error as error:
         logger.warning("sweep postponed: %s", error)
+        return None
     finally:
         close_old_connections()
 

@@ -15,7 +15,7 @@ from django.db import Error
 
 from advisor.errors import PortTaken, ProcessFailed
 from advisor.processes.broker import private_redis_command, redis_answers
-from advisor.processes.child import Child, wait_until
+from advisor.processes.child import TERM_SECONDS, Child, wait_until
 from advisor.worker import tidy_up
 from benchmarks.jobs.claimant import host_lock, is_dead
 from benchmarks.jobs.presence import seen
@@ -134,7 +134,7 @@ class Supervisor:
             try:
                 child.stop()
                 if child.name == "worker":
-                    tidy_up()
+                    wait_until(tidy_up, TERM_SECONDS)  # its pool's process may outlive it
             finally:
                 self._stop_all()
 

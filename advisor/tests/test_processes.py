@@ -22,7 +22,10 @@ from advisor.processes import supervisor
 from advisor.processes.child import Child
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import write_whole
-from benchmarks.models import Host
+from advisor.tests import factories
+from benchmarks.jobs.claimant import machine_id
+from benchmarks.models import Host, RunState
+from benchmarks.servers.process import process_id
 
 
 @pytest.fixture
@@ -74,6 +77,36 @@ def test_a_second_ctrl_c_while_stopping_leaves_no_process(
     with pytest.raises(KeyboardInterrupt):
         processes._stop_all()
     assert not [pid for pid in pids if psutil.pid_exists(pid)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_was_killed_is_tidied_up_after_when_its_last_process_is_gone(
+    tmp_path: Path, settings: Settings
+) -> None:
+    """The process that did its job needs longer to die than it itself."""
+    settings.LOG_DIR = settings.RUN_DIR = tmp_path
+    place = tmp_path / "device"
+    place.mkdir()
+    device = factories.make_device(
+        host=factories.make_host(settings.HOST_NAME), data_dir=str(place)
+    )
+    run = factories.begin(factories.make_study(blocks=1, device=device))
+    assert run is not None
+    folder = device.layout.run_dir(f"run-{run.pk}")
+    folder.mkdir(parents=True)
+    worker = Child("worker", ["true"])
+    worker.start()
+    processes = Supervisor()
+    processes._children.append(worker)
+    with subprocess.Popen(["sleep", "1"]) as dying:
+        found = process_id(dying.pid)
+        assert found is not None
+        run.claimed_by = f"{machine_id()}.{found.as_text()}"
+        run.save()
+        processes._stop_all()
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.LOST, "the worker died while measuring")
+    assert not folder.exists()
 
 
 @pytest.mark.django_db

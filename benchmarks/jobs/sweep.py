@@ -37,10 +37,11 @@ class Sweeper:
         self._silent: dict[_Heard, int] = {}
         self._clearings = CLEARINGS
 
-    def sweep(self, host_id: int) -> None:
+    def sweep(self, host_id: int) -> bool:
         """Store pending results, mark dead jobs as lost, delete leftovers. Safe to repeat.
 
-        Raises django.db.Error if the database is unavailable.
+        Returns whether no job is running any more; else there is more to do later. Raises
+        django.db.Error if the database is unavailable.
         """
         with home_lock(patience_s=0) as alone:
             stored = alone and self._store_noted()
@@ -54,6 +55,7 @@ class Sweeper:
                     for line in clear_leftovers(host_id):
                         logger.warning("left behind by a dead worker: %s", line)
                     self._clearings -= 1
+        return not busy
 
     def request_stop(self, host_id: int) -> None:
         """The worker is shutting down: ask the current job of this host to end within seconds."""

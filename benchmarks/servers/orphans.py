@@ -51,6 +51,6 @@ def _end(process: psutil.Process) -> None:
     with contextlib.suppress(psutil.Error):
         if process.status() != psutil.STATUS_ZOMBIE:
             logger.warning("left behind and killed: %s %s", process.pid, process.name())
-            process.kill()
+        process.kill()  # a zombie may have threads that go on, and is waited for as long
     with contextlib.suppress(ChildProcessError):
         os.waitpid(process.pid, 0)

@@ -36,7 +36,10 @@ class ProcessId:
         return self.boot == boot_id() and self.namespace == pid_namespace()
 
     def is_dead(self) -> bool:
-        """Whether it is certain that this very process is gone or a zombie."""
+        """Whether it is certain that this very process is gone or a zombie, with all its threads.
+
+        Then it has no lock any more.
+        """
         return self.is_seen_from_here() and _started(self.pid) != self.started
 
     def as_text(self) -> str:
@@ -150,7 +153,7 @@ def _is_in_container(pid: int) -> bool:
 def _is_between_programs(pid: int) -> bool:
     """Whether an empty command line only means that the process is inside execve()."""
     fields = _stat(pid)
-    return fields is not None and not int(fields[6]) & _PF_KTHREAD
+    return fields is not None and fields[0] != "Z" and not int(fields[6]) & _PF_KTHREAD
 
 
 def _started(pid: int) -> int | None:
@@ -160,10 +163,15 @@ def _started(pid: int) -> int | None:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """/proc/<pid>/stat from the state on; None for no process or a zombie."""
+    """/proc/<pid>/stat from the state on; None for no process or a zombie.
+
+    The main thread of a process that is killed may be a zombie while another still writes: it has
+    the process's files and locks until it ends as well.
+    """
     try:
         stat = (_PROC / str(pid) / "stat").read_text()
     except OSError:
         return None
     fields = stat.rpartition(")")[2].split()  # the name before it may hold blanks and brackets
-    return None if fields[0] in ("Z", "X") else fields
+    is_over = fields[0] == "X" or (fields[0] == "Z" and int(fields[17]) <= 1)
+    return None if is_over else fields

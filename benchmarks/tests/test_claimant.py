@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import psutil
@@ -16,7 +20,15 @@ from benchmarks.jobs.claimant import (
     machine_id,
     process_of,
 )
-from benchmarks.servers.process import ProcessId, process_id, this_process
+from benchmarks.servers.orphans import none_left_behind
+from benchmarks.servers.process import ProcessId, command_line, process_id, this_process
+
+# Its main thread ends, the other goes on.
+HALF_DEAD = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
 
 
 def claim_of(process: ProcessId) -> str:
@@ -49,6 +61,47 @@ def test_a_claim_is_dead_with_its_process_zombie_and_successor() -> None:
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         assert is_dead(claim_of(found))
     assert is_dead(claim_of(found))
+
+
+@pytest.fixture
+def half_dead() -> Iterator[Callable[[], int]]:
+    """Starts a process whose main thread is a zombie, as that of a killed one is for a while."""
+    children: list[subprocess.Popen[bytes]] = []
+
+    def start() -> int:
+        child = subprocess.Popen([sys.executable, "-c", HALF_DEAD])
+        children.append(child)
+        deadline = time.monotonic() + 60
+        while psutil.Process(child.pid).status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return child.pid
+
+    yield start
+    for child in children:
+        child.kill()
+        child.wait()
+
+
+def test_a_claim_is_dead_when_the_last_thread_of_its_process_is(
+    half_dead: Callable[[], int],
+) -> None:
+    pid = half_dead()
+    found = process_id(pid)
+    assert found is not None
+    assert not is_dead(claim_of(found))  # it has all files and locks
+    assert command_line(pid) == []
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert is_dead(claim_of(found))
+
+
+def test_what_a_job_leaves_behind_is_killed_with_its_last_thread(
+    half_dead: Callable[[], int],
+) -> None:
+    with none_left_behind():
+        pid = half_dead()
+    assert not psutil.pid_exists(pid)
 
 
 def test_processes_elsewhere_cannot_be_judged() -> None:

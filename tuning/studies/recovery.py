@@ -15,9 +15,12 @@ def sweep_host(host_id: int) -> None:
     advance_host(host_id)
 
 
-def recover_host(host_id: int) -> None:
-    """Store pending results, mark dead jobs as lost, delete what they left behind."""
-    _SWEEPER.sweep(host_id)
+def recover_host(host_id: int) -> bool:
+    """Store pending results, mark dead jobs as lost, delete what they left behind.
+
+    Returns whether no job is running any more.
+    """
+    return _SWEEPER.sweep(host_id)
 
 
 def request_stop(host_id: int) -> None:
