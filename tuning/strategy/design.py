@@ -88,7 +88,16 @@ def reduced_rounds(
 def gate_pair(
     candidate: str, baseline: str, block: int, seed: int
 ) -> tuple[PlannedRun, PlannedRun]:
-    """A pair of a gate, a block of its own, in random order."""
-    names = random.Random(f"{seed}/{block}").sample([candidate, baseline], 2)
-    first, second = (PlannedRun(name, block, purpose=Purpose.GATE) for name in names)
+    """A pair of a gate, which is the block of its number; the first one has the number 1.
+
+    Of each two pairs one has the reverse order of the other, and chance says which: neither side
+    has the first place more often. A gate may end after a few pairs, of which independent draws
+    would give one side most of the first places, and with them whatever a host does to the first.
+    """
+    twin, is_second = divmod(block - 1, 2)
+    names = random.Random(f"{seed}/{twin}").sample([candidate, baseline], 2)
+    first, second = (
+        PlannedRun(name, block, purpose=Purpose.GATE)
+        for name in (reversed(names) if is_second else names)
+    )
     return first, second

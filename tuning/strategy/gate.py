@@ -15,7 +15,9 @@ PAIR = 2
 
 @dataclass(frozen=True)
 class Gate:
-    """Measures one more pair, in random order, as long as the plan's verdict is open.
+    """Measures one more pair as long as the plan's verdict is open.
+
+    Their orders are random, and balanced from two pairs to two (`gate_pair`).
 
     A candidate that was refused or failed by its own fault needs no more pairs, and neither does
     one whose runs cannot be compared with the baseline's. One that a user concludes ends as it is.

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tuning.strategy.design import block_order, confirmation_pairs
+from tuning.strategy.design import block_order, confirmation_pairs, gate_pair
 from tuning.strategy.protocol import Purpose
 
 
@@ -57,3 +57,19 @@ def test_confirmation_pairs_alternate() -> None:
     assert len(starts) == 2
     with pytest.raises(ValueError, match="needs a pair"):
         confirmation_pairs("base", "base", 5, 1, 1)
+
+
+def test_neither_side_of_a_gate_is_first_more_often() -> None:
+    starts = []
+    for seed in range(200):
+        pairs = [gate_pair("new", "base", block, seed) for block in range(1, 9)]
+        assert {run.purpose for pair in pairs for run in pair} == {Purpose.GATE}
+        assert [{run.block for run in pair} for pair in pairs] == [{n} for n in range(1, 9)]
+        assert all(sorted(run.candidate for run in pair) == ["base", "new"] for pair in pairs)
+        firsts = [pair[0].candidate for pair in pairs]
+        # However early it ends: one more at most after an odd number of pairs.
+        assert all(a != b for a, b in zip(firsts[::2], firsts[1::2], strict=True))
+        starts += firsts[::2]
+    # 800 draws: a fair one is outside of this once in ten thousand times.
+    assert 345 < starts.count("new") < 455
+    assert len({tuple(starts[at : at + 4]) for at in range(0, 800, 4)}) == 16
