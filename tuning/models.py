@@ -290,6 +290,11 @@ class SlotPurpose(models.TextChoices):
         return self in (SlotPurpose.APART, SlotPurpose.REDUCED)
 
 
+#: Of runs whose figures say what a candidate is worth: the best of a search's screening runs is
+#: partly luck, and what is left of a config that is taken apart is another config.
+RANKED_PURPOSES = (SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION)
+
+
 class Slot(models.Model):
     """A candidate's place in a block on one device with one workload; `run` is its newest run.
 

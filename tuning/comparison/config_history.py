@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from benchmarks.models import Config, Device, RunState, Workload
-from tuning.models import Slot, SlotPurpose, Study
+from tuning.models import RANKED_PURPOSES, Slot, Study
 from tuning.statistics.analysis import Interval
 from tuning.statistics.side_by_side import ratio_of
 
@@ -97,7 +97,7 @@ def _measured() -> QuerySet[Slot]:
     return Slot.objects.filter(
         run__state=RunState.OK,
         run__tpmP__gt=0,
-        purpose__in=(SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION),
+        purpose__in=RANKED_PURPOSES,
     )
 
 

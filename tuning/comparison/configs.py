@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.models import Config, Device, Host, Run, RunState, Server, Workload
-from tuning.models import SlotPurpose
+from tuning.models import RANKED_PURPOSES
 from tuning.statistics.ratios import Ratio, Spread, ratio, spread
 
 #: Ids of host, device, server and workload, and the comparability key.
 Key = tuple[int, int, int, int, str]
 METRICS = ("tpmP", "p95_ms", "server_path_length")
-#: A search's screening runs are not compared: the best of many is partly luck.
-_PURPOSES = (SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION)
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def compare_configs(configs: Sequence[Config]) -> ConfigComparison:
             config__in=configs,
             state=RunState.OK,
             disturbances=[],
-            slot__purpose__in=_PURPOSES,
+            slot__purpose__in=RANKED_PURPOSES,
             tpmP__isnull=False,
         )
         .order_by("pk")

@@ -13,7 +13,7 @@ from tuning.configs.effective.readback import effective_values
 from tuning.results.evidence import traits_of
 from tuning.statistics.analysis import Interval
 from tuning.statistics.compare import ALPHA
-from tuning.statistics.side_by_side import mean_interval, ratio_of
+from tuning.statistics.side_by_side import geometric_mean, mean_interval, ratio_of
 
 # Name of the column, and whether more is better; None where neither is.
 FIGURES: tuple[tuple[str, bool | None], ...] = (
@@ -128,14 +128,8 @@ def _by_block(side: Side, values: Mapping[int, float]) -> dict[tuple[int, str, i
     blocks: dict[tuple[int, str, int], list[float]] = {}
     for pk, value in values.items():
         blocks.setdefault(side.block_of[pk], []).append(value)
-    return {block: _mean(there) for block, there in blocks.items()}
-
-
-def _mean(values: Sequence[float]) -> float:
-    product = 1.0
-    for value in values:
-        product *= value ** (1 / len(values))
-    return product
+    means = ((block, geometric_mean(there)) for block, there in blocks.items())
+    return {block: mean for block, mean in means if mean is not None}
 
 
 def _better(bounds: Interval | None, more_is_better: bool | None) -> bool | None:

@@ -11,8 +11,9 @@ from typing import Final
 from django.db.models import QuerySet
 
 from benchmarks.models import Run, RunState
-from tuning.models import Candidate, Recommendation, Slot, SlotPurpose, Study
+from tuning.models import RANKED_PURPOSES, Candidate, Recommendation, Slot, Study
 from tuning.results.history import BULKY
+from tuning.results.run_series import middle_run
 
 #: More columns than that are no comparison any more.
 MAX_SIDES: Final = 8
@@ -20,7 +21,6 @@ MAX_SIDES: Final = 8
 _TOKEN = re.compile(r"(run|candidate|config|study)-(\d{1,18})(?:-(\d{1,18})-(\d{1,18}))?")
 # Of a config that was measured for years the newest runs speak.
 _MAX_RUNS = 200
-_BLOCKS = (SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION)
 
 Place = tuple[int, int]  # ids of a device and a workload
 
@@ -47,8 +47,7 @@ class Side:
     @property
     def middle(self) -> Run:
         """The run nearest to its median tpmP, which stands for it in charts over time."""
-        ranked = sorted(self.runs, key=lambda run: (run.tpmP or 0.0, run.pk))
-        return ranked[(len(ranked) - 1) // 2]
+        return middle_run(self.runs)
 
 
 @dataclass(frozen=True)
@@ -106,20 +105,20 @@ def _of_run(pk: int) -> list[Side]:
 
 def _of_candidate(pk: int) -> list[Side]:
     """One side per device and workload that it was measured on."""
-    slots = list(_slots().filter(candidate=pk, purpose__in=_BLOCKS)[:_MAX_RUNS])
+    slots = list(_slots().filter(candidate=pk, purpose__in=RANKED_PURPOSES)[:_MAX_RUNS])
     return [_side(f"candidate-{pk}", slots[0].candidate.name, there) for there in _places(slots)]
 
 
 def _of_config(pk: int) -> list[Side]:
     """Its newest runs, wherever they were measured: one side per device and workload."""
-    slots = list(_slots().filter(candidate__config=pk, purpose__in=_BLOCKS)[:_MAX_RUNS])
+    slots = list(_slots().filter(candidate__config=pk, purpose__in=RANKED_PURPOSES)[:_MAX_RUNS])
     return [_side(f"config-{pk}", slots[0].candidate.name, there) for there in _places(slots)]
 
 
 def _of_study(pk: int) -> list[Side]:
     """What it recommends, or its baseline before that; one side per device and workload."""
     advised = list(Recommendation.objects.filter(study=pk).values_list("candidate", flat=True))
-    there = _slots().filter(study=pk, purpose__in=_BLOCKS)
+    there = _slots().filter(study=pk, purpose__in=RANKED_PURPOSES)
     chosen = there.filter(candidate__in=advised) if advised else there.none()
     slots = list(chosen[:_MAX_RUNS]) or list(there.filter(candidate__is_baseline=True)[:_MAX_RUNS])
     by_candidate: dict[int, list[Slot]] = {}

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from statistics import geometric_mean
 from typing import Any
 
 from benchmarks.measurement.fingerprint import comparable_facts
@@ -25,6 +24,7 @@ from tuning.statistics.gate import (
     Verdict,
     judge_gate,
 )
+from tuning.statistics.side_by_side import geometric_mean
 from tuning.strategy.protocol import GateSeen
 from tuning.strategy.racing import FAULTS
 
@@ -193,8 +193,8 @@ class GateOutcome:
     def _level(self, side: str, metric: Metric) -> float | None:
         """The geometric mean of one side's figures; None without any."""
         figures = [getattr(getattr(pair, side), metric.value) for pair in self.compared]
-        known = [figure for figure in figures if figure]
-        return round(geometric_mean(known), 4) if known else None
+        mean = geometric_mean([figure for figure in figures if figure])
+        return None if mean is None else round(mean, 4)
 
 
 def gate_seen(result: StudyResult) -> GateSeen:

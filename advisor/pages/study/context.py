@@ -20,7 +20,7 @@ from advisor.pages.study.search import search_view
 from advisor.wording.findings import source_findings
 from advisor.wording.words import devices_to_name
 from benchmarks.models import RunState
-from tuning.models import Slot, SlotPurpose, Study
+from tuning.models import RANKED_PURPOSES, Slot, SlotPurpose, Study
 from tuning.results.evidence import traits_of
 from tuning.results.history import read_log_tails
 from tuning.results.live_run import LiveRun, live_run
@@ -37,7 +37,6 @@ from tuning.studies.scheduler import is_under_way
 from tuning.studies.slot_states import SlotState, slot_states
 from tuning.studies.taking_apart import can_be_taken_apart
 
-_RANKED = (SlotPurpose.BLOCK, SlotPurpose.CONFIRMATION)
 # States with a result or a bound, whose log is not shown.
 _HAVE_A_FIGURE = (RunState.OK, RunState.CUT_SHORT)
 
@@ -165,7 +164,7 @@ def result_places(slots: Iterable[SlotState]) -> int:
     Only a full page has a section for each board: a swap fills the sections that exist. Devices
     are measured one after the other, so their boards appear one by one.
     """
-    ranked = (slot for slot in slots if slot.purpose in _RANKED)
+    ranked = (slot for slot in slots if slot.purpose in RANKED_PURPOSES)
     return len({(*slot.place, slot.durability) for slot in ranked})
 
 
