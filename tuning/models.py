@@ -185,6 +185,13 @@ class Study(JobRow):
         return self.concluded_at is not None and not self.is_finished and not self.extended_by
 
     @property
+    def may_end_early(self) -> bool:
+        """Whether it may take less time than is planned: a race or a gate that is decided early
+        does, and so does a study without a winner to be confirmed.
+        """
+        return self.races or self.confirms or self.gate is not None
+
+    @property
     def shown_state(self) -> str:
         """Its state in a word for people: "Paused" takes precedence."""
         if self.is_paused:

@@ -182,6 +182,5 @@ def _eta(study: Study, state: StudyProgress) -> str:
     if state.eta_s is None:
         return ""
     minutes, seconds = divmod(int(state.eta_s), 60)
-    # A race that is decided early takes less time, and so does a study without a winner.
-    word = "at most" if study.races or study.confirms else "about"
+    word = "at most" if study.may_end_early else "about"
     return f"{word} {minutes} min {seconds:02d} s left" if minutes else f"{word} {seconds} s left"

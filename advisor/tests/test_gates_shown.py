@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,14 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
+from rich.console import Console
 
 from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.management.commands import gate as command
+from advisor.management.commands import serve
 from advisor.tests.test_api_requests import client_of
+from benchmarks.models import Run
 from tuning.export.gate_files import GateFacts, badge_svg, junit_xml, markdown_summary
 from tuning.models import GateVerdict, Study
 from tuning.results.gate_facts import gate_facts
@@ -26,7 +30,7 @@ from tuning.results.gate_history import gate_history
 from tuning.studies.gates import GateSide, create_gate
 from tuning.studies.lifecycle import cancel_study
 from tuning.tests.test_gates import OTHER, gate, measuring, two_servers
-from tuning.tests.test_study_lifecycle import BINARY, host_of_fakes, run_to_the_end, sent
+from tuning.tests.test_study_lifecycle import BINARY, begin, host_of_fakes, run_to_the_end, sent
 
 __all__ = ["host_of_fakes", "sent", "two_servers"]
 pytestmark = [
@@ -108,8 +112,16 @@ def test_what_is_no_gate_is_refused_beside_its_field(values: dict[str, Any], fie
 def test_pages_show_the_verdict_the_limits_and_the_history(admin_client: Client) -> None:
     assert "No gates yet" in admin_client.get(reverse("gate-list")).text
     running = gate(name="<b>release</b>")
+    begin(running)
     page = admin_client.get(reverse("gate-detail", args=[running.pk])).text
     assert "data-poll" in page
+    # A gate is judged again only when something has changed.
+    [asked] = re.findall(r'data-poll hx-get="([^"]+)"', page)
+    assert admin_client.get(asked).status_code == 204
+    Run.objects.filter(slot__study=running).update(step="warming up")
+    assert admin_client.get(asked).status_code == 200
+    # It may be decided early.
+    assert "At most" in admin_client.get(reverse("study-live", args=[running.pk])).text
     cancel_study(running)
     study = run_to_the_end(gate(name="<b>release</b>"), measuring())
     page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
@@ -261,3 +273,17 @@ def test_a_gate_of_two_servers_is_read_elsewhere_with_its_verdict_judged_again()
     measured_on = found.candidates.get(is_baseline=False).measured_on
     assert (measured_on.version, measured_on.host) == (OTHER.version_text, found.host)
     assert admin.get(f"{GATES}{found.pk}/").json()["verdict"] == "fail"
+
+
+def test_serve_says_how_a_gate_ended_and_has_no_ranking_for_it() -> None:
+    ended = run_to_the_end(gate(name="[nightly]"), measuring(loss=0.4))
+    cancelled = gate()
+    cancel_study(cancelled)
+    cancelled.refresh_from_db()
+    shown = io.StringIO()
+    for study in (ended, cancelled):
+        serve._show(study, Console(file=shown, width=100), "http://here/")
+    first, page, second, _ = shown.getvalue().splitlines()
+    assert first.startswith(f"Gate {ended.pk}, [nightly]: fail. tpmP -")
+    assert page.startswith(f"Details: http://here/gates/{ended.pk}/ ")
+    assert second.startswith(f"Gate {cancelled.pk}, nightly: error. cancelled: ")

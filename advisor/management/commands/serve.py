@@ -22,6 +22,7 @@ from benchmarks.errors import BenchmarkError, NotInspected
 from benchmarks.models import Host
 from tuning.errors import TuningError
 from tuning.models import ACTIVE_STUDY_STATES, Study, StudyState
+from tuning.results.gate_facts import gate_facts
 from tuning.results.host_jobs import current_jobs
 from tuning.results.study_result import StudyResult
 from tuning.results.turns import in_turn
@@ -106,7 +107,12 @@ def _start_first_study(processes: Supervisor) -> None:
 
 def _show(study: Study, console: Console, url: str) -> None:
     page = f"{url}studies/{study.pk}/"
-    if study.state != StudyState.FINISHED:
+    if study.gate is not None:
+        page = f"{url}gates/{study.pk}/"
+        facts = gate_facts(study)
+        said = f"Gate {study.pk}, {study.name}: {facts.verdict}. {facts.reason}"
+        console.print(said, markup=False, soft_wrap=True)
+    elif study.state != StudyState.FINISHED:
         reason = f"{study.reason_code}: {study.reason}" if study.reason else study.state
         console.print(f"Study {study.pk} ended without a ranking: {reason}", markup=False)
     else:

@@ -11,9 +11,9 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from tuning.models import Study
 from tuning.results.gate_facts import gate_facts, gates
 from tuning.results.gate_history import gate_history
+from tuning.studies.glance import glance
 from tuning.studies.progress import study_progress
 
 PER_PAGE = 50
@@ -38,22 +38,28 @@ def gate_list(request: HttpRequest) -> HttpResponse:
 @require_GET
 def gate_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """The verdict with its limits, then the history of the name."""
-    study = get_object_or_404(gates(), pk=pk)
-    context = _live(request, study) | {"history": gate_history(study)}
-    return render(request, "gates/detail.html", context)
+    context = _live(request, pk)
+    history = gate_history(context["gate"])
+    return render(request, "gates/detail.html", context | {"history": history})
 
 
 @require_GET
 def gate_live(request: HttpRequest, pk: int) -> HttpResponse:
-    """The response to htmx while it is measured."""
-    return render(request, "gates/_live.html", _live(request, get_object_or_404(gates(), pk=pk)))
+    """The response to htmx while it is measured: nothing as long as nothing has changed."""
+    if request.GET.get("glance") == glance(pk):
+        return HttpResponse(status=204)
+    return render(request, "gates/_live.html", _live(request, pk))
 
 
-def _live(request: HttpRequest, study: Study) -> dict[str, Any]:
+def _live(request: HttpRequest, pk: int) -> dict[str, Any]:
+    # From before the rows are read: what changes meanwhile is asked for again.
+    seen = glance(pk)
+    study = get_object_or_404(gates(), pk=pk)
     url = request.build_absolute_uri(reverse("gate-detail", args=[study.pk]))
     progress = None if study.is_finished else study_progress(study)
     return {
         "gate": study,
+        "glance": seen,
         "facts": gate_facts(study, url=url),
         "progress": progress,
         "percent": 0 if progress is None else round(progress.fraction * 100),
