@@ -7,6 +7,7 @@ import json
 import math
 import re
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -223,7 +224,8 @@ def test_the_command_says_the_verdict_with_its_exit_code_and_files(
     monkeypatch.setattr(command, "look_here", lambda *_: None)
 
     def run(request: Any, _: Any) -> Study:
-        return run_to_the_end(create_gate(request), measuring(loss, noise=0.01))
+        # One exactly at the limit passes or fails in one of ten gates: not with this seed.
+        return run_to_the_end(create_gate(replace(request, seed=1)), measuring(loss, noise=0.01))
 
     monkeypatch.setattr(command, "_run", run)
     options = ["--warmup", "1", "--measure", "5", "--pairs", "6", "--limit", "tpmP -5%", "--json"]
