@@ -17,6 +17,8 @@ from advisor.errors import PortTaken, ProcessFailed
 from advisor.processes.broker import private_redis_command, redis_answers
 from advisor.processes.child import TERM_SECONDS, Child, wait_until
 from advisor.worker import tidy_up
+from benchmarks.errors import NotInspected
+from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.claimant import host_lock, is_dead
 from benchmarks.jobs.presence import seen
 from benchmarks.models import Host
@@ -26,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 # A worker needs two on a quiet host, and was seen to need more than thirty on a very busy one.
 START_SECONDS = 90.0
+# What a web server waits for the first look of a worker at its host, which takes a second.
+INSPECTION_SECONDS = 30.0
 # A child that dies more often than this in a row is broken, not unlucky.
 RESTARTS = 5
 HEALTHY_AFTER_SECONDS = 60.0
@@ -52,6 +56,9 @@ class Supervisor:
                 check_port(settings.BIND_ADDRESS, settings.PORT)
             self._start_missing()
             if self._with_web:
+                # Whoever asks it for a study at once is not refused because a new worker has not
+                # said yet what the host has; where that takes long, pages say so.
+                wait_until(is_inspected, INSPECTION_SECONDS)
                 self._start(Child("web", web_command()), web_answers)
             self._looked_at = time.monotonic()
         except BaseException:
@@ -144,6 +151,18 @@ def worker_answers() -> bool:
     limit = timedelta(seconds=WORKER_SILENT_SECONDS)
     host = Host.objects.filter(seen(limit), name=settings.HOST_NAME).exclude(worker="").first()
     return host is not None and not is_dead(host.worker)
+
+
+def is_inspected() -> bool:
+    """Whether a worker has said what this host has."""
+    host = Host.objects.filter(name=settings.HOST_NAME).first()
+    if host is None:
+        return False
+    try:
+        inventory_of(host)
+    except NotInspected:
+        return False
+    return True
 
 
 def worker_name() -> str:

@@ -23,9 +23,11 @@ from advisor.processes.child import Child
 from advisor.processes.supervisor import Supervisor
 from advisor.terminal.files import write_whole
 from advisor.tests import factories
+from benchmarks.inventory.stored import store_inventory
 from benchmarks.jobs.claimant import machine_id
 from benchmarks.models import Host, RunState
 from benchmarks.servers.process import process_id
+from benchmarks.tests.made_up_host import made_up_host
 
 
 @pytest.fixture
@@ -134,6 +136,27 @@ def test_redis_and_worker_are_replaced_when_killed_from_outside(
         processes._looked_at -= 60
         processes.check()
     assert names == started
+
+
+@pytest.mark.django_db
+def test_the_web_server_starts_when_the_worker_has_said_what_the_host_has(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script that asks it for a study as soon as it answers is not refused."""
+    host = Host.objects.create(name=settings.HOST_NAME)
+    steps: list[str] = []
+
+    def inspect(_: float) -> None:
+        steps.append("waited")
+        store_inventory(host, made_up_host(name=host.name))
+
+    monkeypatch.setattr(supervisor, "redis_answers", lambda: True)
+    monkeypatch.setattr(supervisor, "worker_answers", lambda: True)
+    monkeypatch.setattr(supervisor, "check_port", lambda *_: None)
+    monkeypatch.setattr("advisor.processes.child.time.sleep", inspect)
+    monkeypatch.setattr(Supervisor, "_start", lambda _, child, __: steps.append(child.name))
+    with Supervisor(with_web=True):
+        assert steps == ["waited", "web"]
 
 
 @pytest.mark.django_db

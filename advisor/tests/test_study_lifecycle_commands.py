@@ -368,3 +368,38 @@ def test_serve_starts_the_first_study_when_the_worker_has_said_what_the_host_has
     monkeypatch.setattr(serve, "WATCH_SECONDS", 0.0)
     with pytest.raises(Requested):
         serve._serve(Console(file=StringIO()), Processes())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("words", "wants"), [([], True), (["--no-first-study"], False), (["setting"], False)]
+)
+def test_serve_starts_no_first_study_where_none_is_wanted(
+    words: list[str], wants: bool, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    """By its option or by the setting, which `make run` can have as well."""
+    settings.HOST_NAME = "new-host"
+    settings.FIRST_STUDY = "setting" not in words
+    started: list[str] = []
+
+    class Processes:
+        checks = 0
+
+        def check(self) -> None:
+            Processes.checks += 1
+            if Processes.checks > 2:
+                raise KeyboardInterrupt
+
+        def __enter__(self) -> Processes:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+    monkeypatch.setattr(serve, "_start_first_study", lambda _: started.append("study"))
+    monkeypatch.setattr(serve, "Supervisor", lambda **_: Processes())
+    monkeypatch.setattr(serve, "migrate", lambda: None)
+    monkeypatch.setattr(serve, "end_like_ctrl_c", lambda: None)
+    monkeypatch.setattr(serve, "make_first_account", lambda: None)
+    monkeypatch.setattr(serve, "WATCH_SECONDS", 0.0)
+    call_command("serve", *(word for word in words if word.startswith("--")))
+    assert started == (["study"] if wants else [])
+    assert Processes.checks > 2  # it serves either way

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
 from rich.console import Console
 
@@ -39,26 +39,36 @@ INSPECTION_SECONDS = 90.0
 class Command(BaseCommand):
     help = "Start Redis, a worker and the web server; run a first study; serve until Ctrl-C."
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--no-first-study",
+            action="store_true",
+            help="start no study where there is none yet, as with ADVISOR_FIRST_STUDY=false",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         end_like_ctrl_c()
         console = Console()
         try:
             migrate()
             with Supervisor(with_web=True) as processes:
-                _serve(console, processes)
+                _serve(console, processes, settings.FIRST_STUDY and not options["no_first_study"])
         except (AdvisorError, BenchmarkError, TuningError) as error:
             raise CommandError(f"{error.code}: {error}") from error
         except KeyboardInterrupt:
             console.print("Stopped: all processes started by this command have ended.")
 
 
-def _serve(console: Console, processes: Supervisor) -> None:
+def _serve(console: Console, processes: Supervisor, has_first_study: bool = True) -> None:
     url = f"http://{settings.BIND_ADDRESS}:{settings.PORT}/"
     console.print(f"The dashboard is at {url}", markup=False)
     _print_first_login(console)
     if not Study.objects.exists():
-        console.print(f"No studies yet: starting one from the template {USUAL_TEMPLATE!r}.")
-        _start_first_study(processes)
+        if has_first_study:
+            console.print(f"No studies yet: starting one from the template {USUAL_TEMPLATE!r}.")
+            _start_first_study(processes)
+        else:
+            console.print("No studies yet: start one on a page, through the API or with advise.")
     while True:
         processes.check()
         study = _next_to_follow()
