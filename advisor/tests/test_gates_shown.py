@@ -30,7 +30,14 @@ from tuning.results.gate_facts import gate_facts
 from tuning.results.gate_history import gate_history
 from tuning.studies.gates import GateSide, create_gate
 from tuning.studies.lifecycle import cancel_study
-from tuning.tests.test_gates import OTHER, gate, measuring, two_servers
+from tuning.tests.test_gates import (
+    OF_MYSQL,
+    OTHER,
+    gate,
+    measuring,
+    reading_back,
+    two_servers,
+)
 from tuning.tests.test_study_lifecycle import BINARY, begin, host_of_fakes, run_to_the_end, sent
 
 __all__ = ["host_of_fakes", "sent", "two_servers"]
@@ -257,7 +264,7 @@ def test_a_command_that_cannot_begin_exits_with_2(
 @pytest.mark.usefixtures("two_servers")
 def test_a_gate_of_two_servers_is_read_elsewhere_with_its_verdict_judged_again() -> None:
     study = gate(GateSide(server=OTHER.path), baseline=GateSide(server=BINARY.path))
-    study = run_to_the_end(study, measuring(loss=0.4))
+    study = run_to_the_end(study, reading_back(OF_MYSQL, loss=0.4))
     verdict = study.gate_verdict.result
     admin = client_of("admin", Role.ADMINISTRATOR, Scope.ADMIN)
     answer: Any = admin.get(f"/api/v1/studies/{study.pk}/bundle/")
@@ -275,6 +282,36 @@ def test_a_gate_of_two_servers_is_read_elsewhere_with_its_verdict_judged_again()
     measured_on = found.candidates.get(is_baseline=False).measured_on
     assert (measured_on.version, measured_on.host) == (OTHER.version_text, found.host)
     assert admin.get(f"{GATES}{found.pk}/").json()["verdict"] == "fail"
+
+
+@pytest.mark.usefixtures("two_servers")
+def test_what_two_servers_differ_in_stands_wherever_the_verdict_does(admin_client: Client) -> None:
+    study = gate(GateSide(server=OTHER.path), baseline=GateSide(server=BINARY.path))
+    study = run_to_the_end(study, reading_back(OF_MYSQL))
+    api = client_of("ci")
+    found = api.get(f"{GATES}{study.pk}/").json()
+    said = "Only the baseline writes a binary log"
+    assert said in found["reason"]
+    assert found["result"]["durability"] == {"candidate": "D0", "baseline": "D0"}
+    first, second, *_ = found["result"]["differences"]
+    assert first == {
+        "name": "sync_binlog",
+        "candidate": "0",
+        "baseline": "1",
+        "is_durability": True,
+        "is_default": True,
+    }
+    assert second["name"] == "log_bin"
+    summary = api.get(f"{GATES}{study.pk}/summary.md").text
+    assert said in summary
+    assert "| log\\_bin | OFF | ON | durability, by default |" in summary
+    suite = ET.fromstring(api.get(f"{GATES}{study.pk}/junit.xml").content)[0]  # noqa: S314
+    told = suite.findtext("system-out") or ""
+    assert said in told
+    assert "log_bin: OFF, baseline ON (durability, by default)" in told
+    page = admin_client.get(reverse("gate-detail", args=[study.pk])).text
+    assert said in page
+    assert re.search(r"log_bin <span[^>]*>durability</span></th>\s*<td[^>]*>OFF</td>", page)
 
 
 def test_serve_says_how_a_gate_ended_and_has_no_ranking_for_it() -> None:

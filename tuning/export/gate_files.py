@@ -54,6 +54,17 @@ class GateFacts:
         return list(self.result.get("limits", ()))
 
     @property
+    def durability(self) -> Mapping[str, str] | None:
+        """The classes of `candidate` and `baseline`; None before a pair was compared."""
+        found: Mapping[str, str] | None = self.result.get("durability")
+        return found
+
+    @property
+    def differences(self) -> list[Mapping[str, Any]]:
+        """The settings that both run with different values."""
+        return list(self.result.get("differences", ()))
+
+    @property
     def pairs(self) -> int:
         return int(self.result.get("pairs", 0))
 
@@ -101,6 +112,9 @@ def junit_xml(facts: GateFacts) -> str:
             ET.SubElement(case, kind, type=verdict, message=_xml(text)).text = _xml(facts.reason)
     for attribute, kind in (("failures", "failure"), ("errors", "error")):
         suite.set(attribute, str(sum(found == kind for _, found, _ in cases)))
+    # Also of a gate that passes, which has no message.
+    told = [facts.reason, *map(_difference_text, facts.differences)]
+    ET.SubElement(suite, "system-out").text = _xml("\n".join(told))
     suite.set("tests", str(len(cases)))
     suite.set("skipped", "0")
     suite.set("time", f"{facts.seconds:.1f}")
@@ -128,6 +142,13 @@ def markdown_summary(facts: GateFacts) -> str:
         lines += ["", "| limit | verdict | change | interval | pairs | would decide |"]
         lines += ["| --- | --- | --- | --- | --- | --- |"]
         lines += [_row(one) for one in facts.limits]
+    if facts.durability:
+        ours, theirs = facts.durability["candidate"], facts.durability["baseline"]
+        lines += ["", f"Durability: {ours} of the candidate, {theirs} of the baseline."]
+    if facts.differences:
+        lines += ["", "| effective setting | candidate | baseline | chosen |"]
+        lines += ["| --- | --- | --- | --- |"]
+        lines += [_difference(one) for one in facts.differences]
     return "\n".join(lines) + "\n"
 
 
@@ -170,8 +191,24 @@ def _row(one: Mapping[str, Any]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _difference(one: Mapping[str, Any]) -> str:
+    values = [_inline(one[side] or "none") for side in ("candidate", "baseline")]
+    return f"| {_inline(one['name'])} | {' | '.join(values)} | {difference_remark(one)} |"
+
+
+def difference_remark(one: Mapping[str, Any]) -> str:
+    """Whether it is about durability, and who chose it."""
+    whose = "by default" if one["is_default"] else "by a config"
+    return f"durability, {whose}" if one["is_durability"] else whose
+
+
 def _limit_text(one: Mapping[str, Any]) -> str:
     return f"{one['limit']}: {_percent(one['change_percent'])} ({_interval(one)})"
+
+
+def _difference_text(one: Mapping[str, Any]) -> str:
+    ours, theirs = (one[side] or "none" for side in ("candidate", "baseline"))
+    return f"{one['name']}: {ours}, baseline {theirs} ({difference_remark(one)})"
 
 
 def _interval(one: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.measurement.fingerprint import comparable_facts
 from benchmarks.models import Run, RunState
 from tuning.models import Candidate, GateVerdict, SlotPurpose, Study
+from tuning.results.gate_sides import NOT_KNOWN, GateSides, sides_of
 from tuning.results.gate_texts import reason_of
 from tuning.results.recommendation import NothingToRecommend
 from tuning.results.study_result import StudyResult
@@ -160,16 +161,26 @@ class GateOutcome:
         ]
         return 2 * sum(spent) / len(spent) if spent else 0.0
 
+    @cached_property
+    def sides(self) -> GateSides | None:
+        """What both ran with in the newest pair that is compared; None before there is one."""
+        if not self.compared:
+            return None
+        return sides_of((self.candidate, self.baseline), self.compared[-1].runs)
+
     def document(self) -> dict[str, Any]:
         """For JSON; percentages are of the baseline's figure."""
+        reason = reason_of(self.judged, self.fault, self.pair_seconds)
+        remarks = self.sides.remarks if self.sides else []
         return {
             "verdict": self.verdict.value,
-            "reason": reason_of(self.judged, self.fault, self.pair_seconds),
+            "reason": " ".join([reason, *remarks]),
             "pairs": len(self.compared),
             "max_pairs": self.plan.max_pairs,
             "confidence": self.plan.confidence,
             "seconds": round(self.seconds, 1),
             "limits": [self._limit(one) for one in self.judged.limits],
+            **(self.sides.document() if self.sides else NOT_KNOWN),
         }
 
     def _limit(self, found: LimitResult) -> dict[str, Any]:
@@ -210,7 +221,13 @@ def gate_seen(result: StudyResult) -> GateSeen:
 def gate_document(result: StudyResult) -> dict[str, Any]:
     """The outcome that was stored at the end, else how it stands."""
     stored = GateVerdict.objects.filter(study=result.study).first()
-    return dict(stored.result) if stored is not None else GateOutcome(result).document()
+    if stored is None:
+        return GateOutcome(result).document()
+    if "differences" in stored.result:
+        return dict(stored.result)
+    # An older one; its rows say as much as they do of a new one.
+    sides = GateOutcome(result).sides
+    return stored.result | (sides.document() if sides else NOT_KNOWN)
 
 
 def store_verdict(study: Study) -> None:

@@ -21,6 +21,7 @@ from benchmarks.outcomes import Outcome
 from benchmarks.servers.binary import Flavour, ServerBinary
 from benchmarks.tests.fake_driver import FakeDriver
 from benchmarks.tests.made_up_host import this_host
+from tuning.catalogue.knob import Durability
 from tuning.errors import InvalidConfig, TuningError
 from tuning.models import GateVerdict, SlotPurpose, Study, StudyState
 from tuning.results.gates import GateOutcome, gate_document
@@ -210,6 +211,100 @@ def test_another_server_is_measured_with_the_baselines_config() -> None:
     }
     assert ran == {(True, "mysql"), (False, "mariadb")}
     assert Run.objects.values("comparability_key").distinct().count() == 2
+
+
+# As the two read back at their defaults.
+OF_MYSQL = {
+    "log_bin": "ON",
+    "sync_binlog": "1",
+    "innodb_flush_log_at_trx_commit": "1",
+    "innodb_io_capacity": "10000",
+    "innodb_buffer_pool_size": "134217728",
+    "innodb_redo_log_capacity": "104857600",
+    "performance_schema": "ON",
+}
+OF_MARIADB = {
+    "log_bin": "OFF",
+    "sync_binlog": "0",
+    "innodb_flush_log_at_trx_commit": "1",
+    "innodb_io_capacity": "5000",
+    "innodb_buffer_pool_size": "134217728",
+    "innodb_log_file_size": "100663296",
+    "performance_schema": "OFF",
+}
+
+
+def reading_back(
+    found: dict[str, str], loss: float = 0.0, **others: str
+) -> Callable[..., Measurement]:
+    """As `measuring`; the other server reads back `OF_MARIADB` with `others`."""
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        is_other = plan.binary.digest == OTHER.digest
+        variables = OF_MARIADB | others if is_other else found
+        return replace(measuring(loss)(plan), variables=variables)
+
+    return measure
+
+
+@pytest.mark.usefixtures("two_servers")
+def test_servers_whose_defaults_differ_are_compared_and_the_verdict_says_in_what() -> None:
+    study = gate(
+        GateSide(("new", CHANGED[1]), server=OTHER.path), baseline=GateSide(server=BINARY.path)
+    )
+    assert gate_document(StudyResult(study))["durability"] is None  # nothing has run yet
+    study = run_to_the_end(study, reading_back(OF_MYSQL))
+    verdict = study.gate_verdict
+    assert verdict.verdict == "pass"
+    assert "Only the baseline writes a binary log" in verdict.reason
+    assert "4 settings differ by the servers' defaults, of durability sync_binlog, log_bin." in (
+        verdict.reason
+    )
+    document = verdict.result
+    assert document["durability"] == {"candidate": "D0", "baseline": "D0"}
+    shown = [tuple(one.values()) for one in document["differences"]]
+    assert shown == [
+        ("sync_binlog", "0", "1", True, True),
+        ("log_bin", "OFF", "ON", True, True),
+        ("innodb_io_capacity", "5000", "10000", False, False),
+        ("performance_schema", "OFF", "ON", False, True),
+        ("redo log", "96M", "100M", False, True),
+    ]
+    # A gate that ended before this was kept says the same.
+    GateVerdict.objects.filter(study=study).update(
+        result={k: v for k, v in document.items() if k not in ("durability", "differences")}
+    )
+    assert gate_document(StudyResult(study)) == document
+
+
+@pytest.mark.usefixtures("two_servers")
+def test_a_side_that_may_lose_commits_is_named() -> None:
+    study = gate(GateSide(server=OTHER.path), baseline=GateSide(server=BINARY.path))
+    study = run_to_the_end(study, reading_back(OF_MYSQL, log_bin="ON"))
+    reason = study.gate_verdict.reason
+    assert "The durability differs, D1 of the candidate and D0 of the baseline" in reason
+    assert "with the candidate sync_binlog = 0 may lose binary log events" in reason
+    assert "writes a binary log" not in reason
+    assert study.gate_verdict.result["durability"] == {"candidate": "D1", "baseline": "D0"}
+
+
+def test_a_config_that_may_lose_commits_is_refused_or_named_where_it_was_allowed() -> None:
+    lossy = GateSide(("lossy", b"[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n"))
+    with pytest.raises(InvalidConfig, match="class D1, but this study allows only D0"):
+        gate(lossy)
+
+    def measure(plan: Plan, **_: Any) -> Measurement:
+        chosen = {name: str(value) for name, value in plan.options.items()}
+        return replace(measuring()(plan), variables=OF_MYSQL | chosen)
+
+    study = run_to_the_end(gate(lossy, durability=Durability.D1), measure)
+    assert "D1 of the candidate and D0 of the baseline" in study.gate_verdict.reason
+    assert "by the servers' defaults" not in study.gate_verdict.reason
+    (difference,) = study.gate_verdict.result["differences"]
+    assert tuple(difference.values()) == (
+        *("innodb_flush_log_at_trx_commit", "2", "1"),
+        *(True, False),
+    )
 
 
 @pytest.mark.usefixtures("two_servers")

@@ -183,6 +183,25 @@ class GateLimitResultSerializer(serializers.Serializer[Any]):
     minutes_to_decide = serializers.FloatField(allow_null=True)
 
 
+class GateDurabilitySerializer(serializers.Serializer[Any]):
+    candidate = serializers.ChoiceField(choices=CLASSES)
+    baseline = serializers.ChoiceField(choices=CLASSES)
+
+
+class GateDifferenceSerializer(serializers.Serializer[Any]):
+    """A setting that both sides run with different values."""
+
+    name = serializers.CharField(help_text="Of the variable; `redo log` is the size of all of it.")
+    candidate = serializers.CharField(
+        allow_null=True, help_text="The effective value; null: its server has no such setting."
+    )
+    baseline = serializers.CharField(allow_null=True)
+    is_durability = serializers.BooleanField(
+        help_text="Has a part in what a crash may cost; these come first."
+    )
+    is_default = serializers.BooleanField(help_text="Neither config sets it.")
+
+
 class GateResultSerializer(serializers.Serializer[Any]):
     """The figures of a gate, so far or in the end."""
 
@@ -193,6 +212,13 @@ class GateResultSerializer(serializers.Serializer[Any]):
     confidence = serializers.FloatField()
     seconds = serializers.FloatField()
     limits = GateLimitResultSerializer(many=True)
+    durability = GateDurabilitySerializer(
+        allow_null=True,
+        help_text="The classes of what both ran with; null before a pair was compared.",
+    )
+    differences = GateDifferenceSerializer(
+        many=True, help_text="The effective settings that differ."
+    )
 
 
 class GateSerializer(serializers.Serializer[Any]):

@@ -11,7 +11,7 @@ from tuning.catalogue.knob import Durability, Kind, Knob
 from tuning.catalogue.loader import load_catalogue
 from tuning.catalogue.target import ServerTraits
 from tuning.configs.effective.durability import losses
-from tuning.configs.effective.variables import CAPACITY, FILES, SIZE, has_capacity
+from tuning.configs.effective.variables import CAPACITY, FILES, REDO, SIZE, has_capacity
 from tuning.configs.values import canonical, fixed_default, same
 
 _BOOLEANS = {"1": "ON", "0": "OFF", "YES": "ON", "NO": "OFF"}
@@ -87,6 +87,25 @@ def signature(
         _put_redo(effective, variables, target, knobs or {})
     plain = sorted((name, canonical(value)) for name, value in effective.items())
     return hashlib.sha256(json.dumps(plain, separators=(",", ":")).encode()).hexdigest()
+
+
+def redo_bytes(
+    variables: Mapping[str, str], target: ServerTraits, knobs: Mapping[str, str]
+) -> int | None:
+    """The size of the redo log with all its files; None: the server does not say it.
+
+    `variables` and `knobs` as in `signature`.
+    """
+    effective = effective_values(REDO, variables, target)
+    if has_capacity(target):
+        _put_redo(effective, variables, target, knobs)
+        return _whole(effective.get(CAPACITY))
+    size, files = _whole(effective.get(SIZE)), _whole(effective.get(FILES, "1"))
+    return None if size is None or files is None else size * files
+
+
+def _whole(shown: str | None) -> int | None:
+    return int(shown) if shown is not None and shown.isdigit() else None
 
 
 def _put_redo(
