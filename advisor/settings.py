@@ -77,6 +77,8 @@ SWEEP_SECONDS = 3.0
 # Studies of a host that was silent for so long end; 0: they wait.
 HOST_GONE_HOURS = read_limit("ADVISOR_HOST_GONE_HOURS", 24.0)
 LOST_RUN_RETRIES = 1
+# Whether `serve` starts a study where there is none yet.
+FIRST_STUDY = read_switch("ADVISOR_FIRST_STUDY", True)
 # The first time that a run finds the disk full, its study waits for somebody to make room.
 DISK_FULL_RUN_RETRIES = 1
 # After so many days without use a golden dataset goes, and the series of an ended run; 0: never.
@@ -91,6 +93,9 @@ FOREIGN_CPU_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_CPU_LIMIT_PCT", 10.0)
 FOREIGN_IO_LIMIT_PCT = read_limit("ADVISOR_FOREIGN_IO_LIMIT_PCT", 10.0)
 STALL_LIMIT_PCT = read_limit("ADVISOR_STALL_LIMIT_PCT", 2.0)
 SWAP_LIMIT_MB_S = read_limit("ADVISOR_SWAP_LIMIT_MB_S", 1.0)
+# What the web server may use of one processor while a run is measured beside it, before the API
+# refuses programs; 0 switches that off.
+API_CPU_LIMIT_PCT = read_limit("ADVISOR_API_CPU_LIMIT_PCT", 3.0)
 # A server of this host that a load host drives: the address and port on which it is offered
 # (port 0: any that is free), and whether the driver must use TLS.
 LOAD_ADDRESS = read_address("ADVISOR_LOAD_ADDRESS")
@@ -128,6 +133,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "advisor.processes.versions.VersionGuard",
+    "advisor.access.cpu_budget.CpuBudgetMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

@@ -62,6 +62,8 @@ PASSWORD_CHANGES = Limit(5, 60)
 #: Of an account: a long my.cnf costs some 70 ms of CPU time.
 CONFIG_CHECKS = Limit(60, 60)
 WRONG_TOKENS = Limit(30, 60)
+#: Of a token, where little is left of what the API may cost: `advisor.access.cpu_budget`.
+PASSES = Limit(1, 10)
 ALL = (
     LOGINS,
     LOGINS_OF_ADDRESS,
@@ -71,4 +73,5 @@ ALL = (
     PASSWORD_CHANGES,
     CONFIG_CHECKS,
     WRONG_TOKENS,
+    PASSES,
 )

@@ -26,6 +26,7 @@ forwarded_allow_ips = ""
 def post_worker_init(worker: Any) -> None:
     """gunicorn's hook in a worker that has loaded the application."""
     # gunicorn itself reads this module before there are settings.
+    from advisor.access.cpu_budget import BUDGET
     from advisor.api.waiting import WAITING
     from advisor.processes.attending import attend
     from advisor.processes.patience import wait_patiently
@@ -33,4 +34,5 @@ def post_worker_init(worker: Any) -> None:
     wait_patiently()
     # Long polls end at once when the server is to stop.
     WAITING.stays_open = lambda: worker.alive
+    BUDGET.processes = worker.cfg.workers
     attend()
