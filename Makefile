@@ -10,6 +10,7 @@
 # make bench-input    more than 1,500 bad requests by every way there is, three times (a minute)
 # make bench-dashboard   what each page costs with 10,000 runs, on SQLite and PostgreSQL (minutes)
 # make screenshots    pictures of every page in both themes and three widths, into var/screenshots
+# make bench-api      the API with 50 clients at once on a database of 10,000 runs (minutes)
 # make bench-faults   studies on two hosts under 200 random faults; SEED=2 for others (half an hour)
 # make bench-footprint   what the advisor itself takes of a processor during a run (minutes)
 
@@ -27,11 +28,11 @@ AGAIN = $(PYTHON_BIN)/pytest --last-failed --last-failed-no-failures none --cov 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run setup test setup-tests test-fast check lint type migrations collect pytest \
-    bench-footprint bench-input bench-memory bench-statistics bench-search bench-scale bench-fleet \
-    bench-load-host bench-faults format lock clean
+    bench-api bench-dashboard bench-footprint bench-input bench-memory bench-statistics bench-search \
+    bench-scale bench-fleet bench-load-host bench-faults screenshots format lock clean
 
 help:
-	@sed -n '1,14s/^# //p' Makefile
+	@sed -n '1,/^$$/s/^# //p' Makefile
 
 run: setup
 	@$(PYTHON_BIN)/python manage.py serve
@@ -89,6 +90,10 @@ bench-scale:
 # A day of response times at 20,000 transactions a second, in less than 150 MB (ten minutes).
 bench-memory:
 	@$(PYTHON_BIN)/python -m benchmarks.tests.memory_bench
+
+# Reads and creations by many clients at once on 10,000 runs; on a host that is otherwise quiet.
+bench-api:
+	@$(PYTHON_BIN)/python -m advisor.tests.api_bench
 
 # The budget of docs/disturbances.md; to be run on a host that is otherwise quiet.
 bench-footprint:

@@ -21,7 +21,7 @@ import gevent
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth.models import User
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 from knox.crypto import hash_token
@@ -36,6 +36,9 @@ from advisor.processes.bodies import BodyTooSlow, TimedBody
 from advisor.processes.patience import ask_again_while_busy
 from advisor.tests import factories
 from advisor.tests.harness import wait_for
+from tuning.models import StudyState
+from tuning.statistics import gate as gates
+from tuning.statistics.data import Metric
 
 pytestmark = pytest.mark.django_db
 
@@ -436,6 +439,48 @@ def test_clients_that_send_slowly_and_a_locked_database_hold_up_nobody(own_home:
         assert waiting.recv(12) == b"HTTP/1.1 200"
     # Threads would be held until the clients give up; a busy machine may take a while.
     assert took < 20
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_thirty_that_wait_for_studies_and_gates_hold_up_nobody(own_home: Path) -> None:
+    """None of them is answered before something has happened, everybody else is at once."""
+    study = factories.make_study(state=StudyState.RUNNING, blocks=1)
+    plan = gates.GatePlan((gates.Limit(Metric.TPMP, 0.05),))
+    names = ["server-default", "whitepaper-1"]
+    gate = factories.make_study(
+        state=StudyState.RUNNING, blocks=1, names=names, gate=plan.as_json()
+    )
+    token = create_token(factories.make_user("waits", Role.OPERATOR), "ci", Scope.READ)
+    file = own_home / "private" / "db.sqlite3"
+    copy_rows(file)
+    head = f"HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Token {token}\r\n\r\n"
+    places = [f"studies/{study.pk}", f"gates/{gate.pk}"]
+    with web(own_home) as port, ExitStack() as stack:
+        calls = [f"GET /api/v1/{places[n % 2]}/?wait=60 {head}" for n in range(30)]
+        waiting = [slow_client(stack, port, call) for call in calls]
+        for _ in range(3):
+            other = slow_client(stack, port, f"GET /api/v1/studies/{study.pk}/runs/ {head}")
+            assert other.recv(12) == b"HTTP/1.1 200"
+        assert all(is_open(one) for one in waiting), "they were answered before something happened"
+        with closing(sqlite3.connect(file)) as database, database:
+            database.execute("UPDATE tuning_study SET state = 'cancelled'")
+        for one in waiting:
+            one.settimeout(30)
+            assert one.recv(12) == b"HTTP/1.1 200"
+
+
+def copy_rows(file: Path) -> None:
+    """All rows of this test's database, into another one with the same tables."""
+    with closing(sqlite3.connect(file)) as there, there, connection.cursor() as here:
+        for table in connection.introspection.table_names(here):
+            here.execute(f'SELECT * FROM "{table}"')
+            names = [f'"{column[0]}"' for column in here.description]
+            values = ", ".join("?" * len(names))
+            there.executemany(
+                f'INSERT OR REPLACE INTO "{table}" ({", ".join(names)}) VALUES ({values})',
+                here.fetchall(),
+            )
 
 
 def slow_client(stack: ExitStack, port: int, text: str) -> socket.socket:
