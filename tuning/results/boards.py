@@ -19,6 +19,7 @@ from tuning.statistics.aim import Aim
 from tuning.statistics.confirmation import Confirmation
 from tuning.statistics.pareto import pareto_front
 from tuning.statistics.ranking import Judgement, Metric, Observation, Ranked, judge
+from tuning.strategy.changes import count_changes
 from tuning.strategy.racing import FAULTS
 
 NO_LIMITS = Aim()
@@ -156,7 +157,14 @@ class Board:
             names,
             metric,
             self.alpha,
+            self.changes,
         )
+
+    @cached_property
+    def changes(self) -> dict[str, int]:
+        """How many variables each candidate sets otherwise than the baseline."""
+        knobs = {name: candidate.config.knobs for name, candidate in self.candidates.items()}
+        return count_changes(knobs, self.baseline.name)
 
     @cached_property
     def fresh_pairs(self) -> list[FreshPairs]:

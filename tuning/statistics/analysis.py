@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp, expm1, inf
+from math import exp, expm1, inf, log1p
+from types import MappingProxyType
 
 import numpy as np
 
@@ -12,6 +13,11 @@ from tuning.statistics import critical
 from tuning.statistics.compare import ALPHA, Contrasts, compare, same_config
 from tuning.statistics.data import Metric, Observation, Table, table
 from tuning.statistics.fit import Fit, fit
+
+#: A tied candidate that changes fewer variables is chosen if it looks at most this much worse.
+#: Less than what three or four blocks can tell: the lead that is passed over is mostly luck.
+SIMPLER_WITHIN = 0.02
+NO_CHANGES: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,10 @@ class Analysis:
     floor: noise floor as a fraction (0.04 is 4 %); None if unknown.
     run_noise: standard deviation of one run, as a fraction of its figure.
     same: ratio of the second baseline to the first over all blocks; None without a second one.
-    winner: the best of those measurably better than the baseline; rivals: those of them that
-        are tied with the winner.
+    winner: the best of those measurably better than the baseline; of those tied with the best
+        and at most `SIMPLER_WITHIN` behind it that which changes the fewest variables.
+    passed_over: the best, if for that reason it is not the winner.
+    rivals: those measurably better than the baseline that are tied with the winner.
     differences: of every ordered pair of candidates with figures; see `between`.
     """
 
@@ -87,6 +95,7 @@ class Analysis:
     differences: Mapping[tuple[str, str], Difference] = field(
         default_factory=dict, repr=False, compare=False
     )
+    passed_over: str | None = None
 
     def between(self, name: str, other: str) -> Difference | None:
         """The metric of `name` divided by that of `other`; None if either has no figures."""
@@ -106,17 +115,22 @@ def analyse(
     candidates: Sequence[str] = (),
     metric: Metric = Metric.TPMP,
     alpha: float = ALPHA,
+    changes: Mapping[str, int] = NO_CHANGES,
 ) -> Analysis:
     """Judge the runs of one board (one device, one workload, comparable runs only).
 
     `candidates` names all that the study began with: the correction for multiple comparisons
     counts them, and their order breaks ties. `alpha` is the chance that any interval misses.
+    `changes`: how many variables each candidate sets otherwise than the baseline; without it the
+    winner is the one that looks best.
     """
     data = table(observations, baseline, candidates, metric)
-    return analyse_table(data, metric, alpha)
+    return analyse_table(data, metric, alpha, changes)
 
 
-def analyse_table(data: Table, metric: Metric, alpha: float = ALPHA) -> Analysis:
+def analyse_table(
+    data: Table, metric: Metric, alpha: float = ALPHA, changes: Mapping[str, int] = NO_CHANGES
+) -> Analysis:
     """Like `analyse`, for runs that are already arrays."""
     if not data.blocks:
         nothing = tuple(Standing(name) for name in data.names)
@@ -124,7 +138,8 @@ def analyse_table(data: Table, metric: Metric, alpha: float = ALPHA) -> Analysis
     fitted = fit(data.y, data.treatment)
     found = compare(fitted, alpha)
     standings = _standings(data, fitted, found, metric, 1 - alpha)
-    place = int(found.winner()[0])
+    best = int(found.winner()[0])
+    place = _simplest(data.names, found, best, changes)
     rivals = found.better[0] & found.tied(np.array([place]))[0]
     return Analysis(
         metric=metric,
@@ -137,7 +152,22 @@ def analyse_table(data: Table, metric: Metric, alpha: float = ALPHA) -> Analysis
         winner=data.names[place] if place else None,
         rivals=tuple(data.names[i] for i in np.flatnonzero(rivals) if i != place),
         differences=_differences(data, found, metric, 1 - alpha),
+        passed_over=data.names[best] if best != place else None,
     )
+
+
+def _simplest(
+    names: Sequence[str], found: Contrasts, best: int, changes: Mapping[str, int]
+) -> int:
+    """The place of the winner: the best, or one like it that changes fewer variables."""
+    if not best or names[best] not in changes:
+        return best
+    effects = found.effects[0]
+    near = effects >= effects[best] - log1p(SIMPLER_WITHIN)
+    alike = found.better[0] & found.tied(np.array([best]))[0] & near
+    known = [i for i in map(int, np.flatnonzero(alike)) if names[i] in changes]
+    # The best itself is always tied with itself; equally simple ones go by what they measured.
+    return min(known, key=lambda i: (changes[names[i]], -effects[i]))
 
 
 def _differences(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.outcomes import Outcome
-from tuning.statistics.analysis import Analysis, Interval, Standing, analyse
+from tuning.statistics.analysis import NO_CHANGES, Analysis, Interval, Standing, analyse
 from tuning.statistics.compare import ALPHA
 from tuning.statistics.data import Metric, Observation
 from tuning.statistics.drift import Drift, find_drift
@@ -67,15 +67,16 @@ def judge(
     candidates: Sequence[str] | None = None,
     metric: Metric = Metric.TPMP,
     alpha: float = ALPHA,
+    changes: Mapping[str, int] = NO_CHANGES,
 ) -> Judgement:
     """Rank the candidates, best first, then those without a ratio, then those that failed.
 
     `candidates` names every candidate in the order that breaks ties (default: the order in which
     they were observed). Failed runs are in no figure; `failures` counts them. `alpha`:
-    `racing.conclusion_alpha`.
+    `racing.conclusion_alpha`. `changes` as in `analyse`.
     """
     seen = list(observations)
-    analysis = analyse(seen, baseline, candidates or (), metric, alpha)
+    analysis = analyse(seen, baseline, candidates or (), metric, alpha, changes)
     names = list(dict.fromkeys([*(candidates or ()), *(run.candidate for run in seen)]))
     standings = [s for s in analysis.standings if s.name in names]
     without = [s for s in standings if s.rank is None]

@@ -72,7 +72,18 @@ def _tie(analysis: Analysis) -> str:
     names = ", ".join(analysis.rivals)
     return (
         f"{best.name} {_effect(best, analysis)} ({_evidence(best, analysis)}), "
-        f"but is tied with {names}."
+        f"but is tied with {names}.{_why_not_the_best(analysis)}"
+    )
+
+
+def _why_not_the_best(analysis: Analysis) -> str:
+    if analysis.passed_over is None:
+        return ""
+    found = analysis.between(analysis.passed_over, str(analysis.winner))
+    ahead = abs(found.ratio - 1) if found else 0.0
+    return (
+        f" It is chosen because it changes fewer variables than {analysis.passed_over}, "
+        f"whose lead over it of {percent(ahead)} is within the noise."
     )
 
 

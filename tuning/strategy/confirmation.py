@@ -41,7 +41,7 @@ def _pairs(history: History, group: Group, metric: Metric) -> tuple[PlannedRun, 
     """The winner's pairs; empty if there is no winner or it has its pairs already."""
     names = [name for name in group.candidates if name not in group.failed]
     seen = [run for run in group.observations if run.candidate not in group.failed]
-    analysis = analyse(seen, history.baseline, names, metric, history.alpha)
+    analysis = analyse(seen, history.baseline, names, metric, history.alpha, history.changes)
     winner = analysis.winner
     if winner not in names or any(pair.candidate == winner for pair in group.pairs):
         return ()

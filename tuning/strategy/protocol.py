@@ -16,6 +16,7 @@ from typing import Protocol
 
 from tuning.statistics.data import Observation
 from tuning.statistics.gate import PairFigures
+from tuning.strategy.changes import count_changes
 from tuning.strategy.whole import Whole
 
 
@@ -184,6 +185,11 @@ class History:
     pair_time: PairTime | None = None
     apart_budget: Budget = Budget()
     gate: GateSeen = GateSeen()
+
+    @property
+    def changes(self) -> dict[str, int]:
+        """How many variables each config of the study sets otherwise than the baseline."""
+        return count_changes(self.knobs, self.baseline) if self.baseline in self.knobs else {}
 
     @property
     def left(self) -> tuple[str, ...]:

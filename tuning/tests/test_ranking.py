@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -187,3 +188,69 @@ def test_baseline_is_one_and_ranks_ascend(runs: list[tuple[str, int, float]]) ->
         elif entry.interval is not None and entry.ratio_to_baseline is not None:
             assert entry.interval.low <= entry.ratio_to_baseline <= entry.interval.high
     assert sum(entry.runs + entry.failures for entry in ranking) == len(runs)
+
+
+def tied_runs(lead: float) -> list[Observation]:
+    """Four blocks in which "long" looks better than "short" by that ratio, within the noise."""
+    runs = []
+    for block, wobble in enumerate((1.05, 1 / 1.05, 1.05, 1 / 1.05), start=1):
+        runs += [ok("base", block, 100 * wobble), ok("base", block, 100 / wobble)]
+        runs += [ok("short", block, 150 / wobble), ok("long", block, 150 * lead * wobble)]
+    return runs
+
+
+NAMES = ["base", "long", "short"]
+
+
+def test_of_tied_configs_the_one_that_changes_fewer_variables_is_chosen() -> None:
+    found = judge(tied_runs(1.015), "base", NAMES, changes={"base": 0, "long": 12, "short": 3})
+    assert (found.analysis.winner, found.analysis.passed_over) == ("short", "long")
+    assert found.analysis.rivals == ("long",)
+    assert [entry.candidate for entry in found.ranked] == ["long", "short", "base"]
+    assert found.verdict.kind == "tie"
+    assert found.verdict.candidate == "short"
+    assert found.verdict.sentence.startswith("short completes 50.0 %")
+    assert found.verdict.sentence.endswith(
+        "but is tied with long. It is chosen because it changes fewer variables than long, whose "
+        "lead over it of 1.5 % is within the noise."
+    )
+
+
+@pytest.mark.parametrize(
+    ("lead", "changes"),
+    [
+        (1.03, {"long": 12, "short": 3}),  # a lead of more than 2 % is kept
+        (1.015, {"long": 3, "short": 12}),
+        (1.015, {"long": 3, "short": 3}),
+        (1.015, {"short": 3}),  # what the best changes is not known
+        (1.015, {}),
+    ],
+)
+def test_the_best_is_chosen_where_no_tied_one_is_simpler(
+    lead: float, changes: dict[str, int]
+) -> None:
+    found = judge(tied_runs(lead), "base", NAMES, changes=changes)
+    assert (found.analysis.winner, found.analysis.passed_over) == ("long", None)
+    assert found.analysis.rivals == ("short",)
+    assert "chosen because" not in found.verdict.sentence
+
+
+def test_a_simpler_config_that_is_measurably_worse_is_not_chosen() -> None:
+    runs = []
+    for block in range(1, 9):
+        wobble = 1 + 0.0005 * (-1) ** block
+        runs += [ok("base", block, 100 * wobble), ok("base", block, 100 / wobble)]
+        runs += [ok("short", block, 150), ok("long", block, 150 * 1.015)]
+    found = judge(runs, "base", NAMES, changes={"base": 0, "long": 12, "short": 3})
+    assert (found.analysis.winner, found.analysis.rivals) == ("long", ())
+
+
+def test_fewer_variables_also_decide_by_response_time() -> None:
+    runs = [
+        replace(run, p95_ms=1e4 / run.tpmP, tpmP=100.0)
+        for run in tied_runs(1.015)
+        if run.tpmP is not None
+    ]
+    found = judge(runs, "base", NAMES, Metric.P95, changes={"base": 0, "long": 12, "short": 3})
+    assert (found.analysis.winner, found.analysis.passed_over) == ("short", "long")
+    assert "lead over it of 1.5 %" in found.verdict.sentence

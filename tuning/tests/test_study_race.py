@@ -72,6 +72,21 @@ def started(**values: Any) -> Study:
 EFFECTS = {"5000": 1.2, "300": 0.5}
 
 
+def test_of_tied_winners_the_one_with_fewer_lines_is_confirmed_and_recommended() -> None:
+    configs = [
+        ("short", cnf(5000)),
+        ("long", cnf(5500, "innodb_lru_scan_depth = 2048", "table_open_cache = 4096")),
+    ]
+    study = started(configs=configs, blocks=4, races=False)
+    run_to_the_end(study, noisy({"5000": 1.2, "5500": 1.22}))
+    assert study.state == StudyState.FINISHED, study.reason
+    pairs = study.slots.filter(purpose=SlotPurpose.CONFIRMATION, candidate__is_baseline=False)
+    assert set(pairs.values_list("candidate__name", flat=True)) == {"short"}
+    advice = study.recommendations.get()
+    assert (advice.candidate.name, advice.confirmation) == ("short", "confirmed")
+    assert "chosen because it changes fewer variables than long" in advice.verdict
+
+
 def test_a_candidate_that_is_behind_leaves_and_the_winner_is_confirmed_in_fresh_pairs() -> None:
     study = run_to_the_end(started(), noisy(EFFECTS))
     assert study.state == StudyState.FINISHED, study.reason
