@@ -13,10 +13,10 @@ from functools import cache
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Count, Max, OuterRef, QuerySet, Subquery
 
-from benchmarks.models import CrashTest, Device, JobState, Workload
-from tuning.models import ACTIVE_STUDY_STATES, Slot, Study
+from benchmarks.models import CrashTest, JobState
+from tuning.models import ACTIVE_STUDY_STATES, Recommendation, Slot, Study
 
 #: The time left, and whatever else follows from the clock, is worked out this often, in seconds.
 REFRESH_S = 30.0
@@ -51,7 +51,7 @@ def glance(study_id: int) -> str:
 
 def progress_word(study_id: int) -> str:
     """A word that differs whenever the study's progress does, whatever time it is."""
-    return _word(_progress_queries(), study_id)
+    return _word(_rows(query, study_id) for query in _progress_queries())
 
 
 def final_word(study_id: int) -> str | None:
@@ -60,64 +60,58 @@ def final_word(study_id: int) -> str | None:
     None while it goes on. A study that has ended can be extended or taken apart; its host renamed,
     its devices corrected.
     """
-    queries = _final_queries()
-    with connection.cursor() as cursor:
-        text, parameters = _of_study(queries[0], study_id)
-        cursor.execute(text, parameters)
-        row = cursor.fetchone()
-    if row is None or row[0] in ACTIVE_STUDY_STATES:
+    study, states = _final_queries()
+    rows = _rows(study, study_id)
+    if not rows or rows[0][0] in ACTIVE_STUDY_STATES:
         return None
-    return _word(queries, study_id)
+    return _word([rows, _rows(states, study_id)])
 
 
 def results_glance(study_id: int) -> str:
     """A word that differs whenever the results of a study that goes on do."""
-    return _word(_results_queries(), study_id)
+    return _word(_rows(query, study_id) for query in _results_queries())
 
 
 # To have Django make a query takes several times as long as the database needs to answer it.
 @cache
 def _progress_queries() -> tuple[Sql, ...]:
-    tests = CrashTest.objects.filter(slot__study_id=_ANY_STUDY, state=JobState.RUNNING)
+    running = CrashTest.objects.filter(slot__study=OuterRef("pk"), state=JobState.RUNNING)
+    test = (Subquery(running.order_by("pk").values(name)[:1]) for name in ("pk", "step"))
     return (
-        _sql(_study().values_list(*_STUDY)),
+        _sql(_study().values_list(*_STUDY, _newest_recommendation(), *test)),
         _sql(_states(Max("run__step"))),
-        _sql(tests.values_list("pk", "step")),
-        _sql(_study().values_list(Max("recommendations"))),
     )
 
 
 @cache
 def _results_queries() -> tuple[Sql, ...]:
     return (
-        _sql(_study().values_list(*_RESULTS)),
+        _sql(_study().values_list(*_RESULTS, _newest_recommendation())),
         # Counted apart: joined with each other, each would multiply the others.
         _sql(_study().values_list(Count("candidates"), Max("candidates"))),
         _sql(_study().values_list(Count("eliminations"))),
         _sql(_study().values_list(Count("crash_slots"), Max("crash_slots__test__finished_at"))),
-        _sql(_study().values_list(Max("recommendations"))),
         _sql(_states()),
     )
 
 
 @cache
-def _final_queries() -> tuple[Sql, ...]:
+def _final_queries() -> tuple[Sql, Sql]:
+    """The study, whose state comes first, with each of its devices and workloads; its runs."""
     names = "state", "created_at", "finished_at", "conclusions", "name", "group_id", "host__name"
     devices = "pk", "kind", "kind_correction", "retired_at", "emulation_label", "model"
-    return (
-        _sql(_study().values_list(*names, Max("recommendations"))),
-        _sql(_states()),
-        _sql(Device.objects.filter(studies=_ANY_STUDY).order_by("pk").values_list(*devices)),
-        _sql(
-            Workload.objects.filter(studies=_ANY_STUDY)
-            .order_by("pk")
-            .values_list("load_host__name")
-        ),
-    )
+    columns = *names, *(f"devices__{name}" for name in devices), "workloads__load_host__name"
+    places = _study().order_by("devices__pk", "workloads__pk")
+    return _sql(places.values_list(*columns, _newest_recommendation())), _sql(_states())
 
 
 def _study() -> QuerySet[Study]:
     return Study.objects.filter(pk=_ANY_STUDY)
+
+
+def _newest_recommendation() -> Subquery:
+    there = Recommendation.objects.filter(study=OuterRef("pk"))
+    return Subquery(there.order_by("-pk").values("pk")[:1])
 
 
 def _states(*more: Max) -> QuerySet[Any, Any]:
@@ -137,10 +131,11 @@ def _of_study(query: Sql, study_id: int) -> tuple[str, list[Any]]:
     return text, [study_id if one == _ANY_STUDY else one for one in parameters]
 
 
-def _word(queries: Iterable[Sql], study_id: int) -> str:
-    seen = []
+def _rows(query: Sql, study_id: int) -> list[Any]:
     with connection.cursor() as cursor:
-        for query in queries:
-            cursor.execute(*_of_study(query, study_id))
-            seen.append(cursor.fetchall())
-    return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
+        cursor.execute(*_of_study(query, study_id))
+        return list(cursor.fetchall())
+
+
+def _word(seen: Iterable[list[Any]]) -> str:
+    return hashlib.sha256(repr(list(seen)).encode()).hexdigest()[:16]
