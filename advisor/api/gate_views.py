@@ -108,7 +108,7 @@ class GateDetailView(APIView):
         },
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        get_object_or_404(gates(), pk=pk)
+        get_object_or_404(gates().select_related(None).only("pk"), pk=pk)
         wait_for_study(request, pk)
         return unless_known(request, final_word(pk), lambda: Response(_state(request, pk)))
 

@@ -35,6 +35,7 @@ from advisor.api.serializers.studies import (
 )
 from advisor.api.waiting import VERSION, WAIT, wait_for_study
 from benchmarks.errors import BenchmarkError
+from benchmarks.models import Workload
 from tuning.errors import TuningError
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
@@ -51,12 +52,14 @@ NOT_FOUND = error_response("There is no such study.")
 
 
 def studies() -> QuerySet[Study]:
-    return Study.objects.select_related("server", "host").prefetch_related("devices", "workloads")
+    return Study.objects.select_related("server", "host").prefetch_related(
+        "devices", Prefetch("workloads", Workload.objects.select_related("load_host"))
+    )
 
 
 def study_state(pk: int) -> dict[str, Any]:
     """One study with its progress. Raises Http404."""
-    candidates = Candidate.objects.select_related("config", "merged_into")
+    candidates = Candidate.objects.select_related("config", "merged_into", "taken_from")
     rows = studies().prefetch_related(Prefetch("candidates", candidates))
     return dict(StudyStateSerializer(get_object_or_404(rows, pk=pk)).data)
 
@@ -189,6 +192,11 @@ class ResultsView(APIView):
         return unless_known(request, final_word(pk), lambda: Response(results_of(result_of(pk))))
 
 
+def _events(pk: int) -> Any:
+    study = get_object_or_404(studies().select_related("created_by"), pk=pk)
+    return EventSerializer(study_events(study), many=True).data
+
+
 class EventListView(APIView):
     @extend_schema(
         operation_id="list_events",
@@ -202,12 +210,7 @@ class EventListView(APIView):
         },
     )
     def get(self, request: Request, pk: int) -> HttpResponse:
-        study = get_object_or_404(studies().select_related("created_by"), pk=pk)
-        return unless_known(
-            request,
-            final_word(pk),
-            lambda: Response(EventSerializer(study_events(study), many=True).data),
-        )
+        return unless_known(request, final_word(pk), lambda: Response(_events(pk)))
 
 
 class RunListView(APIView):

@@ -8,7 +8,9 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from advisor.access.models import Scope
@@ -20,7 +22,7 @@ from advisor.tests.test_api import error
 from advisor.tests.test_api_contract import COMMITTED, check, document
 from benchmarks.models import Run, RunState, Sample
 from benchmarks.tests.made_up_host import this_host
-from tuning.models import Recommendation, Slot, Study, StudyState
+from tuning.models import GateVerdict, Recommendation, Slot, Study, StudyState
 
 __all__ = ["COMMITTED", "document"]
 pytestmark = pytest.mark.django_db
@@ -36,6 +38,29 @@ def api() -> Client:
 
 def ids(api: Client, address: str) -> list[int]:
     return [one["id"] for one in api.get(V1 + address).json()["results"]]
+
+
+def queries(api: Client, address: str) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        assert api.get(V1 + address).status_code == 200
+    return len(asked)
+
+
+def test_more_rows_take_no_more_queries(api: Client) -> None:
+    queries(api, "studies/")  # the first request of a token notes its use
+    study = factories.measured_study(blocks=1)
+    address = f"studies/{study.pk}/"
+    before = queries(api, address)
+    baseline = study.candidates.get(is_baseline=True)
+    study.candidates.exclude(pk=baseline.pk).update(taken_from=baseline)
+    assert queries(api, address) == before
+    seen = []
+    for name in ("driver-1", "driver-2"):
+        workload = factories.make_workload(load_host=factories.make_host(name))
+        study = factories.make_study(blocks=1, names=ONE, workloads=[workload], gate={})
+        GateVerdict.objects.create(study=study, verdict="pass", result={})
+        seen.append([queries(api, address) for address in ("studies/", "gates/")])
+    assert seen[0] == seen[1]
 
 
 def test_studies_are_found_by_what_they_are(api: Client) -> None:

@@ -45,9 +45,9 @@ def gate_facts(study: Study, *, url: str = "") -> GateFacts:
 
 def verdict_of(study: Study) -> str:
     """Its verdict; "running" before it has one, "error" where it ended without."""
-    stored = GateVerdict.objects.filter(study=study).values_list("verdict", flat=True).first()
+    stored: GateVerdict | None = getattr(study, "gate_verdict", None)
     if stored is not None:
-        return str(stored)
+        return stored.verdict
     return ERROR if study.state in (StudyState.FAILED, StudyState.CANCELLED) else RUNNING
 
 
