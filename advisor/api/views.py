@@ -20,7 +20,7 @@ from advisor.api.listing import PAGES, on_host
 from advisor.api.queries import RankingQuery, StudyListQuery, listed_studies
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.events import EventSerializer
-from advisor.api.serializers.rankings import RankingRowSerializer, chosen_rows
+from advisor.api.serializers.rankings import RankingRowSerializer, ranking_of
 from advisor.api.serializers.requests import (
     ExtendRequestSerializer,
     PauseRequestSerializer,
@@ -172,7 +172,7 @@ class RankingView(APIView):
     def get(self, request: Request, pk: int) -> HttpResponse:
         query = RankingQuery.asked(request)
         return unless_known(
-            request, final_word(pk), lambda: Response(chosen_rows(result_of(pk), **query))
+            request, final_word(pk), lambda: Response(ranking_of(result_of(pk), **query))
         )
 
 

@@ -126,7 +126,7 @@ def test_a_bug_is_500_in_the_same_shape(api: Client, monkeypatch: pytest.MonkeyP
         raise RuntimeError("a bug")
 
     study = factories.make_study(blocks=1)
-    monkeypatch.setattr("advisor.api.views.chosen_rows", broken)
+    monkeypatch.setattr("advisor.api.views.ranking_of", broken)
     api.raise_request_exception = False
     answer = api.get(f"{STUDIES}{study.pk}/ranking/")
     assert error(answer, 500)["code"] == "internal_error"

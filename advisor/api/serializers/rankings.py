@@ -102,15 +102,7 @@ class RankingRowSerializer(RankingFiguresSerializer, NamedDeviceSerializer):
     """A candidate on one board."""
 
 
-def ranking_of(result: StudyResult) -> Any:
-    """One row per candidate, device, number of connections and durability class, best first by
-    tpmP within each of these; the baseline is in every one.
-    """
-    rows = [row for board in result.boards for row in _rows(board)]
-    return RankingRowSerializer(rows, many=True).data
-
-
-def chosen_rows(
+def ranking_of(
     result: StudyResult,
     *,
     metric: str = Metric.TPMP.value,
@@ -120,9 +112,11 @@ def chosen_rows(
     max_p95_ms: float | None = None,
     pareto: bool = False,
 ) -> list[dict[str, Any]]:
-    """The rows of `ranking_of` on those boards, best first by `metric` within each of them.
+    """One row per candidate, device, number of connections and durability class, best first by
+    `metric` within each of these; the baseline is in every one.
 
-    max_p95_ms: only rows with a p95, and none above that. pareto: only the Pareto front.
+    Without arguments all of them. max_p95_ms: only rows with a p95, and none above that. pareto:
+    only the Pareto front.
     """
     boards = [
         board
