@@ -27,7 +27,6 @@ MAX_SOCKET_PATH = 100
 
 env = environ.Env()
 
-
 # Texts of switches; anything else is refused: a misspelt "true" would silently switch off HTTPS.
 _ON = ("true", "on", "yes", "y", "ok", "1")
 _OFF = ("false", "off", "no", "n", "0", "")
@@ -55,26 +54,24 @@ def read_list(name: str, default: str) -> list[str]:
 
 def read_port(name: str, default: int) -> int:
     """A port on which something is offered to others."""
-    port = read_limit(name, default, kind=int, most=MAX_PORT)
-    if port < 1:
-        raise _invalid(name, f"expected 1 to {MAX_PORT}")
-    return int(port)
+    return int(read_limit(name, default, kind=int, least=1, most=MAX_PORT))
 
 
 def read_limit(
     name: str,
     default: float,
     kind: type[float] | type[int] = float,
+    least: int = 0,
     most: int = MAX_LIMIT,
 ) -> Any:
-    """A number from 0 to `most`."""
+    """A number from `least` to `most`."""
     text = read_text(name, str(default))
     try:
         value = kind(text)
     except ValueError as error:
         raise _invalid(name, f"{error}") from error
-    if not 0 <= value <= most:
-        raise _invalid(name, f"expected 0 to {most}")
+    if not least <= value <= most:
+        raise _invalid(name, f"expected {least} to {most}")
     return value
 
 
@@ -131,25 +128,24 @@ def read_origins(name: str) -> list[str]:
 
 def read_address(name: str) -> str:
     """An IP address as a number; "" where there is none."""
-    text: str = env.str(name, default="")
+    text = read_text(name, "")
     try:
         return str(ip_address(text)) if text else ""
     except ValueError as error:
-        raise ImproperlyConfigured(f"{name}={text!r} is invalid: {error}") from error
+        raise _invalid(name, f"{error}") from error
 
 
 def read_reserve(name: str) -> Reserve:
     """How much of a file system stays free."""
-    text = env.str(name, default="")
     try:
-        return parse_reserve(text)
+        return parse_reserve(read_text(name, ""))
     except ValueError as error:
-        raise ImproperlyConfigured(f"{name}={text!r} is invalid: {error}") from error
+        raise _invalid(name, f"{error}") from error
 
 
 def read_paths(name: str) -> list[Path]:
     """Absolute paths, separated as in PATH."""
-    paths = [Path(text) for text in env.str(name, default="").split(os.pathsep) if text]
+    paths = [Path(text) for text in read_text(name, "").split(os.pathsep) if text]
     if relative := [str(path) for path in paths if not path.is_absolute()]:
         raise ImproperlyConfigured(f"{name} has a path that is not absolute: {relative[0]}")
     return paths
@@ -162,9 +158,8 @@ def read_path(name: str, default: Path) -> Path:
 
 def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
     """Addresses and networks, separated by commas; none where the variable is not set."""
-    texts = [text for one in env.str(name, default="").split(",") if (text := one.strip())]
     try:
-        return [ip_network(text) for text in texts]
+        return [ip_network(text) for text in read_list(name, "")]
     except ValueError as error:
         raise ImproperlyConfigured(
             f"{name} lists addresses and networks such as 10.0.0.5,172.16.0.0/12: {error}"
@@ -201,7 +196,7 @@ def _split(name: str, url: str) -> SplitResult:
 
 def read_broker(name: str, default: str) -> str:
     """The URL of Redis; with TLS its certificate is verified unless the URL says otherwise."""
-    url: str = env.str(name, default=default)
+    url = read_text(name, default)
     parts = _split(name, url)
     is_complete = parts.path if parts.scheme == "redis+socket" else parts.hostname
     if parts.scheme not in ("redis", "rediss", "redis+socket") or not is_complete:

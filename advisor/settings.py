@@ -50,7 +50,7 @@ RUN_DIR = private_dir(HOME / "run")
 LOG_DIR = private_dir(HOME / "logs")
 
 DEBUG = read_switch("ADVISOR_DEBUG", False)
-SECRET_KEY = env.str("ADVISOR_SECRET_KEY", default="") or kept_secret(PRIVATE_DIR / "secret-key")
+SECRET_KEY = read_text("ADVISOR_SECRET_KEY", "") or kept_secret(PRIVATE_DIR / "secret-key")
 BIND_ADDRESS = read_bind("ADVISOR_BIND", "127.0.0.1")
 PORT = read_port("ADVISOR_PORT", 8000)
 ALLOWED_HOSTS = read_list("ADVISOR_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
