@@ -8,7 +8,6 @@ from typing import Any
 
 from django.http import FileResponse
 from django.http.response import HttpResponseBase
-from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.parsers import BaseParser
@@ -17,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
+from advisor.api.created import created
 from advisor.api.documents import study_document
 from advisor.api.errors import ASK_AGAIN_S, ApiError
 from advisor.api.recommendation_views import AnyAccept
@@ -84,8 +84,7 @@ class BundleListView(APIView):
         data = request.data if isinstance(request.data, bytes) else b""
         bundle = read_bundle(io.BytesIO(data))
         study = store_bundle(bundle, check_study, by=request.user.get_username())
-        location = request.build_absolute_uri(reverse("api-study-detail", args=[study.pk]))
-        return Response(study_state(study.pk), status=201, headers={"Location": location})
+        return created(request, "api-study-detail", study.pk, study_state(study.pk))
 
 
 def check_study(study: Study) -> None:

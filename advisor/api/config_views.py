@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.access.limits import CONFIG_CHECKS
-from advisor.api.errors import refusal
+from advisor.api.errors import refusals
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.config_comparisons import DiffSerializer, ProposalSerializer
 from advisor.api.serializers.configs import CheckedConfigSerializer
@@ -21,11 +21,10 @@ from advisor.api.serializers.requests import (
     StudyRequestSerializer,
     TranslateRequestSerializer,
 )
-from advisor.api.views import UNAUTHORISED, refused
-from benchmarks.errors import BenchmarkError
+from advisor.api.views import UNAUTHORISED, refusals_of
 from tuning.catalogue.knob import Durability
 from tuning.comparison.configs import differing_knobs
-from tuning.errors import InvalidConfig, TuningError
+from tuning.errors import InvalidConfig
 from tuning.studies.check import CheckedText, check_text
 from tuning.studies.proposing import proposals_here
 
@@ -34,7 +33,7 @@ def _checked(request: Request, values: dict[str, Any], text: str) -> CheckedText
     """Raises ApiError; Throttled for an account that checks very often."""
     if wait := CONFIG_CHECKS.take(f"{request.user.pk}"):
         raise Throttled(wait)
-    try:
+    with refusals({"server": "target"}):
         return check_text(
             text.encode(),
             name=values["name"],
@@ -44,8 +43,6 @@ def _checked(request: Request, values: dict[str, Any], text: str) -> CheckedText
             durability=Durability(values["durability"]),
             connections=values.get("connections"),
         )
-    except (TuningError, BenchmarkError) as error:
-        raise refusal(error, {"server": "target"}) from error
 
 
 class CheckConfigView(APIView):
@@ -106,7 +103,7 @@ class DiffConfigsView(APIView):
         for name in ("left", "right"):
             report = _checked(request, values | {"name": name}, values[name]).report
             if report.problems:
-                raise refusal(InvalidConfig(report.problems))
+                raise InvalidConfig(report.problems)
             sides.append(report.knobs)
         return Response({"differences": differing_knobs(sides)})
 
@@ -124,8 +121,6 @@ class ProposalsView(APIView):
     )
     def post(self, request: Request) -> Response:
         body = StudyRequestSerializer.of(request)
-        try:
+        with refusals_of(body):
             found = proposals_here(body.study_request())
-        except (TuningError, BenchmarkError) as error:
-            raise refused(body, error) from error
         return Response(ProposalSerializer(found, many=True).data)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import partial
 
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.api.created import created
 from advisor.api.host_views import NO_HOST
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.datasets import DatasetSerializer, DeleteDatasetRequestSerializer
@@ -71,5 +71,5 @@ class PruneDatasetsView(APIView):
 def _asked(request: Request, pk: int, ask: Callable[..., Inspection]) -> Response:
     """The job of the host; what was deleted stands in its answer."""
     row = ask(get_object_or_404(Host, pk=pk), user=request.user)
-    location = request.build_absolute_uri(reverse("api-inspection-detail", args=[row.pk]))
-    return Response(InspectionSerializer(row).data, status=202, headers={"Location": location})
+    document = InspectionSerializer(row).data
+    return created(request, "api-inspection-detail", row.pk, document, status=202)

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.api.created import created
 from advisor.api.idempotency import KEY, REUSED, Once
 from advisor.api.listing import OF_HOST, PAGES, Pages, on_host
 from advisor.api.serializers.common import error_response
@@ -90,8 +90,7 @@ class DeviceListView(APIView):
     def post(self, request: Request) -> Response:
         body = DeviceRequestSerializer.of(request)
         device = register_device(body.device_request())
-        location = request.build_absolute_uri(reverse("api-device-detail", args=[device.pk]))
-        return Response(_document(device), status=201, headers={"Location": location})
+        return created(request, "api-device-detail", device.pk, _document(device))
 
 
 class DeviceDetailView(APIView):
@@ -153,11 +152,9 @@ class ProbeListView(APIView):
         body = ProbeRequestSerializer.of(request)
         once, seconds = Once(request), body.validated_data["seconds"]
         made = once.make_quickly(lambda: start_probe(device, seconds, user=request.user))
-        location = request.build_absolute_uri(reverse("api-probe-detail", args=[made]))
-        return Response(
-            ProbeSerializer(probes().get(pk=made)).data,
-            status=202,
-            headers={"Location": location, **once.headers},
+        document = ProbeSerializer(probes().get(pk=made)).data
+        return created(
+            request, "api-probe-detail", made, document, status=202, headers=once.headers
         )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -73,6 +74,15 @@ def refusal(
     if error.code in ASK_LATER:
         return ApiError(409, error.code, str(error), details, retry_after=ASK_AGAIN_S)
     return ApiError(400, error.code, str(error), details)
+
+
+@contextmanager
+def refusals(names: Mapping[str, str]) -> Iterator[None]:
+    """Make what services refuse in this block errors of the request; `names` as for `refusal`."""
+    try:
+        yield
+    except (TuningError, BenchmarkError) as error:
+        raise refusal(error, names) from error
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:

@@ -14,7 +14,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
-from advisor.api.errors import refusal
+from advisor.api.created import created
+from advisor.api.errors import refusals
 from advisor.api.idempotency import KEY, REUSED, Once
 from advisor.api.listing import PAGES, Pages, on_host
 from advisor.api.queries import GateListQuery
@@ -27,8 +28,6 @@ from advisor.api.serializers.gates import (
 )
 from advisor.api.views import UNAUTHORISED
 from advisor.api.waiting import VERSION, WAIT, wait_for_study
-from benchmarks.errors import BenchmarkError
-from tuning.errors import TuningError
 from tuning.export.gate_files import GATE_FILES
 from tuning.results.gate_facts import gate_facts, gates
 from tuning.studies.gates import create_gate
@@ -82,16 +81,12 @@ class GateListView(APIView):
     )
     def post(self, request: Request) -> Response:
         body, once = GateRequestSerializer.of(request), Once(request)
-        try:
+        with refusals({"devices[0].path": "device.path"}):
             pk = once.make(
                 lambda keep: create_gate(body.gate_request(), user=request.user, also=keep)
             )
-        except (TuningError, BenchmarkError) as error:
-            raise refusal(error, {"devices[0].path": "device.path"}) from error
-        location = request.build_absolute_uri(reverse("api-gate-detail", args=[pk]))
-        return Response(
-            _state(request, pk), status=201, headers={"Location": location, **once.headers}
-        )
+        document = _state(request, pk)
+        return created(request, "api-gate-detail", pk, document, headers=once.headers)
 
 
 class GateDetailView(APIView):

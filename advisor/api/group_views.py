@@ -7,12 +7,12 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from advisor.api.created import created
 from advisor.api.idempotency import KEY, REUSED, Once
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
@@ -22,9 +22,7 @@ from advisor.api.serializers.studies import (
     StudyGroupSerializer,
     StudyGroupStateSerializer,
 )
-from advisor.api.views import UNAUTHORISED, LifeCycleView, documented, refused, studies
-from benchmarks.errors import BenchmarkError
-from tuning.errors import TuningError
+from advisor.api.views import UNAUTHORISED, LifeCycleView, documented, refusals_of, studies
 from tuning.models import StudyGroup
 from tuning.studies.groups import cancel_group, create_group, pause_group, resume_group
 
@@ -68,16 +66,13 @@ class StudyGroupListView(APIView):
     def post(self, request: Request) -> Response:
         body, once = StudyGroupRequestSerializer.of(request), Once(request)
         hosts = body.validated_data["hosts"]
-        try:
+        with refusals_of(body):
             pk = once.make(
                 lambda keep: create_group(
                     body.study_request(), hosts, user=request.user, also=keep
                 )
             )
-        except (TuningError, BenchmarkError) as error:
-            raise refused(body, error) from error
-        location = request.build_absolute_uri(reverse("api-group-detail", args=[pk]))
-        return Response(_state(pk), status=201, headers={"Location": location, **once.headers})
+        return created(request, "api-group-detail", pk, _state(pk), headers=once.headers)
 
 
 class StudyGroupDetailView(APIView):

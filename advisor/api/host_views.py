@@ -8,13 +8,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.access.callers import caller_of
+from advisor.api.created import created
 from advisor.api.idempotency import KEY, REUSED, Once
 from advisor.api.listing import PAGES, Pages
 from advisor.api.serializers.common import error_response
@@ -156,11 +156,9 @@ class InspectView(APIView):
         lists = caller_of(request).is_administrator
         made = once.make_quickly(lambda: _inspect(host, asked, lists=lists, user=request.user))
         row = Inspection.objects.select_related("host").get(pk=made)
-        location = request.build_absolute_uri(reverse("api-inspection-detail", args=[made]))
-        return Response(
-            InspectionSerializer(row).data,
-            status=202,
-            headers={"Location": location, **once.headers},
+        document = InspectionSerializer(row).data
+        return created(
+            request, "api-inspection-detail", made, document, status=202, headers=once.headers
         )
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from advisor.api.conditional import IF_NONE_MATCH, NOT_MODIFIED, unless_known
-from advisor.api.errors import ApiError, refusal
+from advisor.api.created import created
+from advisor.api.errors import ApiError, refusals
 from advisor.api.idempotency import KEY, REUSED, Once
 from advisor.api.listing import PAGES, on_host
 from advisor.api.queries import RankingQuery, StudyListQuery, listed_studies
@@ -34,9 +35,7 @@ from advisor.api.serializers.studies import (
     StudyStateSerializer,
 )
 from advisor.api.waiting import VERSION, WAIT, wait_for_study
-from benchmarks.errors import BenchmarkError
 from benchmarks.models import Workload
-from tuning.errors import TuningError
 from tuning.models import Candidate, Study
 from tuning.results.study_result import StudyResult
 from tuning.studies.concluding import conclude_study
@@ -69,10 +68,9 @@ def result_of(pk: int) -> StudyResult:
     return StudyResult(get_object_or_404(studies(), pk=pk))
 
 
-def refused(body: StudyRequestSerializer, error: TuningError | BenchmarkError) -> ApiError:
-    """The refusal, by the name under which the request gave its device."""
-    names = {} if body.validated_data.get("devices") else {"devices[0].path": "device"}
-    return refusal(error, names)
+def refusals_of(body: StudyRequestSerializer) -> AbstractContextManager[None]:
+    """`refusals`, with the name under which the request gave its device."""
+    return refusals({} if body.validated_data.get("devices") else {"devices[0].path": "device"})
 
 
 class StudyListView(APIView):
@@ -104,16 +102,11 @@ class StudyListView(APIView):
     )
     def post(self, request: Request) -> Response:
         body, once = StudyRequestSerializer.of(request), Once(request)
-        try:
+        with refusals_of(body):
             pk = once.make(
                 lambda keep: create_study(body.study_request(), user=request.user, also=keep)
             )
-        except (TuningError, BenchmarkError) as error:
-            raise refused(body, error) from error
-        location = request.build_absolute_uri(reverse("api-study-detail", args=[pk]))
-        return Response(
-            study_state(pk), status=201, headers={"Location": location, **once.headers}
-        )
+        return created(request, "api-study-detail", pk, study_state(pk), headers=once.headers)
 
 
 class SearchSpaceView(APIView):
@@ -129,10 +122,8 @@ class SearchSpaceView(APIView):
     )
     def post(self, request: Request) -> Response:
         body = StudyRequestSerializer.of(request)
-        try:
+        with refusals_of(body):
             found = search_here(body.study_request())
-        except (TuningError, BenchmarkError) as error:
-            raise refused(body, error) from error
         return Response(SearchHereSerializer(found).data)
 
 
