@@ -22,6 +22,7 @@ from advisor.api.errors import ASK_AGAIN_S, ApiError
 from advisor.api.recommendation_views import AnyAccept
 from advisor.api.serializers.common import error_response
 from advisor.api.serializers.studies import StudyStateSerializer
+from advisor.api.sparing import Sparing
 from advisor.api.views import NOT_FOUND, UNAUTHORISED, result_of, study_state
 from tuning.bundles.read import read_bundle
 from tuning.bundles.store import store_bundle
@@ -98,7 +99,10 @@ def _bundle(result: StudyResult) -> FileResponse:
         raise ApiError(409, "study_running", said, retry_after=ASK_AGAIN_S)
     file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - the answer closes it
     try:
-        write_bundle(result.study, study_document(result), file)
+        sparing = Sparing()
+        document = study_document(result)
+        sparing.rest()
+        write_bundle(result.study, document, file, sparing.rest)
     except BaseException:
         file.close()
         raise

@@ -33,10 +33,10 @@ from advisor.api.serializers.probes import (
 )
 from advisor.api.views import UNAUTHORISED
 from benchmarks.emulation.shipped import shipped_profiles
-from benchmarks.inventory.devices import NATIVE, correct_kind
+from benchmarks.inventory.devices import NATIVE
 from benchmarks.models import Device, Probe
 from tuning.results.known_devices import known_devices
-from tuning.studies.devices import register_device
+from tuning.studies.devices import register_device, set_kind
 from tuning.studies.probing import cancel_probe, start_probe
 
 NO_DEVICE = error_response("There is no such device.")
@@ -108,7 +108,9 @@ class DeviceDetailView(APIView):
         request=KindRequestSerializer,
         responses={
             200: DeviceSerializer,
-            400: error_response("`invalid_request`; `device_unusable` if the device is emulated."),
+            400: error_response(
+                "`invalid_request`; `device_unusable` if the device is emulated; `from_elsewhere`."
+            ),
             401: UNAUTHORISED,
             404: NO_DEVICE,
         },
@@ -116,7 +118,7 @@ class DeviceDetailView(APIView):
     def patch(self, request: Request, pk: int) -> Response:
         device = get_object_or_404(devices(), pk=pk)
         body = KindRequestSerializer.of(request)
-        correct_kind(device, body.device_kind())
+        set_kind(device, body.device_kind())
         return Response(_document(device))
 
 

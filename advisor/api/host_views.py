@@ -30,11 +30,11 @@ from advisor.api.serializers.hosts import (
 )
 from advisor.api.views import UNAUTHORISED, LifeCycleView, documented
 from benchmarks.inventory.devices import DeviceRequest
-from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host, Inspection
 from tuning.results.known_hosts import hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
 from tuning.studies.inspecting import inspect_again, inspect_device, inspect_server
+from tuning.studies.renaming import rename_host
 from tuning.studies.retiring import retire_host, unretire_host
 
 NO_HOST = error_response("There is no such host.")
@@ -85,7 +85,7 @@ _documented = partial(documented, response=HostDetailSerializer, missing=NO_HOST
 @_documented(
     "drain_host",
     "Drain a host: it finishes its current job and takes nothing more",
-    "`invalid_request`, `already_drained`.",
+    "`invalid_request`, `already_drained`, `from_elsewhere`.",
     DrainRequestSerializer,
 )
 class DrainView(_HostView):
@@ -114,7 +114,9 @@ class RetireView(_HostView):
         retire_host(host, by=by, reason=body.validated_data["reason"])
 
 
-@_documented("unretire_host", "Let a retired host take work again", "`not_retired`.")
+@_documented(
+    "unretire_host", "Let a retired host take work again", "`not_retired`, `from_elsewhere`."
+)
 class UnretireView(_HostView):
     def act(self, host: Host, request: Request) -> None:
         unretire_host(host)
@@ -123,7 +125,7 @@ class UnretireView(_HostView):
 @_documented(
     "rename_host",
     "Give a host whose worker is stopped another name; its history stays",
-    "`invalid_request`, `bad_host_name`, `host_name_taken`, `worker_lives`.",
+    "`invalid_request`, `bad_host_name`, `host_name_taken`, `worker_lives`, `from_elsewhere`.",
     RenameRequestSerializer,
 )
 class RenameView(_HostView):

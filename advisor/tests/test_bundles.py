@@ -8,6 +8,7 @@ import json
 import subprocess
 import zipfile
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,14 @@ from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
 from advisor.api.serializers.requests import StudyRequestSerializer
+from advisor.api.sparing import Sparing
 from advisor.tests import factories
 from advisor.tests.search_study import searching_study
 from advisor.tests.test_api import error
 from benchmarks.models import Config, Device, Host, Run, Sample, Server
 from tuning.bundles import read
 from tuning.bundles.repeat import repeat_request
+from tuning.bundles.write import write_bundle
 from tuning.models import Candidate, Slot, Study, StudyState
 
 pytestmark = pytest.mark.django_db
@@ -164,16 +167,31 @@ def test_what_comes_from_elsewhere_is_only_looked_at(api: Client, client: Client
     pk = imported(api, OLD.read_bytes()).json()["id"]
     study = Study.objects.get(pk=pk)
     device = study.devices.get()
-    for address, body in {
+    asked: dict[str, dict[str, Any]] = {
         f"studies/{pk}/extend/": {"blocks": 1},
         f"studies/{pk}/take-apart/": {},
         f"devices/{device.pk}/probes/": {},
         f"hosts/{study.host_id}/inspect/": {},
         f"hosts/{study.host_id}/unretire/": {},
-    }.items():
-        answer = api.post(V1 + address, body, content_type="application/json")
+        f"hosts/{study.host_id}/drain/": {},
+        f"hosts/{study.host_id}/rename/": {"name": "db1"},
+        f"devices/{device.pk}/": {"kind": "hdd"},
+    }
+    for address, body in asked.items():
+        ask = api.patch if "kind" in body else api.post
+        answer = ask(V1 + address, body, content_type="application/json")
         code = error(answer, 400)["code"]
         assert code in ("from_elsewhere", "device_retired"), (address, code)
+    client.force_login(factories.make_user("boss", Role.ADMINISTRATOR))
+    for page, button in (
+        (f"/devices/{device.pk}/", "Set kind"),
+        (f"/hosts/{study.host_id}/", "Rename"),
+    ):
+        assert button not in client.get(page).content.decode(), page
+    refused = client.post(f"/devices/{device.pk}/kind/", {"kind": "hdd"})
+    assert refused.status_code == 400
+    kept = Device.objects.get(pk=device.pk)
+    assert (kept.kind, Host.objects.get(pk=study.host_id).drained_at) == (device.kind, None)
     client.force_login(factories.make_user("viewer", Role.VIEWER))
     for page in (
         f"/studies/{pk}/",
@@ -185,6 +203,25 @@ def test_what_comes_from_elsewhere_is_only_looked_at(api: Client, client: Client
     assert api.get(f"{V1}device-comparison/").json()["run_sets"] == []
     for page in ("/", "/studies/", "/hosts/"):
         assert "(from elsewhere" in client.get(page).content.decode(), page
+
+
+def test_a_bundle_is_made_in_pieces_and_slowly_while_this_host_measures(
+    api: Client, settings: Any
+) -> None:
+    study = measured()
+    settings.HOST_NAME = study.host.name
+    rests: list[float] = []
+    seconds = count(0.0, 0.5)
+    sparing = Sparing(clock=lambda: next(seconds), sleep=rests.append)
+    write_bundle(study, {}, io.BytesIO(), sparing.rest)
+    assert len(rests) > 10
+    assert set(rests) == {0}
+    factories.begin(factories.make_study(state=StudyState.RUNNING, blocks=1))
+    rests.clear()
+    sparing.rest()
+    sparing.rest()
+    sparing.rest()
+    assert rests[-1] == pytest.approx(0.5 * 9)
 
 
 def test_a_study_that_goes_on_has_no_bundle(api: Client) -> None:

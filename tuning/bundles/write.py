@@ -8,7 +8,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC
 from typing import IO, Any, Final
 
@@ -33,9 +33,15 @@ COLUMNS: Final = (
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
-def write_bundle(study: Study, document: dict[str, Any], file: IO[bytes]) -> None:
+def write_bundle(
+    study: Study,
+    document: dict[str, Any],
+    file: IO[bytes],
+    rest: Callable[[], None] = lambda: None,
+) -> None:
     """The same study makes the same bytes. `document` is what the API says of the study.
 
+    `rest` is called after each file: a study of many runs takes seconds.
     Raises BundleRefused, study_running, for a study that has not ended, also if only its last run
     is still stopping.
     """
@@ -48,6 +54,7 @@ def write_bundle(study: Study, document: dict[str, Any], file: IO[bytes]) -> Non
         for name, data in _files(study, document, slots, runs):
             sums[name] = hashlib.sha256(data).hexdigest()
             _add(archive, name, data)
+            rest()
         _add(archive, MANIFEST, _json(_manifest(study, sums)))
 
 

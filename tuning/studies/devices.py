@@ -8,7 +8,13 @@ from dataclasses import replace
 from benchmarks.datasets.rules import estimated_bytes
 from benchmarks.emulation.profile import MAX_MEMORY_BYTES, MIN_MEMORY_BYTES
 from benchmarks.errors import DeviceUnusable, about
-from benchmarks.inventory.devices import DeviceRequest, FoundDevice, device_row, find_device
+from benchmarks.inventory.devices import (
+    DeviceRequest,
+    FoundDevice,
+    correct_kind,
+    device_row,
+    find_device,
+)
 from benchmarks.inventory.host import HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.models import Device
@@ -21,7 +27,7 @@ from tuning.scale_model.sizes import size_text
 from tuning.studies.hosts import host_for
 from tuning.studies.load_hosts import load_host_of
 from tuning.studies.request import BadRequest
-from tuning.studies.retired import check_not_retired
+from tuning.studies.retired import check_is_ours, check_not_retired
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
 
 MB = 1_000_000
@@ -97,6 +103,16 @@ def register_device(request: DeviceRequest, host: str = "") -> Device:
     row = host_for(host, [request])
     limit = usual_memory(load_template(USUAL_TEMPLATE).warehouses, Flavour.MYSQL)
     return device_row(row, find_device(request, inventory_of(row), memory_bytes=limit))
+
+
+def set_kind(device: Device, kind: DeviceKind | None) -> None:
+    """Take the user's word for what the device is; None takes it back.
+
+    Raises TuningError, from_elsewhere, for a device that came with a bundle, and DeviceUnusable
+    for one that is emulated.
+    """
+    check_is_ours(device.host)
+    correct_kind(device, kind)
 
 
 def check_none_retired(study: Study) -> None:

@@ -23,11 +23,10 @@ from advisor.pages.device.forms import AddDeviceForm, KindForm, ProbeForm
 from advisor.pages.device.probe import probe_view, step_words, waits_for
 from advisor.wording.words import certainty
 from benchmarks.errors import BenchmarkError
-from benchmarks.inventory.devices import correct_kind
 from benchmarks.models import ACTIVE_JOB_STATES, Device, JobState, Probe
 from tuning.errors import TuningError
 from tuning.results.known_devices import answers_for, known_devices
-from tuning.studies.devices import register_device
+from tuning.studies.devices import register_device, set_kind
 from tuning.studies.probing import cancel_probe, start_probe
 
 
@@ -85,8 +84,8 @@ def device_kind(request: HttpRequest, pk: int) -> HttpResponse:
     form = KindForm(request.POST, discovered=device.discovered_kind, auto_id="kind_%s")
     if form.is_valid():
         try:
-            correct_kind(device, form.cleaned_data["kind"])
-        except BenchmarkError as error:
+            set_kind(device, form.cleaned_data["kind"])
+        except (BenchmarkError, TuningError) as error:
             form.add_error("kind", str(error))
         else:
             messages.success(request, f"The kind is now {device.kind}.")

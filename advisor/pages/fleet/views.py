@@ -15,10 +15,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from advisor.pages.changes import by_and_reason, changed
 from advisor.pages.fleet.context import host_view, summary
-from benchmarks.jobs.presence import rename_host
 from benchmarks.models import Host
 from tuning.results.known_hosts import KnownHost, hosts, known_hosts
 from tuning.studies.draining import drain_host, undrain_host
+from tuning.studies.renaming import rename_host
 from tuning.studies.retiring import retire_host, unretire_host
 
 HOSTS_PER_PAGE = 50
