@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from advisor.access.limits import WRONG_TOKENS
 from advisor.access.models import Scope
 from advisor.access.roles import Role
 from advisor.access.tokens import create_token
 from advisor.tests import factories
+from advisor.tests.test_api_contract import COMMITTED
 from benchmarks.errors import DeviceUnusable
 from benchmarks.inventory.devices import DeviceRequest
 from benchmarks.inventory.here import inspect_here
@@ -47,6 +50,28 @@ def error(answer: Any, status: int) -> dict[str, Any]:
     assert set(body) == {"error"}
     assert set(body["error"]) - {"details"} == {"code", "message"}
     return dict(body["error"])
+
+
+def test_no_operation_takes_a_token_that_is_none() -> None:
+    """Whatever its address, all of the description."""
+    document = yaml.load(COMMITTED.read_text(), yaml.CSafeLoader)
+    user = factories.make_user("dba", Role.ADMINISTRATOR)
+    genuine = create_token(user, "ci", Scope.ADMIN)
+    wrong = [
+        {"Authorization": f"Token {genuine[:-1]}x"},
+        {"Authorization": f"Bearer {genuine}"},
+        {"Cookie": f"sessionid={genuine}"},
+    ]
+    asked = 0
+    for path, methods in document["paths"].items():
+        address = path.replace("{digest}", "0" * 64).replace("{id}", "1")
+        for method in methods:
+            for headers in wrong:
+                WRONG_TOKENS.clear()
+                answer = getattr(Client(headers=headers), method)(address)
+                assert answer.status_code == 401, (method, address, headers)
+                asked += 1
+    assert asked > 220
 
 
 def addresses(study: Study) -> list[str]:
@@ -183,6 +208,37 @@ def test_a_refusal_names_its_field_as_an_invalid_request_does(
     service.refusal = BadRequest("no", field=field)
     found = error(post(api, body), 400)
     assert (found["code"], found.get("details")) == ("bad_request", details)
+
+
+@pytest.mark.parametrize(
+    ("body", "details"),
+    [
+        ({"blocks": "5"}, {"blocks": ["A valid integer is required."]}),
+        ({"blocks": True}, {"blocks": ["A valid integer is required."]}),
+        ({"races": "off"}, {"races": ["Must be a valid boolean."]}),
+        ({"races": 0}, {"races": ["Must be a valid boolean."]}),
+        ({"name": 7}, {"name": ["Not a valid string."]}),
+        ({"connections": [8, "16"]}, {"connections": {"1": ["A valid integer is required."]}}),
+        (
+            {"search": {"keep": {"p95": "50"}}},
+            {"search": {"keep": {"p95": ["A valid number is required."]}}},
+        ),
+        (
+            {"search": {"bounds": {"x": [1, "2"]}}},
+            {"search": {"bounds": {"x": {"0": ["Not a valid string."]}}}},
+        ),
+        (
+            {"devices": [{"id": 1}, {"path": "/x", "memory_mb": "700"}]},
+            {"devices": [{}, {"memory_mb": ["A valid integer is required."]}]},
+        ),
+    ],
+)
+def test_a_value_of_another_type_than_described_is_refused(
+    api: Client, service: Service, body: Any, details: Any
+) -> None:
+    found = error(post(api, body), 400)
+    assert (found["code"], found["details"]) == ("invalid_request", details)
+    assert post(api, {"blocks": 5.0, "races": None, "search": None}).status_code == 201
 
 
 def test_an_empty_body_asks_for_the_quick_study(api: Client, service: Service) -> None:

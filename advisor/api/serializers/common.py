@@ -11,6 +11,7 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from advisor.api.serializers.json_types import wrong_types
 from advisor.ids import MAX_ID
 from benchmarks.storage.kinds import DeviceKind
 from tuning.catalogue.costs import CostKind
@@ -43,6 +44,8 @@ class StrictSerializer(serializers.Serializer[Any]):
     def of(cls, request: Request) -> Self:
         """The body of a request, checked. Raises ValidationError."""
         body = cls(data=request.data)
+        if wrong := wrong_types(body, request.data):
+            raise serializers.ValidationError(wrong)
         body.is_valid(raise_exception=True)
         return body
 
