@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from advisor.api.serializers.common import StrictSerializer
@@ -19,17 +21,21 @@ _RETRY_AFTER = {
         "schema": {"type": "integer"},
     }
 }
+#: By operation; written by a test (advisor/tests/api_examples.py).
+EXAMPLES = Path(__file__).with_name("examples.json")
 NO_PAGE = "There is no such page."
 BAD_PAGE = "`invalid_request`: a page or its size that cannot be."
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular: adds the answers that every operation may give, and that
-    requests have no other fields than those that are described.
+    """A hook of drf-spectacular: adds the answers that every operation may give, examples, and
+    that requests have no other fields than those that are described.
     """
+    examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     for operations in result["paths"].values():
         for operation in operations.values():
             _add_answers(operation)
+            _add_examples(operation, examples.get(operation["operationId"], {}))
     schemas = result["components"]["schemas"]
     for name in _strict(StrictSerializer):
         if name in schemas:
@@ -48,6 +54,17 @@ def _add_answers(operation: dict[str, Any]) -> None:
         found.setdefault("404", {"content": _ERROR, "description": NO_PAGE})
         found.setdefault("400", {"content": _ERROR, "description": BAD_PAGE})
     operation["responses"] = dict(sorted(found.items()))
+
+
+def _add_examples(operation: dict[str, Any], example: dict[str, Any]) -> None:
+    """Of the request, and of the answer to it in the first of the types that it may have."""
+    if "request" in example:
+        for content in operation["requestBody"]["content"].values():
+            content["example"] = example["request"]
+    if "response" in example:
+        status = next(one for one in operation["responses"] if one.startswith("2"))
+        contents = operation["responses"][status]["content"]
+        next(iter(contents.values()))["example"] = example["response"]
 
 
 def _strict(base: type[StrictSerializer]) -> Iterator[str]:

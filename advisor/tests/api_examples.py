@@ -1,0 +1,318 @@
+"""A request of each kind to the API, on rows that are made up, and the answers to them.
+
+`advisor/api/examples.json`, which the API's description takes its examples from, is written by
+`ADVISOR_WRITE_EXAMPLES=1 .venv/bin/pytest advisor/tests/test_api_examples.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from advisor.tests import factories
+from advisor.webhooks.destinations import parse_destinations
+from advisor.webhooks.sending import note_ends
+from benchmarks.inventory.host import FoundDirectory
+from benchmarks.models import Device, Host, Probe, Run, RunState, Sample
+from benchmarks.storage.identity import DeviceIdentity
+from benchmarks.storage.kinds import DeviceKind
+from benchmarks.tests.made_up_host import GB, MYSQL, made_up_host, with_inventory
+from tuning.models import GateVerdict, Study, StudyState
+from tuning.results.gates import GateOutcome
+from tuning.results.study_result import StudyResult
+from tuning.statistics.gate import DEFAULT_LIMITS, GatePlan
+
+FILE = Path(__file__).resolve().parents[1] / "api" / "examples.json"
+FAST, SLOW = Path("/srv/nvme"), Path("/srv/ssd")
+MY_CNF = "[mysqld]\ninnodb_buffer_pool_size = 8G\ninnodb_io_capacity = 2000\n"
+OLD_CNF = (
+    "[mysqld]\ninnodb_buffer_pool_size = 8G\ninnodb_log_file_size = 1G\nquery_cache_size = 0\n"
+)
+STUDY = {
+    "template": "first-answer",
+    "name": "nightly",
+    "device": str(FAST),
+    "configs": [{"name": "production", "text": MY_CNF}],
+}
+# What is longer is cut: an example says what there is, not all of it.
+MAX_OBJECTS, MAX_VALUES, MAX_TEXT = 1, 2, 600
+#: Their body, or that of their answer, is a zip.
+BINARY = {"get_bundle", "import_bundle"}
+
+
+@dataclass
+class World:
+    """Two hosts, and what was measured on the first."""
+
+    measured: Study
+    running: Study
+    gate: Study
+    device: Device
+    probe: Probe
+    run: Run
+    hosts: tuple[Host, Host]
+    made: dict[str, int] = field(default_factory=dict)
+
+
+def make_world(admin: User, settings: Settings) -> World:
+    """As it is before the first request."""
+    settings.HOST_NAME = "db1"
+    settings.WEBHOOK_HOSTS = parse_destinations(["ci.example.org"])
+    hosts = (_host("db1"), _host("db2"))
+    device = factories.make_device(host=hosts[0], data_dir="/srv/old")
+    probe = factories.probed(device)
+    small: dict[str, Any] = {"blocks": 2, "names": factories.NAMES[:3], "device": device}
+    measured = factories.measured_study(name="weekly", created_by=admin, **small)
+    run = Run.objects.filter(slot__study=measured, state=RunState.OK).order_by("pk")[0]
+    Sample.objects.bulk_create(factories.make_samples(run)[:3])
+    Run.objects.filter(pk=run.pk).update(log_tail="mysqld: ready for connections.\n")
+    running = factories.make_study(name="hourly", state=StudyState.RUNNING, **small)
+    for slot in running.slots.select_related("run__slot__candidate", "run__workload")[:5]:
+        factories.finish(slot.run)
+    gate = factories.make_study(
+        name="nightly",
+        state=StudyState.FINISHED,
+        gate=GatePlan(DEFAULT_LIMITS).as_json(),
+        started_at=factories.BEGIN,
+        finished_at=factories.BEGIN,
+        **small | {"names": factories.NAMES[:2], "blocks": 1},
+    )
+    document = GateOutcome(StudyResult(gate)).document()
+    GateVerdict.objects.create(study=gate, verdict="undecided", result=document)
+    return World(measured, running, gate, device, probe, run, hosts)
+
+
+def _host(name: str) -> Host:
+    there = made_up_host(
+        name=name,
+        servers=[replace(MYSQL, path=Path("/usr/sbin/mysqld"))],
+        logical_cpus=16,
+        memory_bytes=64 * GB,
+        memory_budget_bytes=64 * GB,
+    )
+    directories = tuple(_directory(path, number) for number, path in enumerate((FAST, SLOW)))
+    there = there.model_copy(update={"default_directory": FAST, "directories": directories})
+    dataset = {
+        "device": str(FAST),
+        "path": f"{FAST}/oltp-advisor/datasets/mysql-9.7.4-100w",
+        "server_digest": MYSQL.digest,
+        "server_version": "9.7.4",
+        "warehouses": 100,
+        "bytes": 11 * GB,
+        "used_at": datetime(2026, 11, 20, 3, 0, tzinfo=UTC).isoformat(),
+    }
+    host = Host.objects.create(name=name, datasets=[dataset])
+    return with_inventory(host, there)
+
+
+def _directory(path: Path, number: int) -> FoundDirectory:
+    identity = DeviceIdentity(
+        path=path,
+        kind=DeviceKind.NVME if path == FAST else DeviceKind.SATA_SSD,
+        block_device=f"nvme{number}n1",
+        model="SAMSUNG MZWLL1T6HEHP",
+        scheduler="none",
+        file_system="xfs",
+        mount_options="rw",
+        total_bytes=1600 * GB,
+        free_bytes=1000 * GB,
+    )
+    return FoundDirectory(path=path, identity=identity, file_system=number, direct_io=True)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request. `place`: what stands for the id in its address. `before` makes it possible."""
+
+    operation: str
+    place: Callable[[World], Any] = lambda world: None
+    body: Any = None
+    query: Callable[[World], dict[str, Any]] = lambda world: {}
+    keeps: str = ""
+    before: Callable[[World], object] = lambda world: None
+
+
+def _made(name: str) -> Callable[[World], Any]:
+    return lambda world: world.made[name]
+
+
+def _measured(world: World) -> int:
+    return world.measured.pk
+
+
+def _digests(world: World) -> dict[str, Any]:
+    rows = world.measured.candidates.select_related("config").order_by("position")
+    return {"config": [one.config.hash for one in rows][1:3]}
+
+
+#: In the order in which they are sent: each finds what those before it have made.
+CALLS = (
+    Call("list_studies"),
+    Call("get_study", _measured),
+    Call("get_ranking", _measured),
+    Call("get_results", _measured),
+    Call("list_runs", _measured),
+    Call("list_events", _measured),
+    Call("get_recommendation", _measured),
+    Call("get_my_cnf", _measured),
+    Call("export_recommendation", _measured, {"format": "cnf", "target": "mysql 8.4"}),
+    Call("list_recommendations"),
+    Call("list_all_runs"),
+    Call("get_run", lambda world: world.run.pk),
+    Call("get_run_series", lambda world: world.run.pk),
+    Call("get_run_log", lambda world: world.run.pk),
+    Call("list_servers"),
+    Call("get_config", lambda world: _digests(world)["config"][0]),
+    Call("compare_configs", query=_digests),
+    Call("compare_devices"),
+    Call("get_version"),
+    Call("list_published_figures"),
+    Call("list_templates"),
+    Call("list_emulation_profiles"),
+    Call(
+        "check_config",
+        body={"text": OLD_CNF, "target": "mysql 8.4", "translate_from": "mysql 5.7"},
+    ),
+    Call("translate_config", body={"text": OLD_CNF, "target": "mysql 8.4"}),
+    Call("diff_configs", body={"left": MY_CNF, "right": OLD_CNF, "target": "mysql 5.7"}),
+    Call("propose_configs", body={"template": "first-answer", "device": str(FAST)}),
+    Call(
+        "show_search_space",
+        body={"template": "search", "device": str(FAST), "search": {"knobs": 4}},
+    ),
+    Call("create_study", body=STUDY, keeps="study"),
+    Call("pause_study", _made("study"), {"reason": "backup"}),
+    Call("resume_study", _made("study")),
+    Call("conclude_study", lambda world: world.running.pk),
+    Call("cancel_study", _made("study")),
+    Call("get_bundle", _made("study")),
+    # Whether it can be is seen elsewhere: the test has it done.
+    Call("take_apart_study", _measured),
+    Call("extend_study", _measured, {"blocks": 2}),
+    Call(
+        "create_study_group",
+        body={"template": "quick", "name": "both hosts", "hosts": ["db1", "db2"]},
+        keeps="group",
+    ),
+    Call("list_study_groups"),
+    Call("get_study_group", _made("group")),
+    Call("pause_study_group", _made("group"), {"reason": "backup"}),
+    Call("resume_study_group", _made("group")),
+    Call("cancel_study_group", _made("group")),
+    Call(
+        "create_gate",
+        body={
+            "name": "nightly",
+            "candidate": {"config": {"name": "new", "text": MY_CNF}},
+            "limits": {"tpmP": 3, "p95_ms": 5},
+            "budget_minutes": 60,
+        },
+    ),
+    Call("list_gates"),
+    Call("get_gate", lambda world: world.gate.pk),
+    Call("get_gate_junit", lambda world: world.gate.pk),
+    Call("get_gate_markdown", lambda world: world.gate.pk),
+    Call("get_gate_badge", lambda world: world.gate.pk),
+    Call("list_devices"),
+    Call("register_device", body={"path": str(SLOW)}, keeps="device"),
+    Call("get_device", lambda world: world.device.pk),
+    Call("correct_device", _made("device"), {"kind": "nvme"}),
+    Call("start_probe", _made("device"), {"seconds": 50}, keeps="probe"),
+    Call("cancel_probe", _made("probe")),
+    Call("list_probes", lambda world: world.device.pk),
+    Call("get_probe", lambda world: world.probe.pk),
+    Call("list_hosts"),
+    Call("get_host", lambda world: world.hosts[0].pk),
+    Call("inspect_host", lambda world: world.hosts[0].pk, {"path": str(FAST)}, keeps="look"),
+    Call("get_inspection", _made("look")),
+    Call("list_datasets", lambda world: world.hosts[0].pk),
+    Call("delete_dataset", lambda world: world.hosts[1].pk, {"name": "mysql-9.7.4-100w"}),
+    Call("prune_datasets", lambda world: world.hosts[1].pk),
+    Call("drain_host", lambda world: world.hosts[1].pk, {"reason": "new kernel"}),
+    Call("undrain_host", lambda world: world.hosts[1].pk),
+    Call("retire_host", lambda world: world.hosts[1].pk, {"reason": "sold"}),
+    Call("unretire_host", lambda world: world.hosts[1].pk),
+    Call("rename_host", lambda world: world.hosts[1].pk, {"name": "db7"}),
+    Call(
+        "create_webhook",
+        body={"url": "https://ci.example.org/hooks/advisor", "events": ["gate.ended"]},
+        keeps="webhook",
+    ),
+    Call("list_webhooks"),
+    Call("get_webhook", _made("webhook")),
+    Call("change_webhook", _made("webhook"), {"active": True}),
+    Call("test_webhook", _made("webhook"), before=lambda world: note_ends()),
+    Call("list_deliveries", _made("webhook")),
+    Call("delete_webhook", _made("webhook")),
+)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A request that was sent, and what came back: JSON, text, or bytes for a file."""
+
+    call: Call
+    status: int
+    content: Any
+
+
+def answers(client: Client, world: World, document: dict[str, Any]) -> Iterator[Answered]:
+    """Send every request. `document` is the API's description: it has the addresses."""
+    there = {
+        operation["operationId"]: (method, path)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+    for call in CALLS:
+        call.before(world)
+        method, path = there[call.operation]
+        if "{" in path:
+            path = re.sub(r"\{\w+\}", f"{call.place(world)}", path)
+        if method == "get":
+            answer = client.get(path, call.query(world))
+        else:
+            answer = getattr(client, method)(path, call.body, content_type="application/json")
+        content = _content(answer)
+        if call.keeps:
+            world.made[call.keeps] = content["id"]
+        yield Answered(call, answer.status_code, content)
+
+
+def _content(answer: Any) -> Any:
+    if answer.streaming:
+        return b"".join(answer.streaming_content)
+    if not answer.content:
+        return None
+    if answer["Content-Type"].startswith("application/json"):
+        return answer.json()
+    return answer.content.decode()
+
+
+def shortened(value: Any) -> Any:
+    """What is shown of it."""
+    if isinstance(value, list):
+        most = MAX_OBJECTS if value and isinstance(value[0], dict) else MAX_VALUES
+        return [shortened(one) for one in value[:most]]
+    if isinstance(value, dict):
+        return {name: shortened(one) for name, one in value.items()}
+    if isinstance(value, str) and len(value) > MAX_TEXT:
+        return value[:MAX_TEXT].rpartition("\n")[0] + "\n"
+    return value
+
+
+def example_of(answered: Answered) -> dict[str, Any]:
+    """As it stands in the file."""
+    found: dict[str, Any] = {}
+    if answered.call.body is not None:
+        found["request"] = answered.call.body
+    if answered.content is not None and answered.call.operation not in BINARY:
+        found["response"] = shortened(answered.content)
+    return found
