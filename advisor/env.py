@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from advisor.webhooks.destinations import Destinations, parse_destinations
 from benchmarks.host_names import HOST_NAME
 from benchmarks.storage.reserve import Reserve, parse_reserve
 
@@ -208,6 +209,14 @@ def read_broker(name: str, default: str) -> str:
     # Without these kombu would encrypt for whoever answers.
     verified = {"ssl_cert_reqs": "required", "ssl_check_hostname": "true"}
     return urlunsplit(parts._replace(query=urlencode(verified | dict(parse_qsl(parts.query)))))
+
+
+def read_destinations(name: str) -> Destinations:
+    """Hosts and addresses, separated by commas."""
+    try:
+        return parse_destinations(read_list(name, ""))
+    except ValueError as error:
+        raise _invalid(name, f"{error}") from error
 
 
 def private_dir(path: Path) -> Path:

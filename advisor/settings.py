@@ -20,6 +20,7 @@ from advisor.env import (
     read_bind,
     read_broker,
     read_database,
+    read_destinations,
     read_host_name,
     read_limit,
     read_list,
@@ -57,6 +58,8 @@ ALLOWED_HOSTS = read_list("ADVISOR_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 # Whom to believe about the scheme, host and address of requests that they forward.
 PROXIES = read_networks("ADVISOR_PROXY")
 CSRF_TRUSTED_ORIGINS = read_origins("ADVISOR_TRUSTED_ORIGINS")
+# The only hosts that are told of ended studies and gates.
+WEBHOOK_HOSTS = read_destinations("ADVISOR_WEBHOOK_HOSTS")
 
 # --- measuring -------------------------------------------------------------------------------
 HOST_NAME = read_host_name("ADVISOR_HOST_NAME", socket.gethostname())
@@ -111,6 +114,7 @@ INSTALLED_APPS = [
     "advisor",
     "advisor.access",
     "advisor.api",
+    "advisor.webhooks",
     "tuning",
     "benchmarks",
     "advisor.access.apps.AccountsAdminConfig",

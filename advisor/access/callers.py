@@ -80,8 +80,7 @@ def _check_owner(caller: Caller, own: Owned, owners: list[int | None]) -> None:
     if owners and owners != [caller.user]:
         name = own.model._meta.verbose_name
         raise Refused(
-            f"This {name} was started by somebody else: "
-            "it is changed by that user or by an administrator."
+            f"This {name} was started by somebody else: it is for that user or an administrator."
         )
 
 

@@ -9,19 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from django.apps import apps
 from django.db.models import Model
 
 from advisor.access.roles import Role
-from benchmarks.models import Probe
-from tuning.models import Study, StudyGroup
 
 
 @dataclass(frozen=True)
 class Owned:
-    """What belongs to the user who started it; administrators may change it as well."""
+    """What belongs to the user who started or made it; administrators may change it as well.
 
-    model: type[Model]
+    label: of the model, which may be of a package that asks this one about roles.
+    """
+
+    label: str
     argument: str  # of the address: its id
+
+    @property
+    def model(self) -> type[Model]:
+        return apps.get_model(self.label)
 
 
 @dataclass(frozen=True)
@@ -36,9 +42,10 @@ ANYBODY = Rule(None)
 READ = Rule(Role.VIEWER)
 OPERATE = Rule(Role.OPERATOR)
 ADMINISTER = Rule(Role.ADMINISTRATOR)
-OWN_STUDY = Rule(Role.OPERATOR, Owned(Study, "pk"))
-OWN_GROUP = Rule(Role.OPERATOR, Owned(StudyGroup, "pk"))
-OWN_PROBE = Rule(Role.OPERATOR, Owned(Probe, "probe"))
+OWN_STUDY = Rule(Role.OPERATOR, Owned("tuning.Study", "pk"))
+OWN_GROUP = Rule(Role.OPERATOR, Owned("tuning.StudyGroup", "pk"))
+OWN_PROBE = Rule(Role.OPERATOR, Owned("benchmarks.Probe", "probe"))
+OWN_WEBHOOK = Rule(Role.OPERATOR, Owned("webhooks.Webhook", "pk"))
 
 Rules = Mapping[str, Rule]
 SHOWN: Rules = {"GET": READ}
@@ -95,6 +102,9 @@ PAGES: dict[str, Rules] = {
     # One's own account only.
     "account-token": {"GET": READ, "POST": READ},
     "account-password": {"GET": READ, "POST": READ},
+    # One's own; an administrator has all of them there.
+    "account-webhooks": {"GET": OPERATE, "POST": OPERATE},
+    "webhook-change": {"POST": OWN_WEBHOOK},
 }
 _OWN_STUDY: Rules = {"POST": OWN_STUDY}
 _OWN_GROUP: Rules = {"POST": OWN_GROUP}
@@ -143,7 +153,11 @@ API: dict[str, Rules] = {
     "api-device-list": {"GET": READ, "POST": ADMINISTER},
     "api-device-detail": {"GET": READ, "PATCH": ADMINISTER},
     "api-probe-list": {"GET": READ, "POST": OPERATE},
-    "api-probe-cancel": {"POST": Rule(Role.OPERATOR, Owned(Probe, "pk"))},
+    "api-probe-cancel": {"POST": Rule(Role.OPERATOR, Owned("benchmarks.Probe", "pk"))},
+    "api-webhook-list": {"GET": OPERATE, "POST": OPERATE},
+    "api-webhook-detail": {"GET": OWN_WEBHOOK, "PATCH": OWN_WEBHOOK, "DELETE": OWN_WEBHOOK},
+    "api-webhook-test": {"POST": OWN_WEBHOOK},
+    "api-webhook-deliveries": {"GET": OWN_WEBHOOK},
     # Answers 404 by every method.
     "api-unknown": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), ANYBODY),
 }

@@ -20,6 +20,7 @@ from advisor.api import (
     run_views,
     template_views,
     views,
+    webhook_views,
 )
 
 # For browsers, so a visitor without a session is sent to the login page; the split view has its
@@ -160,6 +161,22 @@ urlpatterns = [
         name="api-recommendation-list",
     ),
     path("published-figures/", listed_views.PublishedView.as_view(), name="api-published"),
+    path("webhooks/", webhook_views.WebhookListView.as_view(), name="api-webhook-list"),
+    path(
+        "webhooks/<id:pk>/",
+        webhook_views.WebhookDetailView.as_view(),
+        name="api-webhook-detail",
+    ),
+    path(
+        "webhooks/<id:pk>/test/",
+        webhook_views.WebhookTestView.as_view(),
+        name="api-webhook-test",
+    ),
+    path(
+        "webhooks/<id:pk>/deliveries/",
+        webhook_views.DeliveryListView.as_view(),
+        name="api-webhook-deliveries",
+    ),
     path("version/", listed_views.VersionView.as_view(), name="api-version"),
     path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("docs/", docs, name="api-docs"),

@@ -5,6 +5,7 @@ from django.urls import path
 
 from advisor import ids  # noqa: F401  # registers <id:...>
 from advisor.pages.account import views as account
+from advisor.pages.account import webhooks
 from advisor.pages.account.login import LoginView
 from advisor.pages.check import views as check
 from advisor.pages.compare import views as compare
@@ -106,6 +107,8 @@ urlpatterns = [
         account.PasswordChangeView.as_view(),
         name="account-password",
     ),
+    path("account/webhooks/", webhooks.webhooks, name="account-webhooks"),
+    path("account/webhooks/<id:pk>/", webhooks.change, name="webhook-change"),
     path(
         "login/",
         LoginView.as_view(),

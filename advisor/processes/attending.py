@@ -1,36 +1,56 @@
-"""What the web process does besides answering, in a thread of its own.
+"""What the web process does besides answering, in threads of their own.
 
-It looks after hosts whose worker is gone, and whether the database is of this code's version.
+It looks after hosts whose worker is gone, and whether the database is of this code's version. It
+also sends what webhooks are to be told: a webhook that does not answer holds up nothing else.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
+from typing import Final
 
+from django.conf import settings
 from django.db import Error, connections
 
 from advisor.processes import versions
+from advisor.webhooks.sending import send_all
 from tuning.studies.absence import LOOK_SECONDS, Attendant
 
 logger = logging.getLogger(__name__)
 
+#: Seconds between two looks at what has ended and what is to be sent.
+SEND_SECONDS: Final = 5.0
+
 
 def attend() -> None:
     """Begin; it ends with the process."""
-    threading.Thread(target=_attend, name="attendant", daemon=True).start()
+    attendant = Attendant()
+
+    def look() -> None:
+        versions.look()
+        attendant.look()
+
+    _begin("attendant", look, LOOK_SECONDS, "hosts without a worker are not looked after")
+    if settings.WEBHOOK_HOSTS:
+        _begin("webhooks", send_all, SEND_SECONDS, "webhooks are told nothing")
 
 
-def _attend() -> None:
-    attendant, pause = Attendant(), threading.Event()
+def _begin(name: str, look: Callable[[], object], pause_s: float, failed: str) -> None:
+    thread = threading.Thread(target=_repeat, args=(look, pause_s, failed), name=name, daemon=True)
+    thread.start()
+
+
+def _repeat(look: Callable[[], object], pause_s: float, failed: str) -> None:
+    pause = threading.Event()
     while True:
         try:
-            versions.look()
-            attendant.look()
+            look()
         except Error as error:
-            logger.warning("hosts without a worker are looked after later: %s", error)
+            logger.warning("%s for now: %s", failed, error)
         except Exception:
-            logger.exception("hosts without a worker are not looked after")
+            logger.exception(failed)
         finally:
             connections.close_all()
-        pause.wait(LOOK_SECONDS)
+        pause.wait(pause_s)

@@ -102,6 +102,7 @@ def pages() -> dict[str, str]:
             "check": "config-check",
             "account": "account-token",
             "password": "account-password",
+            "webhooks": "account-webhooks",
         }.items()
     }
     for study in Study.objects.order_by("pk"):

@@ -35,6 +35,7 @@ from advisor.tests.access_table import (
     table,
     written_table,
 )
+from advisor.webhooks.models import Webhook
 from benchmarks.models import JobState, Probe
 from tuning.models import Study, StudyGroup
 
@@ -78,7 +79,7 @@ def only_the_gate(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
 
 
 class World:
-    """A study and a probe of the operator, and the same of somebody else."""
+    """A study, a probe and a webhook of the operator, and the same of somebody else."""
 
     def __init__(self) -> None:
         self.users = {role.value: factories.make_user(role.value, role) for role in Role}
@@ -95,6 +96,12 @@ class World:
             )
             for whose, user in (("own", operator), ("other", somebody))
         }
+        self.hooks = {
+            whose: Webhook.objects.create(
+                url="https://x", events=[], sealed_secret="", site="", created_by=user
+            )
+            for whose, user in (("own", operator), ("other", somebody))
+        }
         self.groups = {
             whose: StudyGroup.objects.create(name=whose, created_by=user)
             for whose, user in (("own", operator), ("other", somebody))
@@ -105,7 +112,13 @@ class World:
         route = address.route.removesuffix("...")
         route = route.replace("probes/<id:probe>", f"probes/{probe}")
         group = self.groups[whose].pk
-        for before, pk in (("studies", study), ("probes", probe), ("groups", group)):
+        hook = self.hooks[whose].pk
+        for before, pk in (
+            ("studies", study),
+            ("probes", probe),
+            ("groups", group),
+            ("webhooks", hook),
+        ):
             route = route.replace(f"{before}/<id:pk>", f"{before}/{pk}")
         # The views are not called: the others need not be there.
         route = re.sub(r"<id:\w+>", "1", route)

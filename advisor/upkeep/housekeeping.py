@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 
 from advisor.access.models import ApiToken
 from advisor.api.models import IdempotencyKey
+from advisor.webhooks.sending import forget_old
 from benchmarks.errors import DatasetInUse
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Run, Sample
 from tuning.studies.datasets import prune_datasets
@@ -52,6 +53,7 @@ def keep_house(host: Host | None) -> Iterator[str]:
         if expired:
             yield f"expired tokens that were deleted: {expired}"
         IdempotencyKey.objects.filter(created_at__lt=Now() - KEPT_KEYS).delete()
+        forget_old()
     for log in rotate_logs(settings.LOG_DIR):
         yield f"{log} begins anew"
     if host is not None:

@@ -1,0 +1,158 @@
+"""The REST API, version 1: webhooks and what they were told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from advisor.access.callers import caller_of
+from advisor.api.created import created
+from advisor.api.errors import ASK_AGAIN_S, ApiError
+from advisor.api.listing import PAGES, Pages
+from advisor.api.serializers.common import error_response
+from advisor.api.serializers.webhooks import (
+    CreatedWebhookSerializer,
+    DeliveryPageSerializer,
+    DeliverySerializer,
+    WebhookChangeSerializer,
+    WebhookPageSerializer,
+    WebhookRequestSerializer,
+    WebhookSerializer,
+)
+from advisor.api.views import UNAUTHORISED
+from advisor.webhooks.hooks import WebhookRefused, create_webhook, send_test, switch, webhooks_of
+from advisor.webhooks.models import Event, Webhook
+
+NO_WEBHOOK = error_response("There is no such webhook.")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except WebhookRefused as refused:
+        details: Any = {refused.field: [f"{refused}"]} if refused.field else None
+        if refused.code == "test_waiting":
+            raise ApiError(409, refused.code, f"{refused}", retry_after=ASK_AGAIN_S) from refused
+        raise ApiError(400, refused.code, f"{refused}", details) from refused
+
+
+def _webhook(pk: int) -> Webhook:
+    """Whose it is was looked at before. Raises Http404."""
+    return get_object_or_404(Webhook.objects.select_related("created_by"), pk=pk)
+
+
+class WebhookListView(APIView):
+    @extend_schema(
+        operation_id="list_webhooks",
+        summary="List your webhooks, newest first; an administrator sees all",
+        parameters=PAGES,
+        responses={200: WebhookPageSerializer, 401: UNAUTHORISED},
+    )
+    def get(self, request: Request) -> Response:
+        pages = Pages()
+        page = pages.rows(webhooks_of(caller_of(request)), request)
+        return pages.answer(WebhookSerializer(page, many=True).data)
+
+    @extend_schema(
+        operation_id="create_webhook",
+        summary="Have a URL told when a study or a gate has ended; the answer has the secret",
+        request=WebhookRequestSerializer,
+        responses={
+            201: CreatedWebhookSerializer,
+            400: error_response(
+                "`invalid_request`, `invalid_url`, `host_not_listed`, `url_taken`, `too_many`."
+            ),
+            401: UNAUTHORISED,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        values = WebhookRequestSerializer.of(request).validated_data
+        if values["of_everybody"] and not caller_of(request).is_administrator:
+            raise PermissionDenied("To hear of everybody's studies needs the role administrator.")
+        with _refusals():
+            hook, secret = create_webhook(
+                request.user,
+                values["url"],
+                {Event(one) for one in values.get("events", Event)},
+                request.build_absolute_uri(reverse("home")),
+                of_everybody=values["of_everybody"],
+            )
+        document = {**WebhookSerializer(hook).data, "secret": secret}
+        return created(request, "api-webhook-detail", hook.pk, document)
+
+
+class WebhookDetailView(APIView):
+    @extend_schema(
+        operation_id="get_webhook",
+        summary="One webhook and how the last message to it went",
+        responses={200: WebhookSerializer, 401: UNAUTHORISED, 404: NO_WEBHOOK},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(WebhookSerializer(_webhook(pk)).data)
+
+    @extend_schema(
+        operation_id="change_webhook",
+        summary="Switch a webhook off or on; what ends while it is off is not told later",
+        request=WebhookChangeSerializer,
+        responses={
+            200: WebhookSerializer,
+            400: error_response("`invalid_request`."),
+            401: UNAUTHORISED,
+            404: NO_WEBHOOK,
+        },
+    )
+    def patch(self, request: Request, pk: int) -> Response:
+        hook = _webhook(pk)
+        switch(hook, on=WebhookChangeSerializer.of(request).validated_data["active"])
+        return Response(WebhookSerializer(hook).data)
+
+    @extend_schema(
+        operation_id="delete_webhook",
+        summary="Delete a webhook and the list of its messages; nothing more is sent",
+        responses={204: None, 401: UNAUTHORISED, 404: NO_WEBHOOK},
+    )
+    def delete(self, request: Request, pk: int) -> Response:
+        _webhook(pk).delete()
+        return Response(status=204)
+
+
+class WebhookTestView(APIView):
+    @extend_schema(
+        operation_id="test_webhook",
+        summary="Send a webhook a message of the type webhook.test, within seconds",
+        request=None,
+        responses={
+            202: DeliverySerializer,
+            400: error_response("`webhook_rests`: nothing is sent to it; the message says why."),
+            401: UNAUTHORISED,
+            404: NO_WEBHOOK,
+            409: error_response("`test_waiting`: one is still to be sent."),
+        },
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        with _refusals():
+            made = send_test(_webhook(pk))
+        return Response(DeliverySerializer(made).data, status=202)
+
+
+class DeliveryListView(APIView):
+    @extend_schema(
+        operation_id="list_deliveries",
+        summary="List the messages to a webhook, newest first, with how the attempts went",
+        parameters=PAGES,
+        responses={200: DeliveryPageSerializer, 401: UNAUTHORISED, 404: NO_WEBHOOK},
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        pages = Pages()
+        page = pages.rows(_webhook(pk).deliveries.defer("body"), request)
+        return pages.answer(DeliverySerializer(page, many=True).data)

@@ -1,0 +1,1 @@
+"""Tells other programs that a study or a gate has ended: signed requests, to listed hosts only."""
