@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import gc
+import importlib
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from itertools import accumulate
 from pathlib import Path
@@ -44,8 +46,9 @@ _INSTALLED = _ROOT / "var" / "servers"
 _MORE = [path for path in os.environ.get("ADVISOR_TEST_SERVERS", "").split(os.pathsep) if path]
 
 _SHARED = pytest.StashKey[Path]()
-# They wait for programs and measure time: they run as they do in life, without a tracer.
-_NOT_COVERED = ("browser", "slow", "alone")
+# The first three wait for programs and measure time: they run as they do in life, without a
+# tracer. Long ones would take twice as long with it.
+_NOT_COVERED = ("browser", "slow", "alone", "long")
 # Kinds of tests, and roughly the seconds that one takes: first those that mostly wait, then those
 # that compute. Of both the longest begin.
 _WAITING = {"make_home": 35.0, "browser": 3.0, "slow": 5.0, "server": 1.5}
@@ -73,10 +76,19 @@ def pytest_configure_node(node: Any) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
-    """What is imported stays: looking for garbage meanwhile takes a third of the time."""
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """What is imported stays: looking for garbage meanwhile takes a third of the time. What runs
+    when a module is imported need be traced in one process only.
+
+    The first request imports the views. They are imported here, because a test without a tracer
+    that made it would take their lines out of the count.
+    """
+    process = getattr(session.config, "workerinput", {}).get("workerid", "gw0")
     gc.disable()
-    yield
+    with _traced(process == "gw0"):
+        yield
+        if sys.gettrace() is not None:
+            importlib.import_module("advisor.urls")
     gc.enable()
     gc.collect()
     gc.freeze()  # spares a tenth of the time of all tests
@@ -93,8 +105,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         if _kind(item) in ("alone", "make_home"):
             name = "alone" if _kind(item) == "alone" else item.name
         item.add_marker(pytest.mark.xdist_group(name))
-        if any(item.get_closest_marker(kind) for kind in _NOT_COVERED):
-            item.add_marker("no_cover")
     yield
     items[:] = _in_turn(items)  # after pytest-django, which has an order of its own
 
@@ -110,7 +120,26 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         if os.geteuid() == 0:  # others could not take it back
             os.setpriority(os.PRIO_PROCESS, 0, _NICENESS + 3 * (_kind(item) in _COMPUTING))
-        return (yield)
+        with _traced(not any(item.get_closest_marker(name) for name in _NOT_COVERED)):
+            return (yield)
+
+
+@contextlib.contextmanager
+def _traced(wanted: bool) -> Iterator[None]:
+    """Without coverage's trace function for the length of the block, unless it is wanted.
+
+    In a process of pytest-xdist pytest-cov starts two tracers; its own marker stops only one.
+    """
+    here, in_threads = sys.gettrace(), threading.gettrace()
+    if not wanted:
+        sys.settrace(None)
+        threading.settrace(None)
+    try:
+        yield
+    finally:
+        if not wanted:
+            sys.settrace(here)
+            threading.settrace(in_threads)
 
 
 def _kind(item: pytest.Item) -> str:
