@@ -138,6 +138,7 @@ def test_runs_are_listed_and_shown_one_by_one(
     assert [one["id"] for one in page["results"]] == [slot.run_id for slot in slots]
     assert page["results"][0]["candidate"] == slots[0].candidate.name
     assert {one["study_id"] for one in page["results"]} == {study.pk}
+    void = factories.disturb(slots[0])
     config = slots[0].candidate.config.hash
     same = Run.objects.filter(config__hash=config).count()
     for query, number in {
@@ -148,10 +149,11 @@ def test_runs_are_listed_and_shown_one_by_one(
         f"config={config[:12]}&study={study.pk}": sum(
             slot.candidate.config.hash == config for slot in slots
         ),
-        "disturbed=true": 0,
+        "disturbed=true": 1,
+        f"state={void.state}": 1,
         f"device={study.devices.get().pk}&study={study.pk}": len(slots),
         "device=4711": 0,
-        "host=db-host-1&disturbed=false": Run.objects.count(),
+        "host=db-host-1&disturbed=false": Run.objects.count() - 1,
     }.items():
         assert api.get(f"{V1}runs/?{query}").json()["count"] == number, query
     with django_assert_max_num_queries(6):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
@@ -23,6 +25,7 @@ from advisor.tests import factories
 from advisor.tests.test_api import error
 from advisor.upkeep import housekeeping
 from benchmarks.models import Device, Host, Probe, RunState
+from benchmarks.tests.made_up_host import made_up_host, this_host, with_inventory
 from tuning.errors import TuningError
 from tuning.models import Slot, Study, StudyState
 
@@ -133,9 +136,27 @@ def test_probes_and_inspections_have_keys_as_well(api: Client) -> None:
     assert Probe.objects.count() == 1
     inspect = f"/api/v1/hosts/{device.host_id}/inspect/"
     assert error(post(api, {}, inspect), 422)["code"] == "idempotency_key_reused"
+    # The same words to another address are another request.
+    other = factories.make_device(host=device.host, data_dir="/srv/other")
+    elsewhere = post(api, {"seconds": 30}, f"/api/v1/devices/{other.pk}/probes/")
+    assert error(elsewhere, 422)["code"] == "idempotency_key_reused"
     key = {"Idempotency-Key": "look"}
     looks = {post(api, {}, inspect, **key)["Location"] for _ in range(2)}
     assert len(looks) == 1
+
+
+def test_the_key_is_kept_by_whatever_really_makes_the_row(api: Client, tmp_path: Path) -> None:
+    this_host(driver="sysbench", directories=[tmp_path])
+    there = made_up_host(name="db2", driver="sysbench", directories=[tmp_path])
+    with_inventory(factories.make_host("db2"), there)
+    wanted = {"template": "quick", "warehouses": 1, "connections": [1]}
+    hosts = {"hosts": [settings.HOST_NAME, "db2"]}
+    for address, body in ((STUDIES, wanted), ("/api/v1/study-groups/", wanted | hosts)):
+        key = {"Idempotency-Key": address}
+        first, second = (post(api, body, address, **key) for _ in range(2))
+        assert (first.status_code, second.status_code) == (201, 201), first.content
+        assert first["Location"] == second["Location"]
+    assert Study.objects.count() == 1 + 2
 
 
 def test_keys_are_forgotten_after_a_week(api: Client, creation: Creation) -> None:
@@ -234,7 +255,10 @@ def test_a_long_poll_is_answered_when_what_one_knows_differs(api: Client, clock:
     changed = api.get(address, {"wait": 60, "version": known}).json()
     assert (clock.now, changed["version"] != known) == (104, True)
     # What was seen of it a moment ago does not answer the next one at once.
-    api.get(address, {"wait": 5, "version": changed["version"]})
+    type(run).objects.filter(pk=run.pk).update(state=RunState.OK)
+    newest = api.get(address).json()["version"]
+    assert newest != changed["version"]
+    api.get(address, {"wait": 5, "version": newest})
     assert clock.now == 109
     assert api.get(address, {"wait": 60, "version": known}).status_code == 200
     assert clock.now == 109

@@ -49,6 +49,7 @@ def measured() -> Study:
     run = Run.objects.filter(slot__study=study, state="ok").order_by("pk")[0]
     Sample.objects.bulk_create(factories.make_samples(run))
     Run.objects.filter(pk=run.pk).update(log_tail="option p with value geheim99\nready\n")
+    Study.objects.filter(pk=study.pk).update(log_tail="option p with value geheim98\n")
     mine = study.candidates.get(name="whitepaper-2")
     mine.lines = factories.LINES
     mine.save()
@@ -146,7 +147,7 @@ def test_what_a_bundle_holds(api: Client, tmp_path: Path) -> None:
     assert json.loads(files["study.json"])["ranking"]
     assert b"innodb_io_capacity" in files["configs/002-whitepaper-2.cnf"]
     [log] = [name for name in files if name.startswith("logs/") and b"ready" in files[name]]
-    assert b"geheim99" not in b"".join(files.values())
+    assert b"geheim" not in b"".join(files.values())
     assert files[log.replace("logs", "series").replace(".log", ".csv")].startswith(b"second,")
     assert json.loads(files["fingerprints.json"])
     (tmp_path / "repeat.sh").write_bytes(files["repeat.sh"])
@@ -167,6 +168,7 @@ def test_what_comes_from_elsewhere_is_only_looked_at(api: Client, client: Client
     pk = imported(api, OLD.read_bytes()).json()["id"]
     study = Study.objects.get(pk=pk)
     device = study.devices.get()
+    assert study.host.is_retired
     asked: dict[str, dict[str, Any]] = {
         f"studies/{pk}/extend/": {"blocks": 1},
         f"studies/{pk}/take-apart/": {},
@@ -251,6 +253,7 @@ DAMAGED: dict[str, Callable[[Files], bytes]] = {
     "no maker": lambda files: packed(files, made_by=None),
     "no sums": lambda files: packed(files, sha256=None),
     "a changed file": lambda files: zipped(files | {"study.json": b"{}"}),
+    "a file less": lambda files: zipped(without(files, "study.json")),
     "a file more": lambda files: zipped(files | {"more.txt": b"x"}),
     "a way out": lambda files: packed(files | {"../../etc/cron.d/x": b"x"}),
     "a path": lambda files: packed(files | {"/etc/cron.d/x": b"x"}),

@@ -98,6 +98,13 @@ def test_one_that_a_study_needs_stays(admin_client: Client, host: Host, shown: A
     assert 'aria-label="Delete gone"' in text
     assert 'aria-label="Delete new"' not in text
     assert Inspection.objects.count() == 1
+    # The candidate of a gate may have a server of its own.
+    theirs = factories.make_server(host=host, digest="d2", path="/opt/other/mysqld")
+    study.candidates.filter(is_baseline=False).update(server=theirs)
+    ask(admin_client, host)
+    work()
+    assert left(host) == ["gone", "new", "old"]
+    study.candidates.update(server=None)
     ask(admin_client, host)
     work()
     assert left(host) == ["new", "old"]

@@ -21,7 +21,7 @@ from advisor.processes import versions
 from advisor.tests import factories
 from benchmarks.models import Host, Run
 from benchmarks.tests.made_up_host import made_up_host, with_inventory
-from tuning.models import StudyState
+from tuning.models import Study, StudyState
 
 pytestmark = pytest.mark.django_db
 
@@ -47,25 +47,28 @@ def no_database() -> bool:
 
 
 @pytest.mark.parametrize(
-    ("part", "name", "broken"),
+    ("part", "name", "broken", "mended"),
     [
-        ("redis", "redis_answers", lambda: False),
-        ("migrations", "tables_differ", lambda: "the tables are older"),
-        ("database", "_database_answers", no_database),
+        ("redis", "redis_answers", lambda: False, lambda: True),
+        ("migrations", "tables_differ", lambda: "the tables are older", lambda: ""),
+        ("database", "_database_answers", no_database, lambda: True),
     ],
 )
 def test_it_says_what_is_not_there_and_not_why(
-    client: Client, monkeypatch: pytest.MonkeyPatch, part: str, name: str, broken: Any
+    client: Client, monkeypatch: pytest.MonkeyPatch, part: str, name: str, broken: Any, mended: Any
 ) -> None:
     monkeypatch.setattr(health, name, broken)
     found = client.get("/readyz")
     assert (found.status_code, found["Retry-After"]) == (503, "10")
     assert [one for one, word in found.json().items() if word != "ok"] == ["status", part]
     assert client.get("/healthz").status_code == 200
-    # Asked again at once, nothing is tried again.
-    monkeypatch.undo()
-    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
+    # Asked again at once, nothing is tried again; a second later everything is.
+    monkeypatch.setattr(health, name, mended)
+    looked = health._LAST["at"]
+    monkeypatch.setattr(time, "monotonic", lambda: looked + 0.5)
     assert client.get("/readyz").status_code == 503
+    monkeypatch.setattr(time, "monotonic", lambda: looked + 1.0)
+    assert client.get("/readyz").json()["status"] == "ok"
 
 
 def test_they_answer_while_nothing_else_can(
@@ -80,10 +83,14 @@ def test_they_answer_while_nothing_else_can(
 
 def test_prometheus_reads_the_figures_with_a_token(client: Client) -> None:
     with_inventory(factories.make_host(), made_up_host(directories=[Path("/dev/shm")]))
-    factories.measured_study(blocks=1, fails=["whitepaper-1"])
+    measured = factories.measured_study(blocks=1, fails=["whitepaper-1"])
+    factories.disturb(measured.slots.all()[0])
     running = factories.make_study(state=StudyState.RUNNING)
     factories.begin(running)
+    paused = factories.make_study(blocks=0)
+    Study.objects.filter(pk=paused.pk).update(paused_at=timezone.now())
     Host.objects.update(worker_seen_at=timezone.now())
+    factories.make_host("db-host-2")
     assert client.get("/metrics").status_code == 401
     token = create_token(factories.make_user("prometheus", Role.VIEWER), "p", Scope.READ)
     answer = client.get("/metrics", headers={"Authorization": f"Token {token}"})
@@ -99,7 +106,11 @@ def test_prometheus_reads_the_figures_with_a_token(client: Client) -> None:
     ok = Run.objects.filter(state="ok").count()
     assert (found["advisor_runs_total", host, "ok"], ok > 0) == (ok, True)
     assert found["advisor_runs_total", host, "no_start"] == 1
+    assert found["advisor_runs_total", host, "disturbed"] == 1
+    assert found["advisor_disturbed_runs_total", host] == 1
+    assert found["advisor_paused_studies", host] == 1
     assert found["advisor_host_silent", host] == 0
+    assert found["advisor_host_silent", "db-host-2"] == 1
     assert found["advisor_disk_free_bytes", host, "/dev/shm"] > 0
     assert ("advisor_disk_reserve_bytes", host, "/dev/shm") in found
     assert found["advisor_measured_seconds_total", host] > 0

@@ -236,7 +236,6 @@ def test_a_program_that_hangs_is_ended_with_its_children(
         assert state.stdout.strip()[:1] in ("", "Z")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to become")
 @pytest.mark.parametrize("how", [binary_module._ask_version, ask_for_version])
 def test_a_program_that_is_killed_from_outside_is_asked_again(
     how: Callable[[Path], str], server_tmp: Path
@@ -268,6 +267,7 @@ def test_a_time_in_which_the_host_stood_still_does_not_count(
     assert binary_module._ask_version(script(server_tmp, "sleep 0.6; echo 8.4.6")) == "8.4.6\n"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user to become")
 def test_nothing_is_run_as_root(server_tmp: Path) -> None:
     path = script(server_tmp, 'echo "I am $(id -u)"')
     with pytest.raises(NotAServer, match=r"'I am [1-9]"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,14 @@ def test_two_changes_are_told_apart_and_a_stray_point_is_none() -> None:
     first, second = change_points(two)
     assert abs(first - 10) <= 1
     assert abs(second - 20) <= 1
+    stairs = [*noise(10, 1), *(x + 20 for x in noise(10, 2)), *(x + 28 for x in noise(10, 3))]
+    first, second = change_points(stairs)
+    assert abs(first - 10) <= 1
+    assert abs(second - 20) <= 1
+    loud = noise(20, 4)
+    loud[10] += 60
+    ends = [0, *change_points(loud), 20]
+    assert all(end - begin >= 3 for begin, end in pairwise(ends)), "no part is of one point"
     stray = noise(20, 4)
     stray[10] += 12
     assert change_points(stray) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from math import exp, inf
 
 import numpy as np
@@ -143,6 +144,13 @@ def test_what_is_not_clear_says_what_it_would_take() -> None:
 def test_one_limit_fails_the_gate_and_all_have_to_pass() -> None:
     plan = GatePlan((Limit(Metric.TPMP, 0.05), Limit(Metric.P95, 0.05)))
     assert judge_gate(plan, pairs(0.0, 30)).verdict is Verdict.PASS
+    # One that keeps both is failed no more often than by one: each is failed half as easily.
+    one = judge_gate(replace(plan, limits=plan.limits[:1]), pairs(0.0, 30)).limits[0]
+    two = judge_gate(plan, pairs(0.0, 30)).limits[0]
+    assert one.low == two.low
+    assert one.high is not None
+    assert two.high is not None
+    assert one.high < two.high
     mixed = [
         PairFigures(
             {**one.candidate, Metric.P95: 2 * (one.candidate[Metric.P95] or 0)}, one.baseline
@@ -168,7 +176,16 @@ def test_pairs_beyond_the_plan_do_not_count_and_a_decision_stays() -> None:
     long = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=20)
     first = judge_gate(long, passed)
     assert first.verdict is Verdict.PASS
-    assert judge_gate(long, passed + pairs(-0.02, 5)).verdict is Verdict.PASS
+    later = judge_gate(long, passed + pairs(-0.02, 5))
+    assert later.verdict is Verdict.PASS
+    # Its interval only ever becomes narrower.
+    (before,), (after,) = first.limits, later.limits
+    assert before.low is not None
+    assert after.low is not None
+    assert after.low >= before.low
+    assert after.ratio is not None
+    assert before.ratio is not None
+    assert after.ratio < before.ratio
 
 
 def test_noise_of_nothing_is_no_trouble() -> None:
