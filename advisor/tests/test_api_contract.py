@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,15 @@ RANKING_KEYS = [
 ]
 
 
-@pytest.fixture(scope="module")
+@cache
+def committed() -> dict[str, Any]:
+    """The document, to be read only. It is long: PyYAML's own loader would take seconds."""
+    return dict(yaml.load(COMMITTED.read_text(), Loader=yaml.CSafeLoader))
+
+
+@pytest.fixture
 def document() -> dict[str, Any]:
-    return dict(yaml.safe_load(COMMITTED.read_text()))
+    return committed()
 
 
 def check(document: dict[str, Any], name: str, value: Any) -> None:

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from django.contrib.auth.models import User
 from django.test import Client
 
 from advisor.access.roles import Role
 from advisor.tests import factories
 from advisor.tests.test_api import error
-from advisor.tests.test_api_contract import COMMITTED, check
+from advisor.tests.test_api_contract import check, committed
 from advisor.tests.test_pages_hosts import a_host, fleet
 from benchmarks.jobs.engine import execute
 from benchmarks.jobs.inspections import InspectionKind
@@ -40,7 +39,7 @@ def post(api: Client, address: str, body: Any = None) -> Any:
 
 
 def test_a_host_says_what_it_does_and_what_waits(api: Client) -> None:
-    document = yaml.safe_load(COMMITTED.read_text())
+    document = committed()
     busy, quiet = fleet("busy"), a_host("quiet")
     page = api.get(HOSTS).json()
     check(document, "HostPage", page)
@@ -64,7 +63,7 @@ def test_a_host_says_what_it_does_and_what_waits(api: Client) -> None:
 
 
 def test_a_host_is_drained_and_undrained(api: Client) -> None:
-    document = yaml.safe_load(COMMITTED.read_text())
+    document = committed()
     host = a_host()
     study = factories.make_study(blocks=1)
     drained = post(api, f"{HOSTS}{host.pk}/drain/", {"reason": "a new disk"}).json()
@@ -83,7 +82,7 @@ def test_a_host_is_drained_and_undrained(api: Client) -> None:
 
 
 def test_a_host_is_renamed_retired_and_taken_back(api: Client) -> None:
-    document = yaml.safe_load(COMMITTED.read_text())
+    document = committed()
     host, other = a_host(), a_host("db-host-2")
     address = f"{HOSTS}{host.pk}"
     refused = error(post(api, f"{address}/rename/", {"name": other.name}), 400)
@@ -120,7 +119,7 @@ def test_studies_and_devices_are_listed_by_host(api: Client) -> None:
 def test_a_study_over_several_hosts_is_requested_and_changed_as_one(
     api: Client, tmp_path: Path
 ) -> None:
-    document = yaml.safe_load(COMMITTED.read_text())
+    document = committed()
     for name in ("one", "two"):
         a_host(name, directories=[tmp_path])
     config = {"name": "mine", "text": "[mysqld]\ninnodb_io_capacity = 900\n"}
@@ -181,7 +180,7 @@ def test_a_request_names_its_host(api: Client, tmp_path: Path) -> None:
 def test_a_host_is_asked_to_look(
     api: Client, client: Client, tmp_path: Path, settings: Any
 ) -> None:
-    document = yaml.safe_load(COMMITTED.read_text())
+    document = committed()
     settings.RUN_DIR = tmp_path
     host = a_host(directories=[tmp_path])
     address = f"{HOSTS}{host.pk}/inspect/"

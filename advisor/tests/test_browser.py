@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-import yaml
 from django.contrib.auth.models import User
 from django.core.signals import request_finished, request_started
 from django.urls import reverse
@@ -25,13 +23,13 @@ from pytest_django.live_server_helper import LiveServer
 from advisor.access.roles import Role, set_role
 from advisor.tests import claimed, factories, probes
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
+from advisor.tests.test_api_contract import committed
 from benchmarks.models import JobState, Probe
 from benchmarks.tests.made_up_host import this_host
 from tuning.models import Study, StudyState
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-ROOT = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "google-chrome")
 WIDTHS = (390, 1280, 2560)
 # Of the charts of a board the one with every run.
@@ -242,7 +240,7 @@ def test_the_other_pages_fit_into_every_window(visitor: Visitor, settings: Any) 
     settings.HOST_NAME = factories.make_host().name
     factories.measured_study(blocks=1, name="A study with a rather long name " * 4)
     factories.found_device(data_dir="/a-rather-long-mount-point" * 4, log_dir="/logs" * 20)
-    paths = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text())["paths"]
+    paths = committed()["paths"]
     operations = sum(len(methods) for methods in paths.values())
 
     def look() -> None:

@@ -7,7 +7,6 @@ import shlex
 from typing import Any
 
 import pytest
-import yaml
 from django.core.management import load_command_class
 from django.test import Client
 from django.urls import reverse
@@ -15,7 +14,7 @@ from django.urls import reverse
 from advisor.pages.comparison.charts import CHARTS
 from advisor.tests import factories
 from advisor.tests.device_rows import EMULATED, HDD, NVME, SATA, measured_on
-from advisor.tests.test_api_contract import COMMITTED, check
+from advisor.tests.test_api_contract import check, committed
 from benchmarks.models import Run
 from tuning.comparison.comparable_runs import run_sets
 from tuning.models import Candidate, Study, StudyGroup
@@ -240,7 +239,7 @@ def test_it_is_only_read(admin_client: Client, name: str) -> None:
 
 def test_without_runs_the_api_compares_nothing(admin_client: Client) -> None:
     found = admin_client.get(API).json()
-    check(yaml.safe_load(COMMITTED.read_text()), "DeviceComparison", found)
+    check(committed(), "DeviceComparison", found)
     assert found["run_set"] is None
 
 
@@ -263,7 +262,7 @@ def test_devices_of_several_hosts_are_compared_from_the_page_of_their_study(
     assert "db-host-2: hdd → db-host-1: nvme" in text
     assert "that of whole machines" in text
     assert "db-host-1 db-host-2 memory 25.2 GB 68.7 GB" in text
-    document = yaml.safe_load(COMMITTED.read_text())
+    document = committed()
     found = admin_client.get(f"{API}?group_id={group.pk}").json()
     check(document, "DeviceComparison", found)
     assert found["run_set"]["hosts"] == ["db-host-1", "db-host-2"]
