@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -74,3 +78,32 @@ def test_sweeps_go_on_when_celery_has_lost_its_connection_and_one_of_them_fails(
         watch.stop(parent)
     # That of the main thread, after its only sweep: nobody else would.
     assert closed_after == [1]
+
+
+STARTED = """
+import sys
+import django
+django.setup()
+from advisor.management.commands import worker
+worker.join = worker.leave = lambda: None
+worker.app.worker_main = lambda _: worker.app.loader.import_default_modules()
+worker.Command().run_from_argv(["manage.py", "worker"])
+assert "tuning.tasks" in sys.modules
+print([name for name in sys.modules if name.startswith(("advisor.pages", "advisor.urls"))])
+"""
+
+
+def test_a_worker_starts_without_the_pages(tmp_path: Path) -> None:
+    environment = os.environ | {
+        "ADVISOR_HOME": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "advisor.settings",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED],
+        cwd=Path(__file__).resolve().parents[2],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr

@@ -20,11 +20,15 @@ class Command(BaseCommand):
         "Run this host's worker: one benchmark at a time, from the host's own queue. It joins "
         "under ADVISOR_HOST_NAME; exits with 69 if another live worker has that name."
     )
+    # Neither Django nor Celery checks the addresses of all pages: to import what is behind them
+    # takes time and memory, and a worker has no use for it.
+    requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         # The server's unprivileged user must be able to traverse the directories that we create on
         # a device; private ones are protected by their own mode.
         os.umask(0o022)
+        os.environ["CELERY_SKIP_CHECKS"] = "yes"
         try:
             join()
         except NameTaken as error:
