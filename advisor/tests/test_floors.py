@@ -51,6 +51,7 @@ def cores_in_contract() -> set[str]:
     return set(cores)
 
 
+@pytest.mark.long
 def test_no_room_imports_upwards_and_cores_are_plain() -> None:
     finished = lint_imports(REPOSITORY)
     assert finished.returncode == 0, finished.stdout + finished.stderr
@@ -105,6 +106,7 @@ SHOWING = "Pages, API and terminal"
 CIRCLES = "No circles"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("module", "lines", "broken"),
     [

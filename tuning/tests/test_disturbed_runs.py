@@ -31,7 +31,7 @@ from tuning.tests.test_study_lifecycle import (
 )
 from tuning.tests.work import execute_run, prepare_study
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 
 sent = lifecycle.sent
 host_of_fakes = lifecycle.host_of_fakes

@@ -36,6 +36,7 @@ from tuning.tests.test_study_race import noisy
 
 __all__ = ["host_of_fakes", "sent"]
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("host_of_fakes", "sent"),
 ]

@@ -28,7 +28,7 @@ from tuning.tests.test_study_lifecycle import (
 from tuning.tests.work import prepare_study
 
 __all__ = ["host_of_fakes", "sent"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 Sent = list[tuple[str, int, str]]
 
 

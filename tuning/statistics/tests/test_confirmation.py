@@ -55,6 +55,7 @@ def test_for_response_times_less_confirms() -> None:
     assert found.interval.low < 1.3 < found.interval.high
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [0.05, 0.2])
 def test_what_is_no_better_is_confirmed_in_few_of_many(noise: float) -> None:
     states = [

@@ -77,6 +77,7 @@ def _best(history: History, metric: Metric, count: int) -> list[str]:
     return sorted(there, key=lambda name: (seen[name], name))[:count]
 
 
+pytestmark = pytest.mark.long
 GATE = GatePlan((Limit(Metric.TPMP, 0.05),), max_pairs=8)
 STRATEGIES: dict[str, Strategy] = {
     "fixed blocks": FixedBlocks(),
