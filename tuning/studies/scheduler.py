@@ -188,7 +188,7 @@ def _take_turn(study: Study) -> _Turn:
         with _thinking_alone(study) as is_ours:
             if not is_ours:
                 return _Turn()
-            thought = think_ahead(study)
+            thought = _thought(study)
             with transaction.atomic():
                 locked = Study.objects.select_for_update().filter(pk=study.pk).first()
                 if locked is None:  # not ours to decide: docs/host-role.sql
@@ -207,6 +207,21 @@ def _take_turn(study: Study) -> _Turn:
         logger.exception("study %s: internal error", study.pk)
         text = f"{type(bug).__name__}: {bug}"
         return _Turn(end_study(study, StudyState.FAILED, "internal_error", text))
+
+
+def _thought(study: Study) -> Thought | None:
+    """What a search proposes next, where that could be worked out ahead.
+
+    Nobody holds the rows meanwhile, so they may change under it. What fails then is worked out
+    once more by whoever holds them, and only what fails there ends the study.
+    """
+    try:
+        return think_ahead(study)
+    except (*AWAY, NotInspected):
+        raise
+    except Exception:
+        logger.exception("study %s: thinking ahead failed, the next step is worked out", study.pk)
+        return None
 
 
 def _thinking_alone(study: Study) -> AbstractContextManager[bool]:

@@ -32,7 +32,7 @@ from tuning.statistics.verdict import VerdictKind
 from tuning.strategy.design import screening_order
 from tuning.strategy.protocol import Done, History, NewCandidate, Proposal, StopReason
 from tuning.strategy.tests.test_contract import RandomSearch
-from tuning.studies import continuation, early_stop, trials
+from tuning.studies import continuation, early_stop, scheduler, trials
 from tuning.studies.continuation import Thought, continue_study
 from tuning.studies.forecast import TRIAL_S, Forecast, places
 from tuning.studies.history import history_of
@@ -534,6 +534,26 @@ def test_trial_starts_are_paid_from_the_budget(search: Callable[..., Study]) -> 
     assert left() - before == pytest.approx(TRIAL_S)
     made.update(found_by_search=False)
     assert left() - before == pytest.approx(2 * TRIAL_S)
+
+
+def test_a_thought_that_failed_ahead_is_worked_out_when_it_is_needed(
+    search: Callable[..., Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Study) -> Thought:
+        raise IndexError("what it was about has gone")
+
+    monkeypatch.setattr(scheduler, "think_ahead", fails)
+    study = search(RandomSearch(), seed=3, blocks=6)
+    ours = study.slots.filter(candidate__found_by_search=True, run__state=RunState.OK)
+    while not ours.exists():
+        assert step(study)
+    study.refresh_from_db()
+    assert not study.is_finished
+
+
+def test_a_search_that_has_measured_nothing_says_so(search: Callable[..., Study]) -> None:
+    study = to_the_end(search(RandomSearch(), seed=3, blocks=2))
+    assert (study.state, study.reason_code) == (StudyState.FAILED, "nothing_measured")
 
 
 def test_an_extended_search_races_on_with_its_finalists(search: Callable[..., Study]) -> None:
