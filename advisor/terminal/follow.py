@@ -110,10 +110,9 @@ class _Line:
         if self._console.is_terminal or time.monotonic() - self._logged <= LOG_SECONDS:
             return
         where = f", on {state.device}" if state.device else ""
-        found = searched_text(state)
-        tried = f"; {found};" if found else ""
-        percent = f"{state.fraction:4.0%}"
-        self._say(f"{self._host}{percent} {state.text}{where}{tried} {_eta(self.study, state)}")
+        parts = [f"{state.text}{where}", searched_text(state), _eta(self.study, state)]
+        text = "; ".join(part for part in parts if part)
+        self._say(f"{self._host}{state.fraction:4.0%} {text}")
         self._logged = time.monotonic()
 
     def _look_for_the_worker(self) -> None:
@@ -167,11 +166,16 @@ def _lines(state: StudyProgress, host: str) -> str:
 
 
 def searched_text(state: StudyProgress) -> str:
-    """As `12 configs tried, best so far search-4 (+31.0 % tpmP)`; "" for other studies."""
+    """As `12 configs tried, best so far search-4 (+31.0 % tpmP)`; "" for other studies.
+
+    Once some of them race, these runs say no more which is best.
+    """
     found = state.searched
     if found is None or not found.tried:
         return ""
     text = f"{found.tried} config{'s' if found.tried > 1 else ''} tried"
+    if found.raced:
+        return f"{text}, {found.raced} in the race"
     if found.ratio is not None:
         change = f"{(found.ratio - 1) * 100:+.1f} % {FULL_NAMES[found.metric]}"
         text += f", best so far {found.best} ({change})"

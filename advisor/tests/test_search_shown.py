@@ -217,7 +217,9 @@ def test_the_terminal_reports_a_search(begun: Study, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(trials, "try_config", refusing())
     assert searched_text(study_progress(begun)) == ""
     study = to_the_end(begun, noisy({"5000": 1.3}))
-    assert searched_text(study_progress(study)).startswith("5 configs tried, best so far given (+")
+    raced = study.slots.filter(purpose=SlotPurpose.BLOCK, candidate__is_baseline=False)
+    count = raced.values("candidate").distinct().count()
+    assert searched_text(study_progress(study)) == f"5 configs tried, {count} in the race"
     stream = io.StringIO()
     print_ranking(StudyResult(study), Console(file=stream, width=100))
     text = stream.getvalue()

@@ -46,7 +46,7 @@ def test_the_line_in_a_log_names_the_device_where_there_are_several() -> None:
     assert run is not None
     [line] = followed(study, is_terminal=False).splitlines()
     assert f"{run.slot.candidate.name}" in line
-    assert f"measuring, on {run.device} " in line
+    assert f"measuring, on {run.device}; about " in line
 
 
 def test_the_bar_of_a_terminal_has_it_below(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_a_single_emulated_device_is_named() -> None:
     device = factories.emulated_device()
     study = factories.make_study(state=StudyState.RUNNING, device=device)
     factories.begin(study)
-    assert f", on {device} " in followed(study, is_terminal=False)
+    assert f", on {device}; about " in followed(study, is_terminal=False)
 
 
 def test_a_single_device_needs_no_name() -> None:

@@ -16,6 +16,8 @@ from tuning.studies.slot_states import SlotState
 class Searched:
     """What a search has screened: `best` has the best ratio of `metric` to the baseline's of its
     round so far, which is a lucky figure more often than not; "" while there is none.
+
+    raced: how many were taken into a race, which decides by new runs; 0 while it screens.
     """
 
     tried: int
@@ -23,6 +25,7 @@ class Searched:
     metric: Metric
     best: str = ""
     ratio: float | None = None
+    raced: int = 0
 
 
 def searched_so_far(slots: Sequence[SlotState], metric: Metric) -> Searched:
@@ -35,8 +38,9 @@ def searched_so_far(slots: Sequence[SlotState], metric: Metric) -> Searched:
             ratios.setdefault(slot.name, []).append(ratio)
     tried = {s.name for s in there if not s.is_baseline and s.is_finished and s.state not in VOID}
     rounds = len({slot.block for slot in there})
+    raced = {s.name for s in slots if s.purpose == SlotPurpose.BLOCK and not s.is_baseline}
     if not ratios:
-        return Searched(len(tried), rounds, metric)
+        return Searched(len(tried), rounds, metric, raced=len(raced))
     found = {name: mean_ratio(values) for name, values in ratios.items()}
     best = (max if metric.more_is_better else min)(found, key=lambda name: found[name])
-    return Searched(len(tried), rounds, metric, best, found[best])
+    return Searched(len(tried), rounds, metric, best, found[best], len(raced))
