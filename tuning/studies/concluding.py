@@ -7,6 +7,7 @@ study confirms what its blocks have found. The wish is a column, so that a crash
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from benchmarks.jobs import heartbeat
@@ -44,11 +45,10 @@ def _take_out(study: Study) -> None:
     Of a search those that screen: the blocks of its race are few. Of any other study the rest of
     its block, but not what is measured again for earlier ones. No winner is taken apart further.
     """
-    is_search = study.search is not None
-    purposes = NOT_FOR_AN_ANSWER if is_search else NOT_FOR_AN_ANSWER | {Purpose.BLOCK}
-    queued = study.slots.filter(purpose__in=purposes, run__state=RunState.QUEUED)
-    if not is_search:
-        queued = queued.filter(run__retry_of=None)
+    unneeded = Q(purpose__in=NOT_FOR_AN_ANSWER)
+    if study.search is None:
+        unneeded |= Q(purpose=Purpose.BLOCK, run__retry_of=None)
+    queued = study.slots.filter(unneeded, run__state=RunState.QUEUED)
     # The lock: a worker may be about to claim one of them.
     runs = Run.objects.select_for_update().filter(pk__in=queued.values("run"))
     for run in runs.filter(state=RunState.QUEUED):

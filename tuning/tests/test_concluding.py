@@ -195,16 +195,19 @@ def test_a_concluded_study_is_extended_by_as_many_blocks_as_asked_for() -> None:
     conclude_study(study)
     study = to_the_end(study, close)
     before = raced_blocks(study)
+    assert "concluded early" in study.recommendations.get().verdict
     extend_study(study, 2)
     study.refresh_from_db()
     assert study.shown_state == "Measuring"
     study = to_the_end(study, close)
     assert raced_blocks(study) == before + 2
+    assert "concluded early" not in study.recommendations.get().verdict
     extend_study(study, 30)
     study.refresh_from_db()
     conclude_study(study)
     assert to_the_end(study, close).state == StudyState.FINISHED
     assert raced_blocks(study) <= before + 3
+    assert "concluded early" in study.recommendations.get().verdict
 
 
 def test_what_was_not_begun_on_another_device_is_left_out() -> None:
