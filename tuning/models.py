@@ -77,10 +77,11 @@ class Study(JobRow):
     takes_apart = models.BooleanField(
         default=False, help_text="measures a confirmed winner without some of its lines"
     )
-    apart_minutes = models.PositiveIntegerField(
+    minutes = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="minutes of the whole study after which that ends; empty: no limit",
+        help_text="minutes of the whole study, after which no block and no second attempt begins "
+        "and nothing is taken apart; empty: no limit",
     )
     conclusions = models.PositiveSmallIntegerField(
         default=1, help_text="number of conclusions: one more with every extension"
@@ -97,7 +98,7 @@ class Study(JobRow):
         default=0, help_text="blocks of its last extension, for every device and workload"
     )
     extended_after = models.PositiveIntegerField(
-        default=0, help_text="the order of its last slot before that extension"
+        default=0, help_text="the order of its last slot when it was last concluded and went on"
     )
     concluded_at = models.DateTimeField(
         null=True,

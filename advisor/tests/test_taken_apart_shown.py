@@ -73,11 +73,18 @@ def test_every_way_to_show_a_study_says_which_lines_matter(admin_client: Client)
 def test_a_running_study_and_one_without_time_show_what_they_have(admin_client: Client) -> None:
     client = admin_client
     study = started(blocks=3)
-    Study.objects.filter(pk=study.pk).update(apart_minutes=1)
+    while not study.slots.filter(purpose=SlotPurpose.CONFIRMATION).exists():
+        step(study, measuring())
+    Study.objects.filter(pk=study.pk).update(minutes=1)
+    fast = study.candidates.get(name="fast")
+    reason = "it was written for small tables (the manual)"
+    fast.notes = [{"name": "table_open_cache", "action": "proposed", "detail": reason}]
+    fast.save()
     to_the_end(study, measuring())
     shown = page(client, study)
     assert "kept, not tested on its own" in shown
     assert "the time did not suffice" in shown
+    assert reason in shown.split("Which lines of fast matter")[1]
     answer = client.post(f"/studies/{study.pk}/take-apart/")
     assert answer.status_code == 302
     study.refresh_from_db()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.wording.spaces import knob_text
+from tuning.configs.notes import Action
 from tuning.results.apart import LinesEffect, TakenApart
 from tuning.results.apart_texts import effect_text, shortage_text
 from tuning.statistics.removal import RemovalState
@@ -48,5 +49,16 @@ def line_rows(apart: TakenApart) -> list[LineRow]:
 
 def _text(effect: LinesEffect, apart: TakenApart) -> str:
     if effect.state is RemovalState.UNTESTED and apart.is_over:
-        return shortage_text(apart)  # the answer has said the rest
+        # The answer has said the rest; what is known is why somebody proposed it.
+        return "; ".join(_reasons(effect, apart)) or shortage_text(apart)
     return effect_text(effect, apart)
+
+
+def _reasons(effect: LinesEffect, apart: TakenApart) -> list[str]:
+    """Why the rules of a proposal have these lines."""
+    notes = apart.whole.notes
+    return [
+        note["detail"]
+        for note in notes
+        if note["name"] in effect.names and note["action"] == Action.PROPOSED
+    ]

@@ -18,6 +18,7 @@ from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.ranking import Interval
+from tuning.statistics.removal import RemovalState
 
 _CHANGE = {
     Dynamic.RESTART: "requires a restart",
@@ -151,7 +152,8 @@ def effect_of(line: Line, facts: ExportFacts) -> Iterator[str]:
     """The measured effect of a line: on its own only if nothing else differed."""
     if facts.keeps_baseline or not facts.effects:
         return
-    if own := facts.own(line.name):
+    own = facts.own(line.name)
+    if own is not None and own.state != RemovalState.UNTESTED:
         yield own_effect(line.name, own, facts)
         return
     if not line.changed:
@@ -167,6 +169,8 @@ def effect_of(line: Line, facts: ExportFacts) -> Iterator[str]:
         for effect in facts.effects
     ]
     yield f"{together if others else alone} {'; '.join(found)}."
+    if own is not None:
+        yield sentence(own.text)
 
 
 def own_effect(name: str, own: LinesEvidence, facts: ExportFacts) -> str:

@@ -170,7 +170,8 @@ class Dismantling:
         stock = take_stock(whole, metric)
         effects = tuple(sorted(_effects(whole, stock), key=_order))
         candidate = board.candidates[whole.name]
-        budget = Budget(runs_left=max(MAX_APART_RUNS - len(board.apart_slots), 0))
+        spent = len(_slots_of(board, candidate))
+        budget = Budget(runs_left=max(MAX_APART_RUNS - spent, 0))
         baseline = board.baseline.name
         return TakenApart(
             whole=candidate,

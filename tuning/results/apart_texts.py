@@ -25,11 +25,25 @@ def apart_sentences(apart: TakenApart) -> list[str]:
         texts.append(_about_reduced(apart, apart.reduced))
     elif apart.is_over and (left_out := lines_text(apart.with_state(RemovalState.NO_EFFECT))):
         texts.append(f"Nothing measurable is lost without {left_out}, but {_why_kept_all(apart)}.")
-    if apart.is_over and apart.untested:
+    if not apart.is_over:
+        return texts
+    command = f"manage.py study take-apart {apart.whole.study_id}"
+    if apart.untested and not any(one.blocks for one in apart.effects):
+        texts.append(
+            f"Its lines were measured together; what each brings was not tested, because "
+            f"{shortage_text(apart)}."
+        )
+        if apart.is_left:
+            texts.append(
+                f'The button "Take the winner apart" on the study\'s page, or {command}, measures '
+                f"it without some of them, in at most {MAX_APART_RUNS} runs."
+            )
+        return texts
+    if apart.untested:
         names = ", ".join(apart.untested)
         texts.append(f"Not tested on their own, because {shortage_text(apart)}: {names}.")
-    if apart.is_over and apart.is_left:
-        texts.append(f"manage.py study take-apart {apart.whole.study_id} takes it further apart.")
+    if apart.is_left:
+        texts.append(f"{command} takes it further apart.")
     return texts
 
 

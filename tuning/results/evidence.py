@@ -62,7 +62,7 @@ def export_facts(
         baseline=baseline.name,
         knobs=winner.config.knobs,
         effects=[_effect(board, recommendation, apart)],
-        source=winner.source,
+        source=_origin(winner),
         verdict=recommendation.verdict,
         data_bytes=estimated_bytes(board.workload.warehouses),
         notes=[Note(n["name"], Action(n["action"]), n["detail"]) for n in winner.notes],
@@ -83,6 +83,13 @@ def export_facts(
         recovery_tested=was_timed(board.crash_tests, winner.name),
         **_of_lines(recommendation, board, variables, apart),
     )
+
+
+def _origin(candidate: Candidate) -> str:
+    """Where its values come from; of a config that a search made, why it tried that one."""
+    if not candidate.found_by_search:
+        return candidate.source
+    return f"made by the search of this study; why it was tried then: {candidate.source}"
 
 
 def _of_lines(

@@ -13,7 +13,13 @@ from tuning.results.boards import Board
 from tuning.results.crash_recovery import recovery_sentences
 from tuning.results.searched import search_result
 from tuning.results.study_result import StudyResult
-from tuning.results.write_debt import advice_sentence, debt_sentence, debtors_of
+from tuning.results.time_limit import time_sentence
+from tuning.results.write_debt import (
+    advice_sentence,
+    debt_of_reduced,
+    debt_sentence,
+    debtors_of,
+)
 from tuning.statistics.aim import figure_text, limit_text, metric_name
 from tuning.statistics.analysis import Standing
 from tuning.statistics.confirmation import Confirmation, ConfirmationState
@@ -83,6 +89,9 @@ def _has_ratio(result: StudyResult) -> bool:
 
 def _nothing_to_recommend(result: StudyResult) -> NothingToRecommend:
     """The reason why the baseline has no figure on the first device."""
+    if not result.boards:
+        text = "nothing was measured, so nothing can be compared"
+        return NothingToRecommend("nothing_measured", text)
     device = result.boards[0].device
     slots = [slot for slot in result.slots if slot.candidate.is_baseline and slot.device == device]
     if all(slot.run.state == RunState.DISTURBED for slot in slots):
@@ -140,11 +149,13 @@ def _store_judged(study: Study, board: Board, quality: str, apart: TakenApart | 
     sentences += _about_limits(board, advice.candidate)
     if study.concluded_at is not None:
         sentences.append(f"{CONCLUDED.capitalize()}.")
+    sentences.append(time_sentence(study, board))
     debtors = debtors_of(board)
     tested = dict.fromkeys([advice.candidate.name, board.baseline.name])
     sentences += recovery_sentences(board.crash_tests, tested)
-    raced = advice.whole or advice.candidate
-    sentences += [debt_sentence(debtors), advice_sentence(debtors, raced), quality]
+    # A winner without some of its lines owes what its own rounds left to be written.
+    owing = debtors if advice.whole is None else debt_of_reduced(board, advice.candidate)
+    sentences += [debt_sentence(debtors), advice_sentence(owing, advice.candidate), quality]
     kind, floor = judgement.verdict.kind, judgement.analysis.floor
     verdict = " ".join(sentence for sentence in sentences if sentence)
     _store(study, board, advice, kind, floor, verdict)

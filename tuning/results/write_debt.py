@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.models import Run, RunState
-from tuning.models import Candidate
+from tuning.models import Candidate, SlotPurpose
 from tuning.results.boards import Board
 
 # The pairs that confirm a winner may be longer than the blocks; the seconds of runs vary slightly.
@@ -44,6 +44,19 @@ def debtors_of(board: Board) -> list[Debtor]:
         if any(run.debt_grew for run in runs):
             found.append(_debtor(candidate, runs))
     return found
+
+
+def debt_of_reduced(board: Board, reduced: Candidate) -> list[Debtor]:
+    """The same of a winner without some of its lines, by its own fresh rounds."""
+    measured = reduced.merged_into or reduced
+    runs = [
+        slot.run
+        for slot in board.apart_slots
+        if slot.purpose == SlotPurpose.REDUCED
+        and slot.candidate == measured
+        and slot.run.state == RunState.OK
+    ]
+    return [_debtor(reduced, runs)] if any(run.debt_grew for run in runs) else []
 
 
 def debt_sentence(debtors: Sequence[Debtor]) -> str:

@@ -29,7 +29,8 @@ class Whole:
     `Analysis`. knobs, baseline_knobs: what both set. kept: lines that are never removed, and why.
     variants: by name. runs: the ended runs of variants and of the whole, in blocks. rounds: those
     of the reduced config, the whole and the baseline. measure_s: how long its pairs measured, 0 if
-    as long as the blocks; longer_s: how much longer that is. Its rounds are as long.
+    as long as the blocks; longer_s: how much longer that is. Its rounds are as long. runs_left:
+    how many more runs taking it apart may take, None is "no limit".
     """
 
     name: str
@@ -43,6 +44,7 @@ class Whole:
     rounds: tuple[Observation, ...] = ()
     measure_s: int = 0
     longer_s: float = 0.0
+    runs_left: int | None = None
 
     def variant(self, without: frozenset[str]) -> str:
         """The name of the variant that lacks these lines; "" if there is none yet."""

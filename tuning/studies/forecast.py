@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor
 from statistics import median
@@ -19,7 +19,6 @@ from tuning.strategy.apart.take_apart import MAX_APART_RUNS
 from tuning.strategy.protocol import Budget, PairTime
 from tuning.strategy.search.search import CONCLUDING_BLOCKS, Effort
 from tuning.studies.slot_states import SlotState
-from tuning.study_templates.loader import StudyTemplate
 
 # What a run takes besides warm-up and measured time, in seconds, until a run has shown it.
 ASSUMED_OVERHEAD_S = 10.0
@@ -29,6 +28,8 @@ TRIAL_S = 3.0
 LONG_PAIRS_SHARE = 0.2
 # What taking a winner apart gets of a budget; what blocks and pairs leave comes to that.
 APART_SHARE = 0.25
+# Blocks of a study with an end, whatever they take: one alone shows no noise.
+LEAST_BLOCKS = 2
 # What blocks and screening spend.
 _BLOCKS = (SlotPurpose.BLOCK, SlotPurpose.SEARCH, SlotPurpose.GATE)
 
@@ -119,15 +120,24 @@ class Forecast:
         return {place.number: counted[place.key] for place in self.places}
 
     def budget(self, place: Place) -> Budget:
-        """What blocks, screening and trial starts of the place have spent and may still spend."""
+        """What blocks, screening and trial starts of the place have spent and may still spend.
+
+        After an extension that is nothing: its blocks are owed.
+        """
         in_blocks = [slot for slot in self.slots(place) if slot.purpose in _BLOCKS]
+        if self.study.extended_by:
+            return Budget(runs_left=0, runs_spent=len(in_blocks))
         if self.study.budget_minutes is None:
             # A candidate that leaves the race leaves its runs to the others; the baseline runs
             # twice, but in the pairs of a gate.
             more = 1 if self.study.gate is None else 0
             runs = self.study.blocks * (self._candidates + more)
             left = max(runs - len(in_blocks), 0)
-            return Budget(runs_left=left, runs_spent=len(in_blocks))
+            found = Budget(runs_left=left, runs_spent=len(in_blocks))
+            if not self._has_end or len({slot.block for slot in in_blocks}) < LEAST_BLOCKS:
+                return found
+            seconds, run_s = self._left_for_blocks_s(place), self._run_s(place)
+            return replace(found, seconds_left=seconds, run_s=run_s)
         run_s = self._run_s(place)
         spent_s = self._spent_s(in_blocks, run_s)
         share = self._share_s(self.study.budget_minutes)
@@ -136,6 +146,40 @@ class Forecast:
             run_s=run_s,
             runs_spent=len(in_blocks),
         )
+
+    def may_measure_again(self, place: Place, purpose: str) -> bool:
+        """Whether the time of the study suffices for one more run in place of a disturbed one.
+
+        Always where it has no end. Blocks leave the pairs their time, and are over once these have
+        begun. Pairs may take twice their time, if need be beyond the end: with too few of them
+        nothing is recommended.
+        """
+        if not self._has_end:
+            return True
+        here, run_s = self.slots(place), self._run_s(place)
+        end_s = self._share_s(self.study.minutes or 0)
+        if purpose == SlotPurpose.BLOCK:
+            begun = len({slot.block for slot in here if slot.purpose == SlotPurpose.BLOCK})
+            runs = max(LEAST_BLOCKS - begun, 0) * self.runs_per_block[place.number]
+            is_over = any(slot.purpose == SlotPurpose.CONFIRMATION for slot in here)
+            return not is_over and self._left_for_blocks_s(place) >= (runs + 1) * run_s
+        if purpose == SlotPurpose.CONFIRMATION:
+            end_s += self._pairs_s(place, end_s)
+        return end_s - self._spent_s(here, run_s) >= run_s
+
+    @property
+    def _has_end(self) -> bool:
+        """Whether the study ends by the clock without a budget; not once it was extended."""
+        study = self.study
+        is_bounded = study.minutes is not None and study.budget_minutes is None
+        return is_bounded and not study.extended_by
+
+    def _left_for_blocks_s(self, place: Place) -> float:
+        """What blocks have left until the end, with the time of the pairs taken off."""
+        end_s = self._share_s(self.study.minutes or 0)
+        in_blocks = [slot for slot in self.slots(place) if slot.purpose in _BLOCKS]
+        spent_s = self._spent_s(in_blocks, self._run_s(place))
+        return end_s - self._pairs_s(place, end_s) - spent_s
 
     def pair_time(self, place: Place) -> PairTime | None:
         """What the pairs of a winner may take there; None without a budget in minutes.
@@ -166,17 +210,25 @@ class Forecast:
         return max(shortest, LONG_PAIRS_SHARE * share) if owes else shortest
 
     def apart_budget(self, place: Place) -> Budget:
-        """What taking the place's winner apart may still spend: what all else has left."""
+        """What taking the place's winners apart may still spend: what all else has left."""
         here = self.slots(place)
-        spent = sum(SlotPurpose(slot.purpose).is_of_variants for slot in here)
-        left = max(MAX_APART_RUNS - spent, 0)
-        if self.study.apart_minutes is None:
+        # Since its last conclusion: what was added may have made another config the winner.
+        since = [slot for slot in here if slot.order > self.study.extended_after]
+        spent = sum(SlotPurpose(slot.purpose).is_of_variants for slot in since)
+        left = max(self._classes * MAX_APART_RUNS - spent, 0)
+        if self.study.minutes is None:
             return Budget(runs_left=left)
         run_s, count = self._run_s(place), len(self.places)
-        share = self._share_s(self.study.apart_minutes)
+        share = self._share_s(self.study.minutes)
         spent_s = self._spent_s(here, run_s) + sum(_longer_s(slot, place) for slot in here)
         before_s = (self._before_s + self._variants_s) / count
         return Budget(runs_left=left, seconds_left=share - spent_s - before_s, run_s=run_s)
+
+    def apart_runs_left(self, place: Place, winner: str) -> int:
+        """Runs that taking this winner apart may still take; each durability class has one."""
+        there = [s for s in self.slots(place) if SlotPurpose(s.purpose).is_of_variants]
+        blocks = {slot.block for slot in there if slot.name == winner}
+        return max(MAX_APART_RUNS - sum(slot.block in blocks for slot in there), 0)
 
     def _apart_s(self, share: float) -> float:
         """What is kept of a budget for taking the winner apart."""
@@ -196,6 +248,12 @@ class Forecast:
     @cached_property
     def _candidates(self) -> int:
         return _measurable(self.study).filter(taken_from=None).count()
+
+    @cached_property
+    def _classes(self) -> int:
+        """Durability classes of the candidates: each may have a winner of its own."""
+        rivals = _measurable(self.study).filter(taken_from=None, is_baseline=False)
+        return max(rivals.values("durability").distinct().count(), 1)
 
     @cached_property
     def _before_s(self) -> float:
@@ -255,20 +313,6 @@ class Forecast:
         ok = [slot for slot in self.slots(place) if slot.state == RunState.OK]
         seen = [slot.wall_s - _longer_s(slot, place) for slot in ok if slot.wall_s is not None]
         return max(median(seen), planned_s(place)) if seen else expected_s(place)
-
-
-def template_seconds(template: StudyTemplate, cpus: int) -> float:
-    """Seconds of all blocks on one device of a host with that many CPUs.
-
-    Without configs of the user, with the dataset loaded and without the confirmation of a winner,
-    which only a search includes.
-    """
-    if template.searches and template.budget_minutes is not None:
-        return template.budget_minutes * 60.0
-    # The baseline runs twice in each block.
-    candidates = len(template.candidates) + template.copies_of_baseline + 1
-    runs = len(template.connections_on(cpus)) * template.blocks * candidates
-    return runs * (template.warmup_s + template.measure_s + ASSUMED_OVERHEAD_S)
 
 
 def _trials_s(made: QuerySet[Candidate]) -> float:

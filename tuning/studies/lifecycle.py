@@ -48,6 +48,7 @@ from tuning.studies.rows import (
 )
 from tuning.studies.scheduler import advance_host
 from tuning.studies.searching import plan_search
+from tuning.studies.template_time import template_minutes
 from tuning.study_templates.loader import StudyTemplate, load_template
 
 
@@ -111,6 +112,9 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
         share /= len(devices) * len(sizes.connections)
         _check_budget(request, sizes, candidates=len(measured) - 1, share=share)
     check_redo(measured, target, here.host, free=arranged.room)
+    own_minutes = template_minutes(
+        template, sizes, inventory.logical_cpus, configs=len(measured), devices=len(devices)
+    )
 
     def store() -> Study:
         study = Study.objects.create(
@@ -123,7 +127,7 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
             durability=here.durability,
             **design,
             budget_minutes=search.minutes if search else request.budget_minutes,
-            apart_minutes=search.minutes if search else request.budget_minutes or template.minutes,
+            minutes=search.minutes if search else request.budget_minutes or own_minutes,
             search=search.document if search else None,
             allowed_costs=sorted(request.allow),
             scale_model=model.as_json() if model else None,
@@ -147,6 +151,8 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
 def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
     """Measure more blocks of a finished study and conclude it again.
 
+    One that was concluded early has its answer then from all that was asked for.
+
     Raises BadRequest for a number out of range, TuningError: is_a_gate, not_finished,
     nothing_left, device_retired.
     """
@@ -160,6 +166,7 @@ def extend_study(study: Study, blocks: int, *, by: str = "") -> None:
             state=StudyState.RUNNING,
             finished_at=None,
             blocks=F("blocks") + blocks,
+            concluded_at=None,
             extended_by=blocks,
             extended_after=study.slots.aggregate(last=Max("order"))["last"] or 0,
             conclusions=F("conclusions") + 1,

@@ -10,7 +10,9 @@ from benchmarks.models import Run, RunState
 from tuning.models import Slot, Study
 from tuning.results.study_result import StudyResult
 from tuning.strategy.protocol import NOT_FOR_AN_ANSWER
+from tuning.studies.forecast import Forecast
 from tuning.studies.pause_columns import pause_columns
+from tuning.studies.slot_states import slot_states
 
 # A host on which this many runs were disturbed and none succeeded will not become quiet: every
 # other run of the study is measured once, but not again.
@@ -22,13 +24,14 @@ def retry_interrupted(study: Study) -> None:
 
     So is one that found the disk full, and the study is paused until somebody has made room.
 
-    A retry is a new run that points to the old one and replaces it in the block. Safe to repeat;
-    the caller holds the study's row.
+    A retry is a new run that points to the old one and replaces it in the block. What was void
+    when the study was concluded stays so, whatever is measured later. Safe to repeat; the caller
+    holds the study's row.
     """
     bounds = retry_bounds()
     if study.stop_request == CANCELLED:
         return
-    interrupted = study.slots.filter(run__state__in=bounds)
+    interrupted = study.slots.filter(run__state__in=bounds, order__gt=study.extended_after)
     if study.concluded_at is not None:
         interrupted = interrupted.exclude(purpose__in=NOT_FOR_AN_ANSWER)
     if not interrupted.exists():  # as at nearly every step; the rows are wide
@@ -38,7 +41,7 @@ def retry_interrupted(study: Study) -> None:
         bound = bounds[state]
         if bound is not None and times_ended(slot.run, state) > bound:
             continue
-        if state == RunState.DISTURBED and _is_never_quiet(study):
+        if state == RunState.DISTURBED and (_is_never_quiet(study) or not _has_time(study, slot)):
             continue
         reason = slot.run.reason
         _retry(slot)
@@ -74,6 +77,16 @@ def _is_never_quiet(study: Study) -> bool:
         return False
     disturbed = (line.run.state == RunState.DISTURBED for line in StudyResult(study).history)
     return sum(disturbed) >= NEVER_QUIET_RUNS
+
+
+def _has_time(study: Study, slot: Slot) -> bool:
+    """Whether a study with an end has the time to measure the slot once more."""
+    if study.minutes is None or study.budget_minutes is not None:  # as most of them
+        return True
+    forecast = Forecast(study, slot_states(study))
+    where = slot.device_id, slot.workload_id
+    place = next(one for one in forecast.places if one.key == where)
+    return forecast.may_measure_again(place, slot.purpose)
 
 
 def _pause(study: Study, reason: str) -> None:

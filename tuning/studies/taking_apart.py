@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import Max
 from django.db.models.functions import Now
 
 from tuning.errors import TuningError
@@ -31,8 +32,9 @@ def take_apart_study(study: Study, *, by: str = "") -> None:
             state=StudyState.RUNNING,
             finished_at=None,
             takes_apart=True,
-            apart_minutes=None,
+            minutes=None,
             extended_by=0,
+            extended_after=locked.slots.aggregate(last=Max("order"))["last"] or 0,
             resumed_at=Now(),
         )
         keep_action(locked, StudyAction.Kind.TAKEN_APART, by=by)

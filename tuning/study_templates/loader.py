@@ -62,7 +62,8 @@ class StudyTemplate:
     separately: their differences are noise. `proposals` are names of `tuning.proposals.rule_sets`.
     `budget_minutes` is that of a template that `searches`, unless the user requests another.
     With `searches` it continues with proposals of its own, for that time. `takes_apart` as in
-    `tuning.models.Study`; `minutes` are those of the whole study, after which that ends.
+    `tuning.models.Study`; `minutes` are those of the whole study, after which no block and no
+    second attempt begins.
     `durability` is the least safe class of its own candidates. `needs_log_device`: it is about a
     separate log directory and requires a device that has one. `repeats` names the published figure
     that it repeats, `claims` are its statements.

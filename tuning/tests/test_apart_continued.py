@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ from benchmarks.measurement.crash_test import Recovered
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import Measurement
 from benchmarks.models import CrashTest, JobState, Run, RunState
+from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
+from tuning.catalogue.knob import Durability
 from tuning.errors import TuningError
 from tuning.export.formats import ExportRequest
 from tuning.models import SlotPurpose, Study, StudyState
+from tuning.results.recommendation import store_recommendations
 from tuning.results.study_result import StudyResult
 from tuning.statistics.aim import Aim
 from tuning.studies import forecast
@@ -23,7 +27,7 @@ from tuning.studies.taking_apart import can_be_taken_apart, take_apart_study
 from tuning.tests.test_concluding import until
 from tuning.tests.test_search_rows import to_the_end
 from tuning.tests.test_study_lifecycle import host_of_fakes, measurement, sent
-from tuning.tests.test_taken_apart import measuring, started, taken_apart
+from tuning.tests.test_taken_apart import FAST, measuring, started, taken_apart
 from tuning.tests.work import execute_crash_test
 
 __all__ = ["host_of_fakes", "sent"]
@@ -37,15 +41,21 @@ pytestmark = [
 def test_a_disturbed_run_of_a_variant_is_not_measured_again_after_an_early_conclusion() -> None:
     study = started()
     apart = study.slots.filter(purpose=SlotPurpose.APART)
-    until(study, lambda: apart.filter(run__state=RunState.OK).exists(), measuring())
-    slot = apart.filter(run__state=RunState.OK).get()
-    Run.objects.filter(pk=slot.run_id).update(state=RunState.DISTURBED, tpmP=None)
+    until(study, lambda: apart.filter(run__state=RunState.OK).count() == 2, measuring())
+    first, second = apart.filter(run__state=RunState.OK)
+    Run.objects.filter(pk=first.run_id).update(state=RunState.DISTURBED, tpmP=None)
+    advance_host(study.host_id)
+    assert Run.objects.filter(retry_of=first.run_id, state=RunState.QUEUED).exists()
+    Run.objects.filter(pk=second.run_id).update(state=RunState.DISTURBED, tpmP=None)
+    measured = Run.objects.count()
     conclude_study(study)
     study = to_the_end(study, measuring())
     assert study.state == StudyState.FINISHED, study.reason
-    slot.refresh_from_db()
-    assert slot.run.state == RunState.DISTURBED
-    assert not slot.run.retry_of_id
+    assert Run.objects.count() < measured
+    for slot in (first, second):
+        slot.refresh_from_db()
+        assert slot.run.state == RunState.DISTURBED
+        assert not slot.run.retry_of_id
 
 
 # So quiet that three blocks settle everything.
@@ -80,6 +90,50 @@ def test_lines_for_which_the_time_did_not_suffice_can_be_tested_later(
     with pytest.raises(TuningError) as refused:
         take_apart_study(study)
     assert refused.value.code == "nothing_left"
+
+
+def test_each_class_of_durability_has_runs_of_its_own_for_its_winner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Three blocks of two parts, and five rounds of the reduced config.
+    monkeypatch.setattr(forecast, "MAX_APART_RUNS", 3 * 4 + 5 * 3)
+    risky = FAST + b"innodb_flush_log_at_trx_commit = 2\n"
+    study = started(configs=[("fast", FAST), ("risky", risky)], durability=Durability.D1, blocks=3)
+    study = to_the_end(study, QUIET)
+    spent = {
+        name: study.slots.filter(
+            purpose__in=(SlotPurpose.APART, SlotPurpose.REDUCED),
+            block__in=study.slots.filter(
+                purpose__in=(SlotPurpose.APART, SlotPurpose.REDUCED), candidate__name=name
+            ).values("block"),
+        ).count()
+        for name in ("fast", "risky")
+    }
+    assert spent == {"fast": 27, "risky": 27}
+
+
+def test_a_reduced_config_owes_what_its_own_rounds_left_to_be_written() -> None:
+    owes = WriteDebt(
+        DebtReading(0, 0, 0, 0, 0, 0), DebtReading(100, 100, 0, 0, 100, 100), 10.0, 1000
+    )
+
+    def measure(plan: Plan, **values: Any) -> Measurement:
+        run = Run.objects.select_related("slot").get(pk=int(plan.name.removeprefix("run-")))
+        is_late = run.slot.purpose != SlotPurpose.REDUCED
+        return replace(QUIET(plan, **values), write_debt=owes if is_late else None)
+
+    study = to_the_end(started(blocks=3), measure)
+    found = study.recommendations.get()
+    assert found.candidate.name == "fast reduced"
+    assert "ended with a growing write debt" in found.verdict
+    assert "was not measured long enough" not in found.verdict
+    late = Run.objects.filter(slot__purpose=SlotPurpose.BLOCK, debt_grew=True).first()
+    assert late is not None
+    rounds = Run.objects.filter(slot__purpose=SlotPurpose.REDUCED, slot__candidate=found.candidate)
+    rounds.update(debt_grew=True, write_debt=late.write_debt)
+    store_recommendations(study)
+    found.refresh_from_db()
+    assert "fast reduced was not measured long enough" in found.verdict
 
 
 def test_lines_of_which_one_suffices_are_kept_and_it_is_said_why() -> None:

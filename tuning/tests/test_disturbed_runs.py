@@ -340,7 +340,7 @@ def test_a_preparation_whose_server_was_ended_from_outside_starts_again_a_few_ti
 
 
 def test_what_was_measured_again_counts_for_the_minutes(study: Study) -> None:
-    Study.objects.filter(pk=study.pk).update(budget_minutes=60, apart_minutes=60)
+    Study.objects.filter(pk=study.pk).update(budget_minutes=60, minutes=60)
     study.refresh_from_db()
     begin(study)
     (place,) = places(study)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -175,15 +176,27 @@ def test_a_winner_that_was_not_confirmed_is_not_taken_apart() -> None:
 
 def test_minutes_that_do_not_suffice_are_said_with_the_lines_that_were_not_tested() -> None:
     study = started()
-    Study.objects.filter(pk=study.pk).update(apart_minutes=1)
+    while SlotPurpose.CONFIRMATION not in purposes(study):
+        step(study, measuring())
+    Study.objects.filter(pk=study.pk).update(minutes=1)
     study = to_the_end(study, measuring())
     assert SlotPurpose.APART not in purposes(study)
     found = study.recommendations.get()
     assert found.candidate.name == "fast"
     assert (
-        "Not tested on their own, because the time did not suffice: innodb_flush" in found.verdict
-    )
+        "Its lines were measured together; what each brings was not tested, because the time did "
+        'not suffice. The button "Take the winner apart" on the study\'s page, or manage.py study '
+        f"take-apart {study.pk}, measures it without some of them, in at most 100 runs."
+    ) in found.verdict
     assert len(taken_apart(study).untested) == 4
+    text = " ".join(
+        StudyResult(study).export(found, ExportRequest()).text.replace("#", "").split()
+    )
+    assert re.search(
+        r"Measured together with \d other settings?: \+2[0-9.]+ % tpmP against server-default "
+        r"\([^)]+\)\. Not tested on its own: the time did not suffice\.",
+        text,
+    )
 
 
 def test_it_goes_on_where_it_was_whatever_happens_in_between() -> None:

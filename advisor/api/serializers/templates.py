@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from advisor.api.serializers.common import CLASSES, below, computed
 from tuning.statistics.data import Metric
-from tuning.studies.forecast import template_seconds
+from tuning.studies.template_time import template_seconds
 from tuning.study_templates.loader import StudyTemplate
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from advisor.wording.formatting import rough_duration
 from tuning.catalogue.knob import Durability
-from tuning.studies.forecast import template_seconds
+from tuning.studies.template_time import template_seconds
 from tuning.study_templates.loader import StudyTemplate
 
 

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import ClassVar
 
@@ -30,7 +30,7 @@ from tuning.strategy.whole import Whole
 
 # Runs of a round: the reduced config, the whole and the baseline.
 ROUND = 3
-#: Runs at most, on each device with each workload.
+#: Runs at most for one winner; each durability class has its own, on each device and workload.
 MAX_APART_RUNS = 100
 MAX_NAME = 100
 
@@ -52,16 +52,27 @@ class TakeApart:
         return Done((StopReason.TAKEN_APART,))
 
     def _next(self, history: History, whole: Whole) -> Proposal | None:
-        stock = take_stock(whole, self.metric)
-        if parts := _affordable(stock.open, history.apart_budget, whole):
+        stock, budget = take_stock(whole, self.metric), _budget_of(history, whole)
+        if parts := _affordable(stock.open, budget, whole):
             return _block(history, whole, parts)
-        return _rounds(history, whole, stock)
+        if rounds := _rounds(history, whole, stock, budget):
+            return rounds
+        # What no round fits into still tells which lines matter.
+        parts = _affordable(stock.open, budget, whole, keeps_rounds=False)
+        return _block(history, whole, parts) if parts else None
+
+
+def _budget_of(history: History, whole: Whole) -> Budget:
+    """What is left for all winners, as far as this one may spend it."""
+    budget = history.apart_budget
+    limits = [runs for runs in (budget.runs_left, whole.runs_left) if runs is not None]
+    return replace(budget, runs_left=min(limits, default=None))
 
 
 def is_left(whole: Whole, metric: Metric, budget: Budget, baseline: str) -> bool:
     """Whether taking it apart would measure anything more."""
     stock = take_stock(whole, metric)
-    if _affordable(stock.open, budget, whole):
+    if _affordable(stock.open, budget, whole, keeps_rounds=False):
         return True
     return _rounds_left(whole, stock, budget, baseline) > 0
 
@@ -71,9 +82,14 @@ def _runs_of_round(budget: Budget, whole: Whole) -> int:
     return ROUND if not budget.run_s else ceil(ROUND * (1 + whole.longer_s / budget.run_s))
 
 
-def _affordable(there: Sequence[PartResult], budget: Budget, whole: Whole) -> list[Part]:
-    """The parts of the next block: so many that they can be settled and the rest verified."""
-    rounds = _runs_of_round(budget, whole) * MIN_PAIRS
+def _affordable(
+    there: Sequence[PartResult], budget: Budget, whole: Whole, *, keeps_rounds: bool = True
+) -> list[Part]:
+    """The parts of the next block: so many that they can be settled.
+
+    keeps_rounds: so many that the winner without them can be measured afresh as well.
+    """
+    rounds = _runs_of_round(budget, whole) * MIN_PAIRS if keeps_rounds else 0
     for count in range(min(len(there), MAX_PARTS), 0, -1):
         first = there[:count]
         blocks = max(MIN_BLOCKS - min(one.blocks for one in first), 1)
@@ -119,9 +135,9 @@ def _rounds_left(whole: Whole, stock: Stock, budget: Budget, baseline: str) -> i
     return count if count >= MIN_PAIRS else 0
 
 
-def _rounds(history: History, whole: Whole, stock: Stock) -> Proposal | None:
+def _rounds(history: History, whole: Whole, stock: Stock, budget: Budget) -> Proposal | None:
     """The fresh rounds of the reduced config; None if it gets none."""
-    count = _rounds_left(whole, stock, history.apart_budget, history.baseline)
+    count = _rounds_left(whole, stock, budget, history.baseline)
     if not count:
         return None
     without = stock.dropped

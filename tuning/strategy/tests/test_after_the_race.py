@@ -41,6 +41,35 @@ def confirmed(**values: Any) -> History:
     return History(**facts | values)
 
 
+def test_time_that_is_too_short_for_a_reduced_config_still_tells_which_lines_matter() -> None:
+    """Its rounds would be as long as the pairs: with runs of 10 s, 25 of the blocks' each."""
+    strategy = strategy_for(races=True, confirms=True, takes_apart=True)
+    history = confirmed(apart_budget=Budget(runs_left=100, seconds_left=160.0, run_s=10.0))
+    (group,) = history.groups
+    assert group.whole is not None
+    whole = replace(group.whole, measure_s=80, longer_s=73.0)
+    history = replace(history, groups=(replace(group, whole=whole),))
+    answer = strategy.propose(history)
+    assert isinstance(answer, Proposal)
+    assert {run.purpose for run in answer.runs} == {Purpose.APART}
+    # Three blocks of the winner, twice, and each of its lines left out.
+    assert {one.without for one in answer.new} == {frozenset({name}) for name in LINES}
+    tight = replace(history, apart_budget=Budget(runs_left=100, seconds_left=89.0, run_s=10.0))
+    assert isinstance(strategy.propose(tight), Done)
+
+
+def test_the_runs_of_one_winner_are_not_those_of_another() -> None:
+    strategy = strategy_for(races=True, confirms=True, takes_apart=True)
+    history = confirmed(apart_budget=Budget(runs_left=200))
+    (group,) = history.groups
+    assert group.whole is not None
+    spent = replace(group, whole=replace(group.whole, runs_left=0))
+    assert isinstance(strategy.propose(replace(history, groups=(spent,))), Done)
+    answer = strategy.propose(replace(history, groups=(spent, replace(group, name="D1"))))
+    assert isinstance(answer, Proposal)
+    assert len(answer.runs) == 5
+
+
 @pytest.mark.parametrize("races", [True, False])
 def test_time_that_pairs_have_saved_begins_no_block(races: bool) -> None:
     """Pairs that took less time than blocks leave some; that must not change the winner."""

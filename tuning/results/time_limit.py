@@ -1,0 +1,51 @@
+"""What a study with an end did not measure, because its minutes were used up."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from benchmarks.models import Run, RunState
+from tuning.models import Slot, Study
+from tuning.results.boards import Board
+from tuning.strategy.racing import FIRST_DECISION
+
+
+def time_sentence(study: Study, board: Board) -> str:
+    """For the verdict: what of a board was left out for lack of time; "" if nothing was.
+
+    A study with a budget or an extension has as many blocks as fit.
+    """
+    is_bounded = study.minutes is not None and study.budget_minutes is None
+    if not is_bounded or study.concluded_at is not None or study.extended_by:
+        return ""
+    begun = len({slot.block for slot in board.slots})
+    parts = []
+    if begun < study.blocks and not _is_decided(study, board, begun):
+        parts.append(f"{begun} of {study.blocks} blocks were measured")
+    if void := sum(_could_be_measured_again(slot.run) for slot in _ranked(board)):
+        runs = "run was" if void == 1 else "runs were"
+        parts.append(f"{void} disturbed {runs} not measured again")
+    if not parts:
+        return ""
+    return (
+        f"Its {study.minutes} minutes did not suffice for all: {' and '.join(parts)}. "
+        "Extend the study to measure more."
+    )
+
+
+def _is_decided(study: Study, board: Board, blocks: int) -> bool:
+    """Whether its race ended by itself: one candidate is left, or none."""
+    left = len(board.candidates) - 1 - len(board.eliminations)
+    return left == 0 or (study.races and left == 1 and blocks >= FIRST_DECISION)
+
+
+def _ranked(board: Board) -> list[Slot]:
+    return [*board.slots, *board.pair_slots]
+
+
+def _could_be_measured_again(run: Run) -> bool:
+    """Whether a disturbed run was not measured as often as it may be."""
+    attempts, earlier = 1, run.retry_of
+    while earlier is not None:
+        attempts, earlier = attempts + 1, earlier.retry_of
+    return run.state == RunState.DISTURBED and attempts <= settings.DISTURBED_RUN_RETRIES

@@ -1,0 +1,87 @@
+"""A study with an end, such as `first-answer`: it stops measuring again in time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks.measurement.plan import Plan
+from benchmarks.measurement.result import Measurement
+from benchmarks.models import Run, RunState
+from tuning.models import SlotPurpose, Study, StudyState
+from tuning.studies.lifecycle import create_study, extend_study
+from tuning.studies.request import Sizes, StudyRequest
+from tuning.studies.template_time import template_minutes
+from tuning.study_templates.loader import load_template
+from tuning.tests.test_disturbed_runs import disturbed
+from tuning.tests.test_search_rows import to_the_end
+from tuning.tests.test_study_lifecycle import host_of_fakes, sent
+from tuning.tests.test_study_race import cnf, noisy, started
+
+__all__ = ["host_of_fakes", "sent"]
+
+RUN_S = 20
+MINUTES = 10
+PAIRS_S = 10 * RUN_S
+
+
+def each_run_is_disturbed_once(plan: Plan, **values: Any) -> Measurement:
+    """The second attempt counts; the candidate is 20 % faster."""
+    if Run.objects.get(pk=int(plan.name.removeprefix("run-"))).retry_of_id is None:
+        raise disturbed()
+    return noisy({"5000": 1.2})(plan, **values)
+
+
+@pytest.mark.long
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("host_of_fakes", "sent")
+def test_a_noisy_host_has_fewer_blocks_and_a_confirmed_answer_in_time() -> None:
+    configs = [("fast", cnf(5000))]
+    study = started(configs=configs, warmup_s=RUN_S // 2, measure_s=RUN_S // 2)
+    Study.objects.filter(pk=study.pk).update(minutes=MINUTES)
+    study = to_the_end(study, each_run_is_disturbed_once)
+    assert study.state == StudyState.FINISHED, study.reason
+    assert Run.objects.count() * RUN_S <= MINUTES * 60 + PAIRS_S
+    blocks = study.slots.filter(purpose=SlotPurpose.BLOCK)
+    begun = blocks.values("block").distinct().count()
+    assert 2 <= begun < study.blocks == 6
+    found = study.recommendations.get()
+    assert (found.candidate.name, found.confirmation) == ("fast", "confirmed")
+    assert (
+        f"Its 10 minutes did not suffice for all: {begun} of 6 blocks were measured"
+    ) in found.verdict
+    assert found.verdict.count("Extend the study to measure more.") == 1
+
+    # Who extends it has the time for that.
+    extend_study(study, 1)
+    void = blocks.filter(run__state=RunState.DISTURBED).count()
+    study = to_the_end(study, each_run_is_disturbed_once)
+    assert blocks.filter(run__state=RunState.DISTURBED).count() == void
+    assert blocks.values("block").distinct().count() == begun + 1
+    assert "did not suffice for all" not in study.recommendations.get().verdict
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("host_of_fakes", "sent")
+def test_the_first_answer_ends_after_ten_minutes_and_later_where_more_is_asked_for() -> None:
+    assert create_study(StudyRequest()).minutes == 10
+    template = load_template("first-answer")
+
+    def minutes(configs: int = 5, devices: int = 1, **sizes: Any) -> int | None:
+        usual: dict[str, Any] = {
+            "warehouses": 10,
+            "connections": (8,),
+            "warmup_s": 4,
+            "measure_s": 8,
+            "blocks": 3,
+        }
+        asked = Sizes(**usual | sizes)
+        return template_minutes(template, asked, 2, configs=configs, devices=devices)
+
+    assert (minutes(), minutes(configs=3), minutes(blocks=2)) == (10, 10, 10)
+    assert (minutes(devices=2), minutes(warehouses=20), minutes(connections=(4, 8))) == (20,) * 3
+    assert minutes(measure_s=30) == 20
+    assert minutes(blocks=6) == 17
+    other = load_template("compare")
+    assert template_minutes(other, Sizes(1, (1,), 1, 1, 9), 2, configs=9, devices=1) is None
