@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 
 from benchmarks.emulation.profile import EmulationProfile
 from benchmarks.outcomes import Outcome
@@ -235,6 +236,24 @@ class Server(models.Model):
         return f"{names.get(self.flavour, self.flavour)} {self.version}"
 
 
+class WorkloadManager(models.Manager["Workload"]):
+    """Workloads are shared: each is one row."""
+
+    def row_of(self, load_hosts: Iterable[Host] = (), **values: Any) -> Workload:
+        """The row with these values that these hosts drive; none: beside the server."""
+        hosts = {host.pk: host for host in load_hosts}
+        with transaction.atomic():
+            key = "+".join(map(str, sorted(hosts)))
+            row, is_new = self.get_or_create(**values, load_key=key)
+            if is_new:
+                row.load_hosts.set(hosts.values())
+        return row
+
+    def fetch_load_hosts(self, rows: Iterable[Workload]) -> None:
+        """Read the load hosts of all these rows in one query, or none if they have none."""
+        models.prefetch_related_objects([row for row in rows if row.load_key], "load_hosts")
+
+
 class Workload(models.Model):
     """The load on the server, and for how long."""
 
@@ -243,23 +262,22 @@ class Workload(models.Model):
     connections = models.PositiveIntegerField()
     warmup_s = models.PositiveIntegerField()
     measure_s = models.PositiveIntegerField()
-    load_host = models.ForeignKey(
+    load_hosts = models.ManyToManyField(
         Host,
-        null=True,
         blank=True,
-        on_delete=models.PROTECT,
         related_name="driven_workloads",
-        help_text="where the driver runs; null: beside the server",
+        help_text="where the driver runs; none: beside the server",
     )
+    load_key = models.CharField(
+        max_length=255,
+        blank=True,
+        help_text='the ids of the load hosts in ascending order, as "3+7"; empty without any',
+    )
+
+    objects = WorkloadManager()
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["driver", "warehouses", "connections", "warmup_s", "measure_s"],
-                condition=models.Q(load_host=None),
-                name="one_row_per_workload",
-            ),
-            # Apart, because SQL takes two nulls for different.
             models.UniqueConstraint(
                 fields=[
                     "driver",
@@ -267,10 +285,9 @@ class Workload(models.Model):
                     "connections",
                     "warmup_s",
                     "measure_s",
-                    "load_host",
+                    "load_key",
                 ],
-                condition=models.Q(load_host__isnull=False),
-                name="one_row_per_driven_workload",
+                name="one_row_per_workload",
             ),
         ]
 
@@ -280,8 +297,20 @@ class Workload(models.Model):
         return (
             f"{self.driver}, {warehouses}, {connections}, "
             f"{self.warmup_s} s warm-up, {self.measure_s} s measured"
-            f"{f', driven by {self.load_host}' if self.load_host else ''}"
+            f"{f', driven by {self.load_hosts_text}' if self.load_key else ''}"
         )
+
+    @property
+    def load_hosts_in_order(self) -> list[Host]:
+        """Those that drive, in the order in which connections are shared out."""
+        if not self.load_key:
+            return []  # without a query, as for nearly every workload
+        return sorted(self.load_hosts.all(), key=lambda host: host.pk)
+
+    @property
+    def load_hosts_text(self) -> str:
+        """Their names with commas between; "" without any."""
+        return ", ".join(host.name for host in self.load_hosts_in_order)
 
 
 class Config(models.Model):
@@ -456,7 +485,8 @@ class Run(JobRow, UsageColumns):
     load_side = models.JSONField(
         null=True,
         blank=True,
-        help_text="benchmarks.drivers.protocol.LoadSide; null: driven beside the server",
+        help_text="a list of benchmarks.drivers.protocol.LoadSide, one for each load host; null: "
+        "driven beside the server. Before there could be several: just that of the one",
     )
 
     class Meta:
@@ -476,6 +506,12 @@ class Run(JobRow, UsageColumns):
     @property
     def is_finished(self) -> bool:
         return self.state not in ACTIVE_RUN_STATES
+
+    @property
+    def load_sides(self) -> list[dict[str, Any]]:
+        """Its load hosts as they were stored; none: it was driven beside the server."""
+        found = self.load_side or []
+        return [found] if isinstance(found, dict) else list(found)
 
     @property
     def owes(self) -> WriteDebt | None:

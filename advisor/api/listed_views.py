@@ -25,7 +25,7 @@ from advisor.api.serializers.listed import (
 )
 from advisor.api.views import UNAUTHORISED
 from benchmarks.jobs.provenance import head_commit
-from benchmarks.models import Config, Server
+from benchmarks.models import Config, Server, Workload
 from tuning.models import Candidate, Recommendation
 from tuning.published import loader as published
 
@@ -85,13 +85,14 @@ class RecommendationListView(APIView):
     )
     def get(self, request: Request) -> Response:
         rows = Recommendation.objects.select_related(
-            "study__server", "device__host", "workload__load_host", "candidate", "whole"
+            "study__server", "device__host", "workload", "candidate", "whole"
         )
         if (host := named_host(request)) is not None:
             rows = rows.filter(device__host=host)
         found = listed_recommendations(rows, RecommendationListQuery.asked(request))
         pages = Pages()
         page = pages.rows(found, request)
+        Workload.objects.fetch_load_hosts(one.workload for one in page)
         return pages.answer(ListedRecommendationSerializer(page, many=True).data)
 
 

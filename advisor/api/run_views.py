@@ -30,7 +30,7 @@ from advisor.api.serializers.runs import (
 )
 from advisor.api.views import UNAUTHORISED
 from advisor.responses import download
-from benchmarks.models import Run
+from benchmarks.models import Run, Workload
 from tuning.results.history import BULKY
 
 NO_RUN = error_response("There is no such run.")
@@ -45,7 +45,7 @@ class SeriesQuery(QuerySerializer):
 
 def runs() -> QuerySet[Run]:
     return Run.objects.select_related(
-        "host", "device", "server", "workload__load_host", "config", "slot__candidate"
+        "host", "device", "server", "workload", "config", "slot__candidate"
     )
 
 
@@ -64,6 +64,7 @@ class AllRunsView(APIView):
         rows = listed_runs(on_host(runs(), request), RunListQuery.asked(request))
         pages = Pages()
         page = pages.rows(rows.defer(*BULKY), request)
+        Workload.objects.fetch_load_hosts(run.workload for run in page)
         return pages.answer(RunSummarySerializer(page, many=True).data)
 
 

@@ -51,9 +51,7 @@ NOT_FOUND = error_response("There is no such study.")
 
 
 def studies() -> QuerySet[Study]:
-    return Study.objects.select_related("server", "host").prefetch_related(
-        "devices", Prefetch("workloads", Workload.objects.select_related("load_host"))
-    )
+    return Study.objects.select_related("server", "host").prefetch_related("devices", "workloads")
 
 
 def study_state(pk: int) -> dict[str, Any]:
@@ -86,7 +84,9 @@ class StudyListView(APIView):
     )
     def get(self, request: Request) -> Response:
         rows, pages = listed_studies(on_host(studies(), request), StudyListQuery.asked(request))
-        return pages.answer(StudySerializer(pages.rows(rows, request), many=True).data)
+        page = pages.rows(rows, request)
+        Workload.objects.fetch_load_hosts(one for study in page for one in study.workloads.all())
+        return pages.answer(StudySerializer(page, many=True).data)
 
     @extend_schema(
         operation_id="create_study",

@@ -212,7 +212,7 @@ def make_workload(**values: Any) -> Workload:
         "warmup_s": 5,
         "measure_s": 12,
     }
-    return Workload.objects.get_or_create(**(defaults | values))[0]
+    return Workload.objects.row_of(**(defaults | values))
 
 
 def make_study(

@@ -300,8 +300,25 @@ def test_every_field_reaches_the_service(api: Client, service: Service) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "names"),
+    [("", ()), ([], ()), ("one", ("one",)), (["one"], ("one",)), (["two", "one"], ("two", "one"))],
+)
+def test_load_hosts_are_one_name_or_a_list(
+    api: Client, service: Service, given: Any, names: tuple[str, ...]
+) -> None:
+    assert post(api, {"load_host": given}).status_code == 201
+    assert service.request is not None
+    assert service.request.load_hosts == names
+
+
+@pytest.mark.parametrize(
     ("body", "field"),
     [
+        ({"load_host": 7}, "load_host"),
+        ({"load_host": {"name": "one"}}, "load_host"),
+        ({"load_host": ["one", ""]}, "load_host"),
+        ({"load_host": ["one"] * 21}, "load_host"),
+        ({"load_host": "x" * 256}, "load_host"),
         ({"warehouses": 0}, "warehouses"),
         ({"warehouses": "ten"}, "warehouses"),
         ({"connections": []}, "connections"),

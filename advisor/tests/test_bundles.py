@@ -244,6 +244,31 @@ def test_an_old_bundle_is_still_read(api: Client) -> None:
     assert ranking[0]["tpmP"] == pytest.approx(8500, rel=0.1)
 
 
+def test_the_load_hosts_of_a_study_go_with_it(api: Client) -> None:
+    """Also that of a bundle from before there could be several."""
+    study = measured()
+    driving = [Host.objects.create(name=name) for name in ("a", "b")]
+    for workload in study.workloads.all():
+        workload.load_hosts.set(driving)
+        workload.load_key = "+".join(str(host.pk) for host in driving)
+        workload.save()
+    files = parts(exported(api, study))
+    assert json.loads(files["request.json"])["load_host"] == ["a", "b"]
+    rows = json.loads(files["rows.json"])
+    for one in rows["workloads"]:
+        assert one.pop("load_hosts") == [host.pk for host in driving]
+        one["load_host"] = driving[1].pk
+    older = packed(files | {"rows.json": json.dumps(rows).encode()})
+    for data, names in ((packed(files), ["a", "b"]), (older, ["b"])):
+        answer = imported(api, data)
+        assert answer.status_code == 201, answer.content
+        copy = Study.objects.get(pk=answer.json()["id"])
+        for workload in copy.workloads.all():
+            found = [host.imported or {} for host in workload.load_hosts_in_order]
+            assert [one["host"] for one in found] == names
+            assert workload.load_key
+
+
 DAMAGED: dict[str, Callable[[Files], bytes]] = {
     "nothing": lambda _: b"",
     "no zip": lambda _: b"PK\3\4 and then something else",

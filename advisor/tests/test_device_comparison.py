@@ -305,15 +305,16 @@ def test_what_a_load_host_drives_is_a_run_set_of_its_own_with_its_name() -> None
     driver = Host.objects.create(name="driver-1")
     for workload in list(Workload.objects.all()):
         there = {"device": nvme, "workload": workload.pk}
-        workload.pk, workload.load_host = None, driver
+        workload.pk, workload.load_key = None, str(driver.pk)
         workload.save(force_insert=True)
+        workload.load_hosts.add(driver)
         Run.objects.filter(**there).update(workload=workload)
         Slot.objects.filter(**there).update(workload=workload)
     facts = factories.FINGERPRINT | {"load_host": f"host {driver.pk}"}
     runs_of(nvme).update(fingerprint=facts, comparability_key="c3" * 32)
     driven, beside = run_sets()
     assert [*driven.device_ids, *beside.device_ids] == [nvme.pk, sata.pk]
-    assert (driven.load_host, beside.load_host) == (driver, None)
+    assert (driven.load_hosts, beside.load_hosts) == ("driver-1", "")
     shown = labels([beside, driven])
     assert "tpcc-mysql on driver-1," in shown[driven.key]
     assert f"host {driver.pk}" not in shown[driven.key]

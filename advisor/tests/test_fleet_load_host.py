@@ -1,4 +1,4 @@
-"""A host measured while another one drives, each in a network and PID namespace of its own."""
+"""A host measured while two others drive, each in a network and PID namespace of its own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from advisor.tests.fleet import centre, scene
 from advisor.tests.fleet.centre import Fleet
 from advisor.tests.harness import wait_for
+from benchmarks.remote_load.announcer import MAX_APART_S
 from benchmarks.servers.binary import ServerBinary
 
 pytestmark = [
@@ -31,7 +32,7 @@ def place(
     folder = server_session_tmp / "load-fleet"
     folder.mkdir(mode=0o755)
     with centre.fleet(
-        ["db1", "driver1"], folder, settings=centre.SHORT, migrated=migrated_postgres
+        ["db1", "driver1", "driver2"], folder, settings=centre.SHORT, migrated=migrated_postgres
     ) as made:
         made.servers = [mariadb_binary.path]
         for name in made.hosts:
@@ -48,7 +49,7 @@ from benchmarks_run run order by run.id
 _LOADS = "select load.* from benchmarks_loadjob load order by load.id"
 
 
-def test_a_load_host_that_dies_or_is_cut_off_loses_a_run_and_not_the_study(
+def test_of_two_load_hosts_one_that_dies_or_is_cut_off_loses_a_run_and_not_the_study(
     place: Fleet, mariadb_binary: ServerBinary
 ) -> None:
     scene.request_study(
@@ -58,7 +59,8 @@ def test_a_load_host_that_dies_or_is_cut_off_loses_a_run_and_not_the_study(
         driver="sysbench",
         measure_s=4,
         blocks=1,
-        load_host="driver1",
+        load_host=["driver1", "driver2"],
+        connections=2,
     )
     db1 = place.hosts["db1"]
     scene.wait_until_measuring(place, "db1")
@@ -76,23 +78,42 @@ def test_a_load_host_that_dies_or_is_cut_off_loses_a_run_and_not_the_study(
     finally:
         place.hosts["driver1"].reconnect()
     scene.wait_for_verdicts(place)
-    for run in place.rows(_RUNS):
-        if run["state"] == "lost":
-            assert "driver1" in run["reason"]
-            continue
-        assert run["state"] == "ok", run
-        side = _json(run["load_side"])
-        assert side["host"] == "driver1"
-        assert side["encrypted"] is True
-        assert 0 < side["round_trip_ms"] < 50
-        # One kernel has both clocks: they do not differ at all.
-        assert abs(side["clock_drift_ms"]) <= 2 * side["clock_error_ms"] + 0.5
-        assert _json(run["fingerprint"])["load_host"].startswith("host ")
+    together = _check_runs(place.rows(_RUNS), ["driver1", "driver2"])
+    last = place.rows(_RUNS)[-1]["id"]
+    study = scene.request_study(
+        place, "db1", mariadb_binary, driver="sysbench", measure_s=1, blocks=1, load_host="driver2"
+    )
+    ended = f"select 1 from tuning_study where id = {study} and state = 'finished'"
+    wait_for(lambda: place.rows(ended), 90, "the study that one host drives does not end")
+    alone = _check_runs([run for run in place.rows(_RUNS) if run["id"] > last], ["driver2"])
+    assert alone.isdisjoint(together), "one load host and two are ranked together"
     for load in place.rows(_LOADS):
         assert load["sealed_order"] == "", "an order stays in the database"
         assert load["state"] in ("ok", "lost", "cancelled"), load
         assert load["result"] is None
     scene.check_nothing_is_left(place)
+
+
+def _check_runs(runs: list[dict[str, Any]], drivers: list[str]) -> set[str]:
+    """Lost to the first load host, or driven by all of them; their comparability keys."""
+    keys = set()
+    for run in runs:
+        if run["state"] == "lost":
+            assert "driver1" in run["reason"]
+            continue
+        assert run["state"] == "ok", run
+        sides = _json(run["load_side"])
+        assert [side["host"] for side in sides] == drivers
+        for side in sides:
+            assert (side["connections"], side["encrypted"]) == (1, True)
+            assert 0 < side["round_trip_ms"] < 50
+            # One kernel has both clocks: they do not differ at all.
+            assert abs(side["clock_drift_ms"]) <= 2 * side["clock_error_ms"] + 0.5
+            assert 0 <= side["after_first_ms"] <= 1000 * MAX_APART_S
+        assert _json(run["fingerprint"])["load_host"].count("host ") == len(drivers)
+        keys.add(run["comparability_key"])
+    assert keys
+    return keys
 
 
 def _states(place: Fleet) -> dict[str, int]:

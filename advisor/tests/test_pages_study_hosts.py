@@ -91,16 +91,27 @@ def test_another_host_can_drive_the_measured_one(
     admin_client: Client, hosts: None, tmp_path: Path
 ) -> None:
     text = text_of(admin_client, f"{NEW}?host=two")
-    choices = re.findall(r'id="id_load_host".*?</select>', text, re.DOTALL)[0]
-    assert re.findall(r'value="(\w*)"', choices) == ["", "one"]
+    assert re.findall(r'name="load_host" value="(\w*)"', text) == ["one"]
+    text = text_of(admin_client, f"{NEW}?host=two&load_host=one")
+    assert re.search(r'name="load_host" value="one"[^>]* checked', text)
     _, text = posted(admin_client, host=["two"], load_host="one")
     assert "needs one of its addresses in ADVISOR_LOAD_ADDRESS" in text
     a_host("open", directories=[tmp_path], load_address="10.0.0.11")
-    posted(admin_client, host=["open"], load_host="two")
+    _, text = posted(admin_client, host=["open"], load_host=["one", "two"], connections="1, 8")
+    assert "2 load hosts cannot share 1 connection: each needs at least one" in text
+    posted(admin_client, host=["open"], load_host=["two"])
     study = Study.objects.get()
-    assert {str(one.load_host) for one in study.workloads.all()} == {"two"}
+    assert {one.load_hosts_text for one in study.workloads.all()} == {"two"}
     assert {one.driver for one in study.workloads.all()} == {"tpcc-mysql"}
     assert "driven by two" in text_of(admin_client, reverse("study-list"))
+    _, text = posted(admin_client, host=["open"], load_host=["two", "one"], connections="4, 8")
+    assert "the load hosts one, two have no driver in common" in text
+    a_host("three", driver="tpcc-mysql")
+    posted(admin_client, host=["open"], load_host=["three", "two"], connections="4, 8")
+    newest = Study.objects.latest("pk")
+    assert {one.load_hosts_text for one in newest.workloads.all()} == {"two, three"}
+    again = text_of(admin_client, f"{NEW}?again={newest.pk}")
+    assert len(re.findall(r'name="load_host" value="\w+"[^>]* checked', again)) == 2
 
 
 def test_a_study_over_several_hosts_has_one_page(admin_client: Client, hosts: None) -> None:

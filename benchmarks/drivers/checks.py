@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pymysql
@@ -20,6 +21,17 @@ MAX_FAILED_SHARE = 0.01
 #: transaction waits at most innodb_lock_wait_timeout (50 s by default) for each of its locks.
 GRACE_S = 120.0
 _CONNECT_TIMEOUT_S = 10
+_POLL_S = 0.1
+
+
+def wait_to_begin(load: Load, should_stop: Callable[[], bool]) -> None:
+    """Until the instant before which no transaction may begin. Raises RunFailed (CANCELLED)."""
+    if load.begin_at is None:
+        return
+    while (left := load.begin_at - time.monotonic()) > 0:
+        if should_stop():
+            raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
+        time.sleep(min(left, _POLL_S))
 
 
 def connect(target: Target) -> Connection[Cursor]:

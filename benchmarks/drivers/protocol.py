@@ -69,7 +69,8 @@ class Load:
     """How much work: TPC-C without think time from `connections` connections at once.
 
     `seed` fixes the transactions' inputs where the driver allows (sysbench does, tpcc-mysql
-    draws its seed from the kernel).
+    draws its seed from the kernel). No transaction begins before `begin_at`, by the monotonic
+    clock: sysbench is connected by then and begins at that instant, tpcc_start begins to connect.
     """
 
     warehouses: int
@@ -77,6 +78,7 @@ class Load:
     warmup_s: int
     measure_s: int
     seed: int
+    begin_at: float | None = None
 
     def __post_init__(self) -> None:
         if min(self.warehouses, self.connections, self.measure_s) < 1 or self.warmup_s < 0:
@@ -99,11 +101,13 @@ class TransactionCounts:
 
 @dataclass(frozen=True)
 class LoadSide:
-    """The load host of a run and the way to it; a driver beside the server has none.
+    """A load host of a run and the way to it; a driver beside the server has none.
 
     `round_trip_ms` is the shortest time from asking the server to its answer. `clock_error_ms` is
     by how much the comparison of the two hosts' clocks may be wrong, `clock_drift_ms` how far they
     moved apart meanwhile, `late_ms` how much later telemetry's interval began than the driver's.
+    Of several load hosts `connections` is this one's share, and `after_first_ms` how long after
+    the first of them it began to measure.
     `cpu` is `benchmarks.remote_load.load_cpu.LoadCpu`, empty if it was not read.
     """
 
@@ -114,6 +118,8 @@ class LoadSide:
     late_ms: float
     encrypted: bool
     cpu: Mapping[str, Any] = field(default_factory=dict)
+    connections: int = 0
+    after_first_ms: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "cpu": dict(self.cpu)}
@@ -125,8 +131,8 @@ class DriverResult:
 
     `new_orders` has the response times of the New-Orders completed in the measured interval, and
     `driver_cpu_seconds` the user and system time of the driver's process in that interval.
-    `output` is what the program said, bounded and without secrets. `load_side` is there if the
-    program ran on another host.
+    `output` is what the program said, bounded and without secrets. `load_sides` are the hosts on
+    which the program ran, none if that was beside the server.
     """
 
     measured_seconds: float
@@ -134,7 +140,7 @@ class DriverResult:
     counts: Mapping[Transaction, TransactionCounts]
     driver_cpu_seconds: float
     output: str
-    load_side: LoadSide | None = None
+    load_sides: tuple[LoadSide, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

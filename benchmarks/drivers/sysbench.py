@@ -214,6 +214,14 @@ def _follow(
     next_phase_at = [float("inf")]
     taken = time.monotonic()
 
+    def may_begin() -> bool:
+        return load.begin_at is None or time.monotonic() >= load.begin_at
+
+    def until() -> float:
+        if load.begin_at is None or phase is not None or may_begin():
+            return next_phase_at[0]
+        return load.begin_at
+
     def begin(reached: Phase, seconds: float) -> Phase:
         at[reached] = time.monotonic()
         next_phase_at[0] = at[reached] + seconds
@@ -222,13 +230,11 @@ def _follow(
         return reached
 
     phase: Phase | None = None
-    for _ in watch(
-        child, deadline=deadline, should_stop=should_stop, until=lambda: next_phase_at[0]
-    ):
+    for _ in watch(child, deadline=deadline, should_stop=should_stop, until=until):
         if control.broken():
             break
         due = time.monotonic() >= next_phase_at[0]
-        if phase is None and control.all_ready():
+        if phase is None and may_begin() and control.all_ready():
             control.go()
             phase = begin(Phase.WARMING, load.warmup_s)
         elif phase is Phase.WARMING and due:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.drivers.checks import GRACE_S, check_target, verdict
+from benchmarks.drivers.checks import GRACE_S, check_target, verdict, wait_to_begin
 from benchmarks.drivers.child import Child, watch
 from benchmarks.drivers.client_library import encrypts_by_itself
 from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target, Told, Transaction
@@ -82,6 +82,7 @@ class TpccMysql:
         with workplace(work_dir) as directory:
             hand_over(directory)
             argv = [str(self._program), *_arguments(target, load)]
+            wait_to_begin(load, should_stop)
             with Child(argv, cwd=directory, secrets=(target.password,)) as child:
                 deadline = time.monotonic() + load.warmup_s + load.measure_s + self._grace_s
                 self._output = output = TpccOutput()

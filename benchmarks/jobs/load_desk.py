@@ -1,10 +1,10 @@
-"""The measured host's way to its load host: a load job is asked for, watched and closed."""
+"""The measured host's way to its load hosts: load jobs are asked for, watched and closed."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from django.conf import settings
@@ -31,7 +31,7 @@ _COLUMNS = ("state", "hello", "phases", "result", "reason_code", "reason", "log_
 
 
 class LoadHostFailed(BenchmarkError, code="load_host_failed"):
-    """The load host cannot drive at all; the message says why."""
+    """A load host cannot drive at all, or not together with another; the message says why."""
 
 
 class LoadDesk:
@@ -56,8 +56,10 @@ class LoadDesk:
             return Report(phases, Result.model_validate(row["result"]))
         return Report(phases, failure=_failure(self.host, row))
 
-    def stop(self) -> None:
+    def call_off(self) -> None:
         self._line.write(stop_request=CANCELLED)
+
+    def wait_until_ended(self) -> None:
         deadline = time.monotonic() + _STOP_PATIENCE_S
         while self._is_active() and time.monotonic() < deadline:
             time.sleep(_POLL_S)
@@ -65,6 +67,36 @@ class LoadDesk:
     def _is_active(self) -> bool:
         row = self._line.latest
         return row is not None and row["state"] in ACTIVE_JOB_STATES
+
+
+@contextmanager
+def load_desks(
+    row: Run | CrashTest,
+    load_hosts: Sequence[Host],
+    *,
+    wake: Callable[[int], None],
+    should_stop: Callable[[], bool],
+) -> Iterator[list[LoadDesk]]:
+    """Take all these load hosts for the length of the block; waits while one is busy.
+
+    One after the other, by whoever asks in the same order: so two measured hosts that want the
+    same ones do not each hold one and wait for the other's for ever.
+
+    Raises like `load_desk`, also when one that was taken is gone before the last has come.
+    """
+    desks: list[LoadDesk] = []
+
+    def is_called_off() -> bool:
+        for desk in desks:
+            if failure := desk.report().failure:
+                raise failure
+        return should_stop()
+
+    with ExitStack() as stack:
+        for host in load_hosts:
+            taking = load_desk(row, host, wake=wake, should_stop=is_called_off)
+            desks.append(stack.enter_context(taking))
+        yield desks
 
 
 @contextmanager
@@ -171,7 +203,8 @@ def _check_worth_waiting(row: Run | CrashTest, load_host: Host) -> None:
 def _waits_for_us(row: Run | CrashTest, load_host: Host) -> bool:
     """Whether hosts wait for each other in a circle in which this row is the youngest.
 
-    Exactly one of a circle gives way.
+    A load host that has said hello to a run waits until that has all of its load hosts. Exactly
+    one run of a circle gives way.
     """
     if not isinstance(row, Run):
         return False
@@ -181,11 +214,17 @@ def _waits_for_us(row: Run | CrashTest, load_host: Host) -> bool:
             state=JobState.QUEUED, run__state="running"
         ).values_list("run__host", "host", "run")
     }
+    under_way = LoadJob.objects.filter(state=JobState.RUNNING, run__state="running")
+    # That it has come for this row may be known here before the row says so.
+    taken = dict(under_way.exclude(run=row, host=load_host).values_list("host", "run__host"))
     host, youngest, seen = load_host.pk, row.pk, set[int]()
-    while host in waiting and host != row.host_id and host not in seen:
+    while host != row.host_id and host not in seen:
         seen.add(host)
-        host, run = waiting[host]
-        youngest = max(youngest, run)
+        if host in waiting:
+            host, run = waiting[host]
+            youngest = max(youngest, run)
+        else:
+            host = taken.get(host, host)
     return host == row.host_id and youngest == row.pk
 
 

@@ -28,7 +28,7 @@ def run_values(ended: Ended) -> tuple[dict[str, Any], list[SampleRow]]:
         "disturbances": [found.as_document() for found in seen.disturbances],
         "log_tail": seen.log_tail,
         "write_debt": seen.write_debt and seen.write_debt.as_json(),
-        "load_side": seen.load_side and seen.load_side.as_json(),
+        "load_side": [side.as_json() for side in seen.load_sides] or None,
         "debt_grew": seen.write_debt is not None and seen.write_debt.is_marked,
     }
     if isinstance(ended, Measurement):

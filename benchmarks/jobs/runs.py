@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -16,9 +16,10 @@ from benchmarks.drivers.tpcc_mysql import NOT_ENCRYPTED
 from benchmarks.inventory.in_place import unchanged_server
 from benchmarks.jobs.kinds import Ending, Failure, Job, JobKind, Values
 from benchmarks.jobs.leftovers import RUN_PREFIX
-from benchmarks.jobs.load_desk import LoadDesk, LoadHostFailed, load_desk
+from benchmarks.jobs.load_desk import LoadDesk, LoadHostFailed, load_desks
 from benchmarks.jobs.run_values import run_values
 from benchmarks.measurement.early_stop import CutRule
+from benchmarks.measurement.fingerprint import UNKNOWN
 from benchmarks.measurement.measure import measure
 from benchmarks.measurement.plan import Plan
 from benchmarks.measurement.result import CutShort, Disturbed, Ended, Measurement
@@ -98,38 +99,61 @@ def _driven(ended: Ended) -> Ending:
 def planned(
     job: Job[Run] | Job[CrashTest], name: str, wake: Callable[[int], None]
 ) -> Iterator[Plan]:
-    """The plan of a job's row, with its load host for the length of the block if it has one.
+    """The plan of a job's row, with its load hosts for the length of the block if it has any.
 
-    Raises what `plan_for` and `load_desk` raise.
+    Raises what `plan_for` and `load_desks` raise.
     """
-    load_host = job.row.workload.load_host
-    if load_host is None:
+    load_hosts = job.row.workload.load_hosts_in_order
+    if not load_hosts:
         yield plan_for(job.row, name)
         return
-    job.report(step="waiting for the load host")
+    job.report(step=f"waiting for the load host{'s' if len(load_hosts) > 1 else ''}")
 
-    def take() -> AbstractContextManager[LoadDesk]:
-        return load_desk(job.row, load_host, wake=wake, should_stop=job.should_stop)
+    def take() -> AbstractContextManager[Sequence[LoadDesk]]:
+        return load_desks(job.row, load_hosts, wake=wake, should_stop=job.should_stop)
 
-    with take() as desk:
+    with take() as desks:
         reach = Reach(
             settings.LOAD_ADDRESS,
-            desk.hello.address,
+            tuple(desk.hello.address for desk in desks),
             encrypted=settings.LOAD_TLS,
             port=settings.LOAD_PORT,
         )
-        if reach.encrypted and not desk.hello.encrypts:
-            raise LoadHostFailed(f"load host {load_host.name}: {NOT_ENCRYPTED}")
-        # Not by its name, which can be changed.
+        _check_desks(desks, encrypted=reach.encrypted)
+        # Not by their names, which can be changed.
         facts = {
-            "load_host": f"host {load_host.pk}",
+            "load_host": ", ".join(f"host {host.pk}" for host in load_hosts),
             "load_encrypted": "yes" if reach.encrypted else "no",
         }
         yield replace(
-            plan_for(job.row, name, RemoteDriver(desk, take)),
+            plan_for(job.row, name, RemoteDriver(desks, take)),
             reach=reach,
-            load_facts=desk.hello.facts | facts,
+            load_facts=_facts(desks) | facts,
         )
+
+
+def _check_desks(desks: Sequence[LoadDesk], *, encrypted: bool) -> None:
+    """Raise LoadHostFailed for load hosts that cannot drive this server, or not together."""
+    first = desks[0]
+    for desk in desks:
+        if encrypted and not desk.hello.encrypts:
+            raise LoadHostFailed(f"load host {desk.host}: {NOT_ENCRYPTED}")
+        mine, theirs = (f"{one.hello.driver} {one.hello.driver_version}" for one in (desk, first))
+        if mine != theirs:
+            raise LoadHostFailed(
+                "load hosts of one run need the same driver in the same version and number of "
+                f"processes: {first.host} has {theirs}, {desk.host} has {mine}"
+            )
+
+
+def _facts(desks: Sequence[LoadDesk]) -> dict[str, str]:
+    """What the load hosts say of themselves: once where they agree, else in their order."""
+    names = sorted({name for desk in desks for name in desk.hello.facts})
+    found = {}
+    for name in names:
+        said = [desk.hello.facts.get(name, UNKNOWN) for desk in desks]
+        found[name] = said[0] if len(set(said)) == 1 else "; ".join(said)
+    return found
 
 
 def plan_for(run: Run | CrashTest, name: str, driver: Driver | None = None) -> Plan:

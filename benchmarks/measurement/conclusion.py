@@ -59,8 +59,8 @@ def weigh_conditions(
     if isinstance(driven.end_of, DriverResult):
         wrong = wrong_interval(driven.end_of.measured_seconds, seconds)
         disturbances += [wrong] if wrong else []
-    if driven.load_side is not None:
-        disturbances += _load_side_troubles(driven.load_side, limits)
+    for load_side in driven.load_sides:
+        disturbances += _load_side_troubles(load_side, limits)
     if seconds < _MIN_S:
         return {}, disturbances
     conditions = conditions_between(

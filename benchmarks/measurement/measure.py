@@ -99,7 +99,7 @@ def measure(
             disturbances=disturbances,
             log_tail=server.error_log_tail(),
             write_debt=driven.write_debt,
-            load_side=driven.load_side,
+            load_sides=driven.load_sides,
         )
         ended = conclude(evidence, driven)
         keep(ended)

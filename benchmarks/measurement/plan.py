@@ -31,8 +31,8 @@ class Plan:
     `cut_rule` decides when it is not worth finishing. `emulation` limits the server to the speed
     of a slower device. `logs_with_data` leaves the redo log with the data although the layout has
     a directory for it, whose device is still monitored. `expected` are the devices that must still
-    store the data and the redo log, None for any. With a load host, `reach` is how it reaches the
-    server and `load_facts` what it adds to the fingerprint; then `driver` is a RemoteDriver.
+    store the data and the redo log, None for any. With load hosts, `reach` is how they reach
+    the server and `load_facts` what they add to the fingerprint; then `driver` is a RemoteDriver.
     `tell_live` is given the last minute about once a second while the run is driven.
     """
 

@@ -23,8 +23,8 @@ class Evidence:
 
     `samples` are its seconds, `variables` the server's own as read back, `step_seconds` the wall
     time of each step, `conditions` those on the host as in `conditions_document`, `write_debt`
-    what the server put off, `log_tail` the end of the server's error log, `load_side` the load
-    host, None without one.
+    what the server put off, `log_tail` the end of the server's error log, `load_sides` the
+    load hosts.
     """
 
     samples: list[SampleRow]
@@ -37,7 +37,7 @@ class Evidence:
     disturbances: list[Disturbance] = field(default_factory=list)
     log_tail: str = ""
     write_debt: WriteDebt | None = None
-    load_side: LoadSide | None = None
+    load_sides: tuple[LoadSide, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

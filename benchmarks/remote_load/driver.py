@@ -1,25 +1,35 @@
-"""The measured host's part of a run that is driven elsewhere: a driver like any other."""
+"""The measured host's part of a run that is driven elsewhere: a driver like any other.
+
+Several load hosts share the connections evenly, and each draws from all warehouses. All are told
+one instant of the server's clock before which nothing begins. They measure when all of them do:
+from the last one's beginning to the first one's end, see `announcer.MAX_APART_S`.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from benchmarks.drivers.checks import GRACE_S
-from benchmarks.drivers.protocol import DriverResult, Load, LoadSide, Phase, Target
+from benchmarks.drivers.protocol import DriverResult, Load, Phase, Target
 from benchmarks.errors import RunFailed
 from benchmarks.outcomes import Outcome
-from benchmarks.remote_load.clock import time_of_day_less_monotonic
+from benchmarks.remote_load.announcer import Announcer
 from benchmarks.remote_load.messages import Hello, Order, Phases, Result
+from benchmarks.remote_load.several import HOST_SEED_STEP, merged, split
 
 _POLL_S = 0.1
 _ASK_EVERY_S = 0.25
 #: How long the load host may take beyond its driver's own patience, to connect and to answer.
 _SPARE_S = 60.0
+#: Several load hosts begin so long after they were asked to, in seconds: by then each has its
+#: order, has compared the clocks and, with sysbench, connected.
+_LEAD_S = 4.0
+_LEAD_PER_CONNECTION_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Report:
 
 
 class Desk(Protocol):
-    """The way to a load host that has said hello. No call waits for the network."""
+    """The way to a load host that has said hello. Only `wait_until_ended` waits."""
 
     @property
     def host(self) -> str:
@@ -53,27 +63,35 @@ class Desk(Protocol):
         """What is known now; a host that fell silent has failed with LOST."""
         ...
 
-    def stop(self) -> None:
-        """Ask it to end its driver; waits a few seconds for it."""
+    def call_off(self) -> None:
+        """Ask it to end its driver."""
+        ...
+
+    def wait_until_ended(self) -> None:
+        """Wait for that, a few seconds at most."""
         ...
 
 
 class RemoteDriver:
-    """A `Driver` whose program runs on a load host.
+    """A `Driver` whose program runs on one load host or several.
 
-    Phases are announced by this host's clock: when the load host says that its warm-up began, both
-    ends of the measured interval are known, and the clocks' offset says when they are here.
+    Phases are announced by this host's clock: when the load hosts say that their warm-up began,
+    both ends of the measured interval are known, and the clocks' offsets say when they are here.
 
-    The first run is that of `desk`, each further one (of a crash test) takes the load host anew
-    with `take_again`.
+    The first run is that of `desks`, each further one (of a crash test) takes the load hosts anew
+    with `take_again`. All desks have the same driver in the same version.
     """
 
-    def __init__(self, desk: Desk, take_again: Callable[[], AbstractContextManager[Desk]]) -> None:
-        self._first: Desk | None = desk
+    def __init__(
+        self,
+        desks: Sequence[Desk],
+        take_again: Callable[[], AbstractContextManager[Sequence[Desk]]],
+    ) -> None:
+        self._first: Sequence[Desk] | None = desks
         self._take_again = take_again
-        self.name = desk.hello.driver
-        self.version = desk.hello.driver_version
-        self.encrypts = desk.hello.encrypts
+        self.name = desks[0].hello.driver
+        self.version = desks[0].hello.driver_version
+        self.encrypts = all(desk.hello.encrypts for desk in desks)
 
     def run(
         self,
@@ -86,115 +104,83 @@ class RemoteDriver:
     ) -> DriverResult:
         """See `protocol.Driver`; nothing is written to `work_dir`.
 
-        Raises also what taking the load host anew raises.
+        Raises also what taking the load hosts anew raises.
         """
         first, self._first = self._first, None
-        with nullcontext(first) if first is not None else self._take_again() as desk:
-            return _run(desk, target, load, on_phase, should_stop)
+        with nullcontext(first) if first is not None else self._take_again() as desks:
+            return _run(desks, target, load, on_phase, should_stop)
 
 
 def _run(
-    desk: Desk,
+    desks: Sequence[Desk],
     target: Target,
     load: Load,
     on_phase: Callable[[Phase], None],
     should_stop: Callable[[], bool],
 ) -> DriverResult:
-    deadline = time.monotonic() + load.warmup_s + load.measure_s + GRACE_S + _SPARE_S
-    desk.send(Order(target=target, load=load))
-    announcer = _Announcer(load, on_phase)
+    parts = split(load, len(desks), seed_step=HOST_SEED_STEP)
+    lead_s = _lead_s(parts)
+    begin_at = time.time() + lead_s if lead_s else None
+    deadline = time.monotonic() + lead_s + load.warmup_s + load.measure_s + GRACE_S + _SPARE_S
+    for desk, part in zip(desks, parts, strict=True):
+        desk.send(Order(target=target, load=part, begin_at=begin_at))
+    announcer = Announcer([desk.host for desk in desks], load, on_phase)
     asked = float("-inf")
     try:
-        while (report := desk.report()).result is None:
-            if report.failure is not None:
-                raise report.failure
-            pause_s = announcer.look(report.phases) if report.phases else _POLL_S
+        while True:
+            reports = [desk.report() for desk in desks]
+            if failure := next((one.failure for one in reports if one.failure), None):
+                raise failure
+            results = [one.result for one in reports if one.result is not None]
+            phases = [one.phases for one in reports]
+            if len(results) == len(desks):
+                break
+            pause_s = announcer.look(phases)
             now = time.monotonic()
             if now - asked >= _ASK_EVERY_S:
                 asked = now
                 if should_stop():
                     raise RunFailed(Outcome.CANCELLED, "The run was cancelled.")
             if now > deadline:
+                late = [
+                    desk.host for desk, one in zip(desks, reports, strict=True) if not one.result
+                ]
                 raise RunFailed(
                     Outcome.TIMED_OUT,
-                    f"The load host {desk.host} did not end; it was stopped.",
+                    f"No end of the load host{'s' if len(late) > 1 else ''} {', '.join(late)},"
+                    " which had to be stopped.",
                 )
             time.sleep(min(pause_s, _POLL_S))
+        told = _finished(desks, phases)
+        announcer.check_together(told)
     except BaseException:
-        desk.stop()
+        for desk in desks:
+            desk.call_off()
+        for desk in desks:
+            desk.wait_until_ended()
         raise
-    if report.phases is None or report.phases.stopping is None:
-        raise RunFailed(
-            Outcome.DRIVER_FAILED,
-            f"The load host {desk.host} has a result of a run that it did not finish.",
-        )
     announcer.finish()
-    return report.result.driver_result(
-        announcer.load_side(
-            desk.host, report.phases, report.result, encrypted=bool(target.certificate)
-        )
+    sides = announcer.load_sides(told, results, parts, encrypted=bool(target.certificate))
+    return replace(
+        merged([one.driver_result() for one in results], load.measure_s), load_sides=sides
     )
 
 
-class _Announcer:
-    """Turns the load host's instants into ours and announces each phase when it is due."""
+def _lead_s(parts: Sequence[Load]) -> float:
+    """In how many seconds several load hosts begin; one alone begins at once: 0."""
+    if len(parts) == 1:
+        return 0.0
+    return _LEAD_S + _LEAD_PER_CONNECTION_S * parts[0].connections
 
-    def __init__(self, load: Load, on_phase: Callable[[Phase], None]) -> None:
-        self._load = load
-        self._on_phase = on_phase
-        self._here = time_of_day_less_monotonic()
-        self._at: dict[Phase, float] = {}
 
-    def look(self, phases: Phases) -> float:
-        """Announce what is due now, as told or, before that, as planned; seconds to the next."""
-        for phase in Phase:
-            if phase in self._at:
-                continue
-            due = self._due(phase, phases)
-            if due is None:
-                break
-            if (left := due - time.monotonic()) > 0:
-                return left
-            self._announce(phase)
-        return float("inf")
-
-    def finish(self) -> None:
-        """Announce what is left: the load host has ended."""
-        for phase in Phase:
-            if phase not in self._at:
-                self._announce(phase)
-
-    def load_side(self, host: str, phases: Phases, result: Result, *, encrypted: bool) -> LoadSide:
-        """What the two hosts' clocks and the load host's CPUs say of the run."""
-        first, last = phases.clock, result.clock
-        # Had nobody set a clock, both readings would be equal.
-        set_here = time_of_day_less_monotonic() - self._here
-        measuring = self._in_our_time(phases.measuring or 0.0, phases)
-        return LoadSide(
-            host=host,
-            round_trip_ms=1000 * min(first.round_trip_s, last.round_trip_s),
-            clock_error_ms=1000 * max(first.error_s, last.error_s),
-            clock_drift_ms=1000 * (last.offset_s - first.offset_s - set_here),
-            late_ms=1000 * (self._at[Phase.MEASURING] - measuring),
-            encrypted=encrypted,
-            cpu=result.cpu or {},
-        )
-
-    def _announce(self, phase: Phase) -> None:
-        self._at[phase] = time.monotonic()
-        self._on_phase(phase)
-
-    def _due(self, phase: Phase, phases: Phases) -> float | None:
-        """When that phase begins by our monotonic clock; None if that is not known yet."""
-        told = phases.at(phase)
-        if told is not None:
-            return self._in_our_time(told, phases)
-        before = {Phase.MEASURING: Phase.WARMING, Phase.STOPPING: Phase.MEASURING}.get(phase)
-        if before is None:
-            return None
-        began = self._due(before, phases)
-        length = self._load.warmup_s if phase is Phase.MEASURING else self._load.measure_s
-        return None if began is None else began + length
-
-    def _in_our_time(self, instant: float, phases: Phases) -> float:
-        return instant + phases.offset_s - self._here
+def _finished(desks: Sequence[Desk], phases: Sequence[Phases | None]) -> list[Phases]:
+    """The phases of load hosts that have a result. Raises RunFailed for one without its last."""
+    told = []
+    for desk, one in zip(desks, phases, strict=True):
+        if one is None or one.stopping is None:
+            raise RunFailed(
+                Outcome.DRIVER_FAILED,
+                f"The load host {desk.host} has a result of a run that it did not finish.",
+            )
+        told.append(one)
+    return told

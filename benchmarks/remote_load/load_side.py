@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.drivers.protocol import Driver, Phase
@@ -30,6 +31,9 @@ def drive_for(
     with Link(order.target) as link, CpuWatch() as cpu:
         clock = link.clock()
         phases = Phases(offset_s=clock.offset_s, round_trip_s=clock.round_trip_s)
+        load = order.load
+        if order.begin_at is not None:
+            load = replace(load, begin_at=order.begin_at - clock.offset_s)
         link.begin_watching()
 
         def on_phase(phase: Phase) -> None:
@@ -45,7 +49,7 @@ def drive_for(
         try:
             found = driver.run(
                 order.target,
-                order.load,
+                load,
                 work_dir,
                 on_phase=on_phase,
                 should_stop=lambda: bool(link.broken) or should_stop(),

@@ -17,7 +17,6 @@ from pydantic import BaseModel, ConfigDict
 from benchmarks.drivers.protocol import (
     DriverResult,
     Load,
-    LoadSide,
     Phase,
     Target,
     Transaction,
@@ -48,10 +47,15 @@ class Hello(Message):
 
 
 class Order(Message):
-    """What to do; it has the password, and is only ever sent sealed."""
+    """What to do; it has the password, and is only ever sent sealed.
+
+    No transaction begins before `begin_at`, by the measured server's time of day (seconds since
+    1970); None: at once.
+    """
 
     target: Target
     load: Load
+    begin_at: float | None = None
 
 
 class Phases(Message):
@@ -102,13 +106,12 @@ class Result(Message):
             cpu=dict(cpu) if cpu is not None else None,
         )
 
-    def driver_result(self, load_side: LoadSide) -> DriverResult:
-        """As a driver here would have given it."""
+    def driver_result(self) -> DriverResult:
+        """As a driver here would have given it, without the load host."""
         return DriverResult(
             measured_seconds=self.measured_seconds,
             new_orders=ResponseTimes.from_bytes(base64.b64decode(self.times)),
             counts=self.counts,
             driver_cpu_seconds=self.driver_cpu_seconds,
             output=self.output,
-            load_side=load_side,
         )

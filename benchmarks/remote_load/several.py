@@ -30,8 +30,10 @@ from benchmarks.outcomes import Outcome
 #: The processes' measured intervals may begin so many seconds apart.
 MAX_SPREAD_S = 1.0
 _POLL_S = 0.1
-#: Seeds of the processes differ by this: sysbench's threads take the numbers that follow.
+#: Seeds of the processes, and of several load hosts, differ by this: sysbench's threads take the
+#: numbers that follow, and each load host may have several processes.
 _SEED_STEP = 7919
+HOST_SEED_STEP = 1_000_003
 
 
 class SeveralProcesses:
@@ -86,18 +88,21 @@ class SeveralProcesses:
             give_up.set()
             for thread in threads:
                 thread.join()
-        return _merged(results, load.measure_s)
+        return merged(results, load.measure_s)
 
 
-def split(load: Load, count: int) -> list[Load]:
-    """Loads of at most `count` processes with as many connections together, spread evenly."""
+def split(load: Load, count: int, *, seed_step: int = _SEED_STEP) -> list[Load]:
+    """At most `count` loads with as many connections together, spread evenly.
+
+    What is left over goes to the first of them. Each draws from all warehouses.
+    """
     count = min(count, load.connections)
     least, more = divmod(load.connections, count)
     return [
         replace(
             load,
             connections=least + (number < more),
-            seed=load.seed + number * _SEED_STEP,
+            seed=load.seed + number * seed_step,
         )
         for number in range(count)
     ]
@@ -141,7 +146,8 @@ def _follow(
     return [results[number] for number in range(count)]
 
 
-def _merged(results: Sequence[DriverResult], measure_s: int) -> DriverResult:
+def merged(results: Sequence[DriverResult], measure_s: int) -> DriverResult:
+    """What was measured side by side as one: counts added, response times in one histogram."""
     times = ResponseTimes(measure_s)
     for result in results:
         times.merge(result.new_orders)

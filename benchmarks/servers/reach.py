@@ -1,7 +1,8 @@
 """A server that another machine's driver reaches: on which address, for whom, and how encrypted.
 
 Without a `Reach` a server listens on loopback only. With one it listens on the one address that
-the host's administrator named, and its driver's account exists for the load host's address alone.
+the host's administrator named, and its driver's account exists for the load hosts' addresses
+alone.
 """
 
 from __future__ import annotations
@@ -29,21 +30,22 @@ class NotReachable(BenchmarkError, code="not_reachable"):
 
 @dataclass(frozen=True)
 class Reach:
-    """How a load host reaches a server.
+    """How load hosts reach a server.
 
-    `address` is this host's, `client` the load host's as this host sees it, both as numbers.
+    `address` is this host's, `clients` are the load hosts' as this host sees them, all as numbers.
     `port` 0 takes a free one. With `encrypted` the account can log in over TLS only.
     Raises NotReachable for an address that must not be used.
     """
 
     address: str
-    client: str
+    clients: tuple[str, ...]
     encrypted: bool = True
     port: int = 0
 
     def __post_init__(self) -> None:
         check_own_address(self.address)
-        _parse(self.client)
+        for client in self.clients:
+            _parse(client)
 
     def replaces(self, option: str) -> bool:
         """Whether an option of a server on loopback gives way."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.drivers.checks import wait_to_begin
 from benchmarks.drivers.protocol import (
     DriverResult,
     Load,
@@ -77,6 +78,7 @@ class FakeDriver:
         """See `protocol.Driver`."""
         self.loads.append(load)
         work_dir.mkdir(parents=True, exist_ok=True)
+        wait_to_begin(load, should_stop)
         on_phase(Phase.WARMING)
         self._pass(load.warmup_s, should_stop)
         self._fail_with(Outcome.DRIVER_FAILED, Outcome.CANCELLED)

@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -216,6 +216,7 @@ class Finished:
     attempt: Attempt
     result: DriverResult
     left: list[Path]
+    begin_at: float
 
 
 @pytest.fixture(scope="module")
@@ -223,8 +224,9 @@ def finished(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Finished
     """One good run, which several tests look at."""
     work_dir = tmp_path_factory.mktemp("driver") / "work"
     attempt = stage.good()
-    result = attempt.run(LOAD, work_dir)
-    return Finished(attempt, result, list(work_dir.iterdir()))
+    begin_at = time.monotonic() + 1.0
+    result = attempt.run(replace(LOAD, begin_at=begin_at), work_dir)
+    return Finished(attempt, result, list(work_dir.iterdir()), begin_at)
 
 
 def no_driver_is_left() -> bool:
@@ -270,6 +272,10 @@ def test_phases_come_in_order_and_on_time(finished: Finished, stage: Stage) -> N
         assert LOAD.warmup_s / 2 < measuring - warming < LOAD.warmup_s + 2
         assert LOAD.measure_s - 1 < stopping - measuring < LOAD.measure_s + 2
         assert stopping - warming > LOAD.warmup_s + LOAD.measure_s - 0.4
+
+
+def test_nothing_begins_before_it_may(finished: Finished) -> None:
+    assert finished.attempt.phases[0][1] >= finished.begin_at
 
 
 def test_nothing_is_left_after_a_run(finished: Finished) -> None:

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +19,12 @@ import pytest
 from benchmarks.drivers.protocol import DriverResult, Load, LoadSide, Phase, Target
 from benchmarks.drivers.response_times import ResponseTimes
 from benchmarks.errors import RunFailed
+from benchmarks.measurement.conclusion import weigh_conditions
+from benchmarks.measurement.drive import Driven
 from benchmarks.outcomes import Outcome
+from benchmarks.remote_load import driver as driver_module
 from benchmarks.remote_load import load_side, several
+from benchmarks.remote_load.announcer import Announcer
 from benchmarks.remote_load.clock import ClockReading, read_clock, time_of_day_less_monotonic
 from benchmarks.remote_load.driver import RemoteDriver, Report
 from benchmarks.remote_load.load_cpu import CpuWatch
@@ -27,6 +32,8 @@ from benchmarks.remote_load.messages import Hello, Order, Phases, Result
 from benchmarks.remote_load.sealed import NotForUs, Seal, seal
 from benchmarks.remote_load.several import SeveralProcesses, split
 from benchmarks.telemetry.disturbance import Kind, Limits, load_host_troubles
+from benchmarks.telemetry.sampler import Sampler
+from benchmarks.telemetry.write_debt import DebtReading, WriteDebt
 from benchmarks.tests.fake_driver import FakeDriver
 
 TARGET = Target("10.0.0.1", 3306, "tpcc", "correct-horse", certificate="PEM")
@@ -91,12 +98,13 @@ class FakeLink:
 class FakeDesk:
     """A load host in a thread of this process, without a database."""
 
-    host = "driver-1"
     hello = HELLO
 
-    def __init__(self, driver: FakeDriver, folder: Path) -> None:
+    def __init__(self, driver: FakeDriver, folder: Path, host: str = "driver-1") -> None:
+        self.host = host
+        self.is_called_off = False
         self._driver = driver
-        self._folder = folder
+        self._folder = folder / host
         self._report = Report()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -127,8 +135,11 @@ class FakeDesk:
     def report(self) -> Report:
         return self._report
 
-    def stop(self) -> None:
+    def call_off(self) -> None:
+        self.is_called_off = True
         self._stopped.set()
+
+    def wait_until_ended(self) -> None:
         self.join()
 
     def join(self) -> None:
@@ -146,12 +157,12 @@ def driven(
     monkeypatch.setattr(load_side, "Link", FakeLink)
     desk = FakeDesk(driver, folder)
 
-    def again() -> AbstractContextManager[FakeDesk]:
+    def again() -> AbstractContextManager[list[FakeDesk]]:
         raise AssertionError("a run takes its load host once")
 
     def run(**values: Any) -> tuple[DriverResult, Announced]:
         seen: Announced = []
-        result = RemoteDriver(desk, again).run(
+        result = RemoteDriver([desk], again).run(
             TARGET,
             LOAD,
             folder,
@@ -184,8 +195,7 @@ def test_a_run_driven_elsewhere_gives_what_its_driver_gave(
     assert result.new_orders.percentile(95) == expected.new_orders.percentile(95)
     assert result.new_orders.max_ms == expected.new_orders.max_ms
     assert result.counts == expected.counts
-    side = result.load_side
-    assert side is not None
+    (side,) = result.load_sides
     assert (side.host, side.encrypted, side.round_trip_ms) == ("driver-1", True, 1.0)
     assert side.clock_error_ms == 0.5
     assert 0 <= side.cpu["busy_pct"] <= 100
@@ -216,7 +226,7 @@ def test_phases_are_announced_when_they_begin_by_the_servers_clock() -> None:
         seen[phase] = time.monotonic()
 
     desk = Desk(FakeDriver(), Path())
-    found = RemoteDriver(desk, lambda: nullcontext(desk)).run(
+    found = RemoteDriver([desk], lambda: nullcontext([desk])).run(
         TARGET,
         load,
         Path(),
@@ -227,8 +237,8 @@ def test_phases_are_announced_when_they_begin_by_the_servers_clock() -> None:
     assert seen[Phase.WARMING] >= began
     assert seen[Phase.MEASURING] >= began
     assert began + 1 <= seen[Phase.STOPPING] < began + 1.2
-    assert found.load_side is not None
-    assert found.load_side.late_ms == pytest.approx(1000 * (seen[Phase.MEASURING] - began), abs=5)
+    late_ms = 1000 * (seen[Phase.MEASURING] - began)
+    assert found.load_sides[0].late_ms == pytest.approx(late_ms, abs=5)
 
 
 def test_each_load_of_a_crash_test_takes_the_load_host_anew(
@@ -238,7 +248,7 @@ def test_each_load_of_a_crash_test_takes_the_load_host_anew(
     monkeypatch.setattr(load_side, "Link", FakeLink)
     desks = [FakeDesk(FakeDriver(), tmp_path) for _ in range(3)]
     left = iter(desks[1:])
-    driver = RemoteDriver(desks[0], lambda: nullcontext(next(left)))
+    driver = RemoteDriver(desks[:1], lambda: nullcontext([next(left)]))
     for desk in desks:
         result = driver.run(
             TARGET, LOAD, tmp_path, on_phase=lambda _: None, should_stop=lambda: False
@@ -246,6 +256,145 @@ def test_each_load_of_a_crash_test_takes_the_load_host_anew(
         assert result.new_orders.count
         assert desk.report().result is not None
         desk.join()
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several load hosts without a network begin soon after they were asked to."""
+    monkeypatch.setattr(load_side, "Link", FakeLink)
+    monkeypatch.setattr(driver_module, "_LEAD_S", 0.2)
+
+
+def driven_by(desks: list[FakeDesk], load: Load, folder: Path) -> tuple[DriverResult, list[Phase]]:
+    seen: list[Phase] = []
+    try:
+        driver = RemoteDriver(desks, lambda: nullcontext(desks))
+        result = driver.run(TARGET, load, folder, on_phase=seen.append, should_stop=lambda: False)
+    finally:
+        for desk in desks:
+            desk.join()
+    return result, seen
+
+
+@pytest.mark.usefixtures("soon")
+def test_several_load_hosts_share_the_connections_and_begin_at_one_instant(
+    tmp_path: Path,
+) -> None:
+    drivers = [FakeDriver(response_ms=ms) for ms in (5.0, 50.0, 500.0)]
+    desks = [FakeDesk(one, tmp_path, f"driver-{n}") for n, one in enumerate(drivers)]
+    result, seen = driven_by(desks, replace(LOAD, connections=7), tmp_path)
+    loads = [one.loads[0] for one in drivers]
+    # What is left over goes to the first, each draws from all warehouses, none alike.
+    assert [load.connections for load in loads] == [3, 2, 2]
+    assert {load.warehouses for load in loads} == {LOAD.warehouses}
+    assert len({load.seed for load in loads}) == 3
+    instants = [load.begin_at for load in loads if load.begin_at is not None]
+    assert len(instants) == 3
+    assert max(instants) - min(instants) < 0.05  # one clock, read three times
+    assert seen == list(Phase)
+    alone = [
+        one.run(TARGET, load, tmp_path, on_phase=lambda _: None, should_stop=lambda: False)
+        for one, load in zip(drivers, loads, strict=True)
+    ]
+    together = ResponseTimes(LOAD.measure_s)
+    for one in alone:
+        together.merge(one.new_orders)
+    assert result.new_orders.per_second() == together.per_second()
+    assert result.new_orders.count == sum(one.new_orders.count for one in alone)
+    for percent in (50, 95, 99):
+        assert result.new_orders.percentile(percent) == together.percentile(percent)
+    mean = sum(one.new_orders.percentile(95) for one in alone) / 3
+    assert result.new_orders.percentile(95) != pytest.approx(mean, rel=0.1)
+    assert [(side.host, side.connections) for side in result.load_sides] == [
+        ("driver-0", 3),
+        ("driver-1", 2),
+        ("driver-2", 2),
+    ]
+    assert min(side.after_first_ms for side in result.load_sides) == 0.0
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("outcome", [Outcome.LOST, Outcome.DRIVER_FAILED])
+def test_one_load_host_that_fails_ends_the_others(outcome: Outcome, tmp_path: Path) -> None:
+    good, bad = FakeDriver(second_s=60), FakeDriver(fail=outcome)
+    desks = [FakeDesk(good, tmp_path, "good"), FakeDesk(bad, tmp_path, "bad")]
+    with pytest.raises(RunFailed) as failed:
+        driven_by(desks, LOAD, tmp_path)
+    assert failed.value.outcome is outcome
+    assert all(desk.is_called_off for desk in desks)
+
+
+class Told(FakeDesk):
+    """A load host that says these phases and its result at once."""
+
+    def __init__(self, host: str, phases: Phases | None) -> None:
+        super().__init__(FakeDriver(), Path(), host)
+        result = Result.of(driven_here(LOAD), ClockReading(0.0, 0.001), None)
+        is_done = phases is not None and phases.stopping is not None
+        self._report = Report(phases, result if is_done else None)
+
+    def send(self, order: Order) -> None:
+        pass
+
+
+def _told(warming: float, *, ahead_s: float = 0.0, whole: bool = False) -> Phases:
+    """As told by a host whose monotonic clock is `ahead_s` ahead of ours, by which `warming` is.
+
+    `whole`: to the end of the run, else only that it began.
+    """
+    phases = Phases(
+        offset_s=time_of_day_less_monotonic() - ahead_s,
+        round_trip_s=0.001,
+        warming=warming + ahead_s,
+    )
+    if not whole:
+        return phases
+    measuring = warming + ahead_s + LOAD.warmup_s
+    later = {"measuring": measuring, "stopping": measuring + LOAD.measure_s}
+    return phases.model_copy(update=later)
+
+
+def test_several_load_hosts_measure_from_the_last_beginning_to_the_first_end() -> None:
+    seen: list[Phase] = []
+    announcer = Announcer(["a", "b"], LOAD, seen.append)
+    began = time.monotonic()
+
+    def due_at(*warming: float) -> float:
+        """When the next phase begins, of hosts that began to warm up so long ago."""
+        now = time.monotonic()
+        left = announcer.look(
+            [_told(began + one, ahead_s=1000.0 * n) for n, one in enumerate(warming)]
+        )
+        return now + left - began
+
+    assert announcer.look([_told(began), None]) == float("inf")
+    assert seen == []
+    assert due_at(30.0, 30.3) == pytest.approx(30.3, abs=0.2)  # to warm up, both of them
+    assert due_at(-0.3, 0.0) == pytest.approx(LOAD.warmup_s, abs=0.1)
+    assert seen == [Phase.WARMING]
+    assert due_at(-2.4, -2.0) == pytest.approx(-2.4 + LOAD.warmup_s + LOAD.measure_s, abs=0.1)
+    assert seen == [Phase.WARMING, Phase.MEASURING]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_load_host_that_begins_late_loses_the_run(whole: bool) -> None:
+    now = time.monotonic()
+    desks: list[FakeDesk] = [
+        Told("early", _told(now, whole=whole)),
+        Told("late", _told(now + 1.0, ahead_s=900.0, whole=whole)),
+    ]
+    with pytest.raises(RunFailed, match=r"late began 1\.0 s after the first of them") as failed:
+        driven_by(desks, LOAD, Path())
+    assert failed.value.outcome is Outcome.LOST
+    assert all(desk.is_called_off for desk in desks)
+
+
+def test_a_load_host_that_does_not_begin_loses_the_run() -> None:
+    desks: list[FakeDesk] = [Told("early", _told(time.monotonic() - 60)), Told("late", None)]
+    with pytest.raises(RunFailed, match="late did not begin with the others") as failed:
+        driven_by(desks, LOAD, Path())
+    assert failed.value.outcome is Outcome.LOST
+    assert all(desk.is_called_off for desk in desks)
 
 
 @pytest.mark.parametrize(
@@ -304,6 +453,26 @@ def test_a_load_host_without_cpu_is_the_limit_and_not_the_server() -> None:
     assert "the client was the limit" in found.text
     off = replace(limits, load_cpu_pct=0)
     assert load_host_troubles("driver-1", off, **quiet | {"busy_pct": 100.0}) == []
+
+
+def test_one_of_several_load_hosts_without_cpu_makes_the_run_void() -> None:
+    def side(host: str, busy_pct: float) -> LoadSide:
+        cpu = {"busy_pct": busy_pct, "steal_pct": 0.0}
+        return LoadSide(host, 0.4, 0.2, 0.0, 1.0, encrypted=True, cpu=cpu)
+
+    sides = (side("a", 40.0), side("b", 97.0), side("c", 40.0))
+    moment: Any = SimpleNamespace(t=0.0)
+    driven = Driven(
+        replace(driven_here(LOAD), load_sides=sides, measured_seconds=0.1),
+        start=moment,
+        end=moment,
+        driver_cpu_s=0.0,
+        commits_per_second=[],
+        write_debt=WriteDebt(DebtReading(), DebtReading(), 0.0),
+    )
+    _, found = weigh_conditions(Limits(), Sampler.__new__(Sampler), driven)
+    (client,) = [one for one in found if one.kind is Kind.CLIENT]
+    assert "load host b" in client.text
 
 
 def test_the_load_hosts_cpus_are_watched_between_both_ends() -> None:

@@ -56,9 +56,9 @@ def test_a_server_is_offered_on_one_private_address_of_the_host(address: str, wh
 
 def test_a_client_is_an_address_and_nothing_that_could_end_a_statement() -> None:
     with pytest.raises(NotReachable):
-        Reach(HERE, "%")
+        Reach(HERE, ("%",))
     with pytest.raises(NotReachable):
-        Reach(HERE, "10.0.0.1'; DROP USER root; --")
+        Reach(HERE, ("10.1.2.3", "10.0.0.1'; DROP USER root; --"))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,8 @@ def test_options_and_account_of_a_server_for_a_load_host(
     def sql(reach: Reach | None) -> str:
         return account_sql(binary, Account("advisor_admin", "beef"), Account("tpcc", "f0"), reach)
 
-    encrypted, plain = Reach(HERE, "10.1.2.3"), Reach(HERE, "10.1.2.3", encrypted=False)
+    two = ("10.1.2.3", "10.1.2.4", "10.1.2.3")
+    encrypted, plain = Reach(HERE, two), Reach(HERE, two, encrypted=False)
     assert lines(encrypted) >= {
         f"bind_address = {HERE}",
         "ssl_cert = /d/run/server-cert.pem",
@@ -96,7 +97,10 @@ def test_options_and_account_of_a_server_for_a_load_host(
     assert "bind_address = 127.0.0.1" in lines(None)
     assert "'tpcc'@'%'" not in sql(encrypted)
     assert " REQUIRE SSL;" in sql(encrypted)
-    assert "GRANT SELECT, INSERT, UPDATE, DELETE ON tpcc.* TO 'tpcc'@'10.1.2.3';" in sql(plain)
+    granted = "GRANT SELECT, INSERT, UPDATE, DELETE ON tpcc.* TO 'tpcc'"
+    assert [line for line in sql(plain).splitlines() if line.startswith(granted)] == [
+        f"{granted}@'{client}';" for client in two[:2]
+    ]
     assert "REQUIRE" not in sql(plain)
 
 
@@ -107,7 +111,7 @@ def test_a_load_host_and_nobody_else_reaches_a_server(
     server_tmp: Path,
 ) -> None:
     clone(golden_dataset(any_server), server_tmp / "data")
-    reach = Reach(HERE, own_address_towards(HERE))
+    reach = Reach(HERE, (own_address_towards(HERE),))
     with running_server(
         any_server,
         data_dir=server_tmp / "data",
@@ -128,7 +132,7 @@ def test_a_load_host_and_nobody_else_reaches_a_server(
             cursor.execute("SHOW STATUS LIKE 'Ssl_cipher'")
             assert cursor.fetchall()[0][1]
             cursor.execute("SELECT CURRENT_USER()")
-            assert cursor.fetchall() == ((f"tpcc@{reach.client}",),)
+            assert cursor.fetchall() == ((f"tpcc@{reach.clients[0]}",),)
 
         # Without TLS, with a stranger's certificate, from another address, as the administrator.
         _cannot(replace(target, certificate=""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.models import Workload
 from tuning.configs.knobs import render_cnf
 from tuning.models import Candidate, Study
 from tuning.statistics.aim import Aim
@@ -51,8 +52,7 @@ def repeat_request(study: Study) -> dict[str, Any]:
             {"name": one.name, "text": render_cnf(one.config.knobs)} for one in _own(study)
         ],
     }
-    if first.load_host is not None:
-        request["load_host"] = first.load_host.name
+    request |= _load_hosts(first)
     if study.search:
         request["search"] = _search(study.search)
         request["budget_minutes"] = study.budget_minutes
@@ -106,9 +106,12 @@ def _gate_request(study: Study, plan: GatePlan) -> dict[str, Any]:
         "seed": study.seed,
         "durability": study.durability,
     }
-    if workload.load_host is not None:
-        request["load_host"] = workload.load_host.name
-    return request
+    return request | _load_hosts(workload)
+
+
+def _load_hosts(workload: Workload) -> dict[str, Any]:
+    names = [host.name for host in workload.load_hosts_in_order]
+    return {"load_host": names[0] if len(names) == 1 else names} if names else {}
 
 
 def _own(study: Study) -> list[Candidate]:

@@ -115,6 +115,11 @@ def _row(table: Table, document: Mapping[str, Any], stored: Stored, host: Host) 
         number = document.get(link)
         if target != table.name:
             values[link] = None if number is None else stored[target][number]
+    for name, target in table.lists.items():
+        # Before there were several load hosts a bundle had a link to one.
+        single = document.get(name.removesuffix("s"))
+        numbers = document.get(name, [] if single is None else [single])
+        values[name] = [stored[target][number] for number in numbers]
     there = {one.name for one in table.model._meta.concrete_fields}
     if "host" in there:
         values["host"] = host
@@ -132,7 +137,7 @@ def _kept(table: Table, values: dict[str, Any]) -> Model:
             raise damaged("a config's hash is not that of its knobs")
         return Config.objects.get_or_create(hash=values["hash"], defaults=values)[0]
     if table.model is Workload:
-        return Workload.objects.get_or_create(**values)[0]
+        return Workload.objects.row_of(**values)
     row = table.model._default_manager.create(**values)
     # When it was made there, which creating it set to now.
     times = {

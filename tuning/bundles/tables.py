@@ -45,6 +45,7 @@ _OF_THE_JOB = {"claimed_by", "heartbeat_at", "stop_request"}
 class Table:
     """A table of a bundle. `links`: columns that lead to rows of other tables, or of this one.
 
+    `lists`: names that lead to several of them.
     `unfinished`: states that no row of an ended study has. `left_out`: columns that are about this
     installation, or in files of their own.
     """
@@ -54,6 +55,7 @@ class Table:
     links: Mapping[str, str] = field(default_factory=dict)
     unfinished: tuple[str, ...] = ()
     left_out: frozenset[str] = frozenset()
+    lists: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> dict[str, Field[Any, Any]]:
@@ -73,6 +75,10 @@ class Table:
                 "id": row.pk,
                 **{name: _plain(getattr(row, name)) for name in columns},
                 **{link: getattr(row, f"{link}_id") for link in self.links},
+                **{
+                    name: list(getattr(row, name).order_by("pk").values_list("pk", flat=True))
+                    for name in self.lists
+                },
             }
             for row in rows
         ]
@@ -93,7 +99,7 @@ class Table:
 TABLES = (
     Table("servers", Server),
     Table("devices", Device, left_out=frozenset({"retired_at"})),
-    Table("workloads", Workload, {"load_host": "hosts"}),
+    Table("workloads", Workload, lists={"load_hosts": "hosts"}, left_out=frozenset({"load_key"})),
     Table("configs", Config),
     Table(
         "studies",

@@ -113,8 +113,8 @@ def _rows(study: Study, slots: list[Slot], runs: list[Run]) -> dict[str, Any]:
     found: dict[str, Any] = {table.name: table.dump(there[table.name]) for table in TABLES}
     for row in (*found["studies"], *found["crash_tests"]):
         row["log_tail"] = redact(row["log_tail"])
-    drivers = {one.load_host_id for one in there["workloads"]} - {None}
-    names = Host.objects.filter(pk__in=drivers).order_by("pk").values_list("pk", "name")
+    drivers = Host.objects.filter(driven_workloads__in=there["workloads"])
+    names = drivers.order_by("pk").distinct().values_list("pk", "name")
     return {"host": study.host.name, "hosts": [{"id": pk, "name": n} for pk, n in names], **found}
 
 

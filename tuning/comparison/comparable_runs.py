@@ -46,9 +46,9 @@ _OF_THE_VARIABLES = {name: KT(f"variables__{name}") for name in ("log_bin", "inn
 class RunSet:
     """Runs that are comparable across devices.
 
-    key: its name in URLs. hosts: by name, mostly one. load_host: the host that runs the driver,
-    None beside the server. facts: the hosts' fingerprint, the binary log and the page size, as far
-    as they agree; differing: by host, where they do not.
+    key: its name in URLs. hosts: by name, mostly one. load_hosts: the names of those that run the
+    driver; "" beside the server. facts: the hosts' fingerprint, the binary log and the page size,
+    as far as they agree; differing: by host, where they do not.
     shared: fields of Run and their values; they and `comparability_keys` select its runs.
     """
 
@@ -57,7 +57,7 @@ class RunSet:
     server: Server
     digests: frozenset[str]
     driver: str
-    load_host: Host | None
+    load_hosts: str
     warehouses: int
     warmup_s: int
     measure_s: int
@@ -91,7 +91,7 @@ def run_sets() -> list[RunSet]:
         text = json.dumps([shared, facts[group["comparability_key"]]], sort_keys=True)
         together[hashlib.sha256(text.encode()).hexdigest()[:12]].append(group)
     newest = (
-        Run.objects.select_related("host", "server", "workload__load_host")
+        Run.objects.select_related("host", "server", "workload")
         .only("host", "server", "workload")
         .in_bulk([max(group["newest"] for group in parts) for parts in together.values()])
     )
@@ -175,7 +175,7 @@ def labels(found: Sequence[RunSet]) -> dict[str, str]:
         differing = [
             f"{name.replace('_', ' ')} {value}"
             for name, value in run_set.facts.items()
-            if name != "load_host"  # a number; the text has its name
+            if name != "load_host"  # numbers; the text has their names
             and any(other.facts.get(name) != value for other in alike)
         ]
         found_labels[run_set.key] = ", ".join([texts[run_set.key], *differing])
@@ -207,7 +207,7 @@ def _text(run_set: RunSet) -> str:
     plural = "" if run_set.warehouses == 1 else "s"
     parts = [
         str(run_set.server),
-        f"{run_set.driver}{f' on {run_set.load_host}' if run_set.load_host else ''}",
+        f"{run_set.driver}{f' on {run_set.load_hosts}' if run_set.load_hosts else ''}",
         f"{run_set.warehouses} warehouse{plural}",
         f"{run_set.warmup_s} s warm-up, {run_set.measure_s} s measured",
     ]
@@ -228,7 +228,7 @@ def _run_set(
         server=run.server,
         digests=frozenset((last["server__digest"],)),
         driver=last["workload__driver"],
-        load_host=run.workload.load_host,
+        load_hosts=run.workload.load_hosts_text,
         warehouses=last["workload__warehouses"],
         warmup_s=last["workload__warmup_s"],
         measure_s=last["workload__measure_s"],

@@ -104,7 +104,8 @@ class _Rows:
         self.hosts = Host.objects.defer("inventory").in_bulk(hosts)
         self.devices = Device.objects.in_bulk(devices)
         self.servers = Server.objects.in_bulk(servers)
-        self.workloads = Workload.objects.select_related("load_host").in_bulk(workloads)
+        self.workloads = Workload.objects.in_bulk(workloads)
+        Workload.objects.fetch_load_hosts(self.workloads.values())
 
 
 def _place(

@@ -20,7 +20,7 @@ def request_again(study: Study) -> StudyRequest:
 
     Raises DeviceUnusable where another device is in the place of one of its devices now.
     """
-    workloads = sorted(study.workloads.select_related("load_host"), key=lambda w: w.connections)
+    workloads = sorted(study.workloads.all(), key=lambda w: w.connections)
     first = workloads[0]
     model = ScaleModel(**study.scale_model) if study.scale_model else None
     return StudyRequest(
@@ -31,7 +31,7 @@ def request_again(study: Study) -> StudyRequest:
         devices=[request_for(one) for one in study.devices.select_related("host").order_by("pk")],
         server=Path(study.server.path),
         driver=first.driver,
-        load_host=first.load_host.name if first.load_host else "",
+        load_hosts=tuple(host.name for host in first.load_hosts_in_order),
         configs=[(one.name, my_cnf_of(one)) for one in own_files(study)],
         warehouses=first.warehouses,
         connections=[one.connections for one in workloads],

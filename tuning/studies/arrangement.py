@@ -14,7 +14,7 @@ from tuning.configs.situation import Situation
 from tuning.scale_model.model import ScaleModel
 from tuning.studies.devices import find_devices
 from tuning.studies.earlier_studies import SearchPlace
-from tuning.studies.load_hosts import driver_for, load_host_for
+from tuning.studies.load_hosts import driver_for, load_hosts_for
 from tuning.studies.modelling import check_direct_io, model_of
 from tuning.studies.request import Sizes, StudyRequest
 from tuning.studies.room import check_room
@@ -24,14 +24,14 @@ from tuning.study_templates.loader import StudyTemplate
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What a request comes to on its host. `load_host` None: the driver runs beside the server.
+    """What a request comes to on its host. `load_hosts` drive it; none: beside the server.
 
     `room`: bytes left beside all data, of `check_room`. `situation` is that of the candidates.
     """
 
     inventory: HostInventory
     sizes: Sizes
-    load_host: Host | None
+    load_hosts: list[Host]
     driver: FoundDriver
     binary: ServerBinary
     model: ScaleModel | None
@@ -60,7 +60,7 @@ class Arrangement:
             self.sizes,
             self.model is not None,
             baseline,
-            self.load_host.name if self.load_host else "",
+            tuple(host.name for host in self.load_hosts),
         )
 
 
@@ -75,9 +75,8 @@ def arrange(
 
     Raises BadRequest or BenchmarkError for what the host does not have or cannot measure.
     """
-    load_host = load_host_for(request.load_host, measured=host)
-    with about("driver"):
-        driver = driver_for(request.driver, inventory, load_host)
+    load_hosts = load_hosts_for(request.load_hosts, host, sizes.connections)
+    driver = driver_for(request.driver, inventory, load_hosts)
     with about("server"):
         binary = inventory.server(request.server)
     model = model_of(inventory, request, sizes, binary.flavour)
@@ -86,5 +85,5 @@ def arrange(
     situation = situation_on(inventory, request, template, sizes, binary, devices, room, model)
     check_direct_io(model, situation)
     return Arrangement(
-        inventory, sizes, load_host, driver, binary, model, devices, room, situation
+        inventory, sizes, load_hosts, driver, binary, model, devices, room, situation
     )

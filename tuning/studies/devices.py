@@ -25,7 +25,7 @@ from tuning.models import Study
 from tuning.scale_model.model import ScaleModel
 from tuning.scale_model.sizes import size_text
 from tuning.studies.hosts import host_for
-from tuning.studies.load_hosts import load_host_of
+from tuning.studies.load_hosts import load_hosts_of
 from tuning.studies.request import BadRequest
 from tuning.studies.retired import check_is_ours, check_not_retired
 from tuning.study_templates.loader import USUAL_TEMPLATE, load_template
@@ -118,7 +118,7 @@ def set_kind(device: Device, kind: DeviceKind | None) -> None:
 def check_none_retired(study: Study) -> None:
     """Raise TuningError, device_retired or host_retired, if no further run of the study can be."""
     check_not_retired(study.host)
-    if (load_host := load_host_of(study)) is not None:
+    for load_host in load_hosts_of(study):
         check_not_retired(load_host)
     if gone := study.devices.exclude(retired_at=None).first():
         raise TuningError("device_retired", f"{gone}: another device is in its place now")

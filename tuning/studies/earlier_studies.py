@@ -50,7 +50,7 @@ _PURPOSES = (
 
 @dataclass(frozen=True)
 class SearchPlace:
-    """Where a search is going to measure. `baseline`: what its baseline sets, `load_host`: where
+    """Where a search is going to measure. `baseline`: what its baseline sets, `load_hosts`: where
     the driver runs, "" beside the server.
     """
 
@@ -61,7 +61,7 @@ class SearchPlace:
     sizes: Sizes
     is_scale_model: bool
     baseline: Mapping[str, str]
-    load_host: str = ""
+    load_hosts: tuple[str, ...] = ()
 
     @property
     def memory_bytes(self) -> int:
@@ -189,8 +189,8 @@ def _same(one: DeviceIdentity | None, other: DeviceIdentity | None) -> bool:
 def _loads_like(study: Study, device: Device, workload: Workload, place: SearchPlace) -> bool:
     limit = device.memory_limit_bytes
     memory = study.memory_bytes if limit is None else limit
-    driven_by = workload.load_host.name if workload.load_host else ""
-    if memory is None or (workload.driver, driven_by) != (place.driver, place.load_host):
+    driven_by = tuple(host.name for host in workload.load_hosts_in_order)
+    if memory is None or (workload.driver, driven_by) != (place.driver, place.load_hosts):
         return False
     sizes, here = place.sizes, place.memory_bytes
     return (

@@ -71,7 +71,7 @@ class GateRequest:
     host: str = ""
     device: DeviceRequest = field(default_factory=DeviceRequest)
     driver: str = "auto"
-    load_host: str = ""
+    load_hosts: tuple[str, ...] = ()
     warehouses: int | None = None
     connections: int | None = None
     warmup_s: int | None = None
@@ -88,7 +88,7 @@ class GateRequest:
             devices=[self.device],
             server=self.baseline.server,
             driver=self.driver,
-            load_host=self.load_host,
+            load_hosts=self.load_hosts,
             warehouses=self.warehouses,
             connections=None if self.connections is None else [self.connections],
             warmup_s=self.warmup_s,
@@ -168,7 +168,7 @@ def _plan_gate(request: GateRequest, user: Any) -> Callable[[], Study]:
         )
         study.devices.add(*(device_row(host, device) for device in ours.devices))
         connections = sizes.connections[0]
-        study.workloads.add(workload_row(ours.driver.name, sizes, connections, ours.load_host))
+        study.workloads.add(workload_row(ours.driver.name, sizes, connections, ours.load_hosts))
         other = server_row(host, binary) if is_other else None
         candidate_row(study, 0, baseline)
         candidate_row(study, 1, candidate, server=other)

@@ -100,8 +100,8 @@ def _final_queries() -> tuple[Sql, Sql]:
     """The study, whose state comes first, with each of its devices and workloads; its runs."""
     names = "state", "created_at", "finished_at", "conclusions", "name", "group_id", "host__name"
     devices = "pk", "kind", "kind_correction", "retired_at", "emulation_label", "model"
-    columns = *names, *(f"devices__{name}" for name in devices), "workloads__load_host__name"
-    places = _study().order_by("devices__pk", "workloads__pk")
+    columns = *names, *(f"devices__{name}" for name in devices), "workloads__load_hosts__name"
+    places = _study().order_by("devices__pk", "workloads__pk", "workloads__load_hosts__pk")
     return _sql(places.values_list(*columns, _newest_recommendation())), _sql(_states())
 
 

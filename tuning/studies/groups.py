@@ -40,14 +40,14 @@ def create_group(
 
     Of the request's devices a host gets those that belong to it or to no host; without any its
     usual one. Without `server` it is the first version that all of them have. Connections that a
-    template scales to the CPUs are those of the host with the fewest. A load host drives all of
+    template scales to the CPUs are those of the host with the fewest. Load hosts drive all of
     them. `also` and errors as for `create_study`.
     """
     rows = _hosts(hosts)
     inventories = [inventory_of(row) for row in rows]
     servers = _servers(inventories, request.server)
     # A load host's driver is its own.
-    driver = request.driver if request.load_host else _driver(inventories, request.driver)
+    driver = request.driver if request.load_hosts else _driver(inventories, request.driver)
     connections = request.connections
     template = load_template(request.template)
     if connections is None:

@@ -137,7 +137,7 @@ def plan_study(request: StudyRequest, user: Any = None) -> Callable[[], Study]:
         )
         study.devices.add(*(device_row(host, device) for device in devices))
         workloads = [
-            workload_row(arranged.driver.name, sizes, connections, arranged.load_host)
+            workload_row(arranged.driver.name, sizes, connections, arranged.load_hosts)
             for connections in sizes.connections
         ]
         study.workloads.add(*workloads)

@@ -1,69 +1,109 @@
-"""Studies that another host drives: which one, and when they wait for it."""
+"""Studies that other hosts drive: which ones, and when they wait for them."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from django.db.models import Exists, OuterRef, QuerySet
 
-from benchmarks.inventory.host import FoundDriver, HostInventory
+from benchmarks.errors import about
+from benchmarks.inventory.host import AUTO, FoundDriver, HostInventory
 from benchmarks.inventory.stored import inventory_of
 from benchmarks.jobs.presence import serving_hosts
-from benchmarks.models import Host, Workload
+from benchmarks.models import Host
 from tuning.models import Study
-from tuning.studies.request import BadRequest
+from tuning.studies.request import MAX_LOAD_HOSTS, BadRequest
+
+_FIELD = "load_host"
 
 
 def has_load_host_away() -> Exists:
-    """The condition for a study whose load host is silent or drained: it waits, others go on."""
-    driven = Workload.objects.filter(studies=OuterRef("pk"), load_host__isnull=False)
-    return Exists(driven.exclude(load_host__in=serving_hosts()))
+    """The condition for a study with a silent or drained load host: it waits, others go on."""
+    driving = Host.objects.filter(driven_workloads__studies=OuterRef("pk"))
+    return Exists(driving.exclude(pk__in=serving_hosts()))
 
 
-def load_host_for(name: str, measured: Host) -> Host | None:
-    """The row of the load host that a request names, None if it names none.
+def load_hosts_for(
+    names: Sequence[str], measured: Host, connections: Collection[int]
+) -> list[Host]:
+    """The rows of the load hosts that a request names, in the order in which they drive.
 
-    `measured` is the host of the server. Raises BadRequest.
+    `measured` is the host of the server, `connections` are the numbers of the study's workloads.
+    Raises BadRequest.
     """
-    if not name:
-        return None
-    if name == measured.name:
-        raise BadRequest(
-            f"{name} is the measured host itself; without a load host its driver runs there",
-            field="load_host",
-        )
-    host = Host.objects.filter(name=name, retired_at=None).first()
-    if host is None or not host.inventory:
-        raise BadRequest(
-            f"no worker of a host called {name!r} has been heard of", field="load_host"
-        )
+    if not names:
+        return []
+    if len(names) > MAX_LOAD_HOSTS:
+        raise BadRequest(f"a study can have at most {MAX_LOAD_HOSTS} load hosts", field=_FIELD)
+    there = {host.name: host for host in Host.objects.filter(name__in=names, retired_at=None)}
+    for name in names:
+        if names.count(name) > 1:
+            raise BadRequest(f"load host {name} is named twice", field=_FIELD)
+        if name == measured.name:
+            raise BadRequest(
+                f"{name} is the measured host itself; without a load host its driver runs there",
+                field=_FIELD,
+            )
+        if name not in there or not there[name].inventory:
+            raise BadRequest(
+                f"no worker of a host called {name!r} has been heard of", field=_FIELD
+            )
     if not inventory_of(measured).load_address:
         raise BadRequest(
             f"no load host can reach a server on {measured.name}: its worker needs one of its "
             "addresses in ADVISOR_LOAD_ADDRESS",
-            field="load_host",
+            field=_FIELD,
         )
-    return host
+    if (least := min(connections)) < len(names):
+        raise BadRequest(
+            f"{len(names)} load hosts cannot share {least} "
+            f"connection{'s' if least > 1 else ''}: each needs at least one",
+            field=_FIELD,
+        )
+    return sorted(there.values(), key=lambda host: host.pk)
 
 
-def driver_for(named: str, measured: HostInventory, load_host: Host | None) -> FoundDriver:
-    """The driver where it is to run; with "auto" the first there. Raises NoDriver."""
-    return (measured if load_host is None else inventory_of(load_host)).driver(named)
+def driver_for(named: str, measured: HostInventory, load_hosts: Sequence[Host]) -> FoundDriver:
+    """The driver where it is to run; with "auto" the first that all of these hosts have.
+
+    Raises NoDriver about the field `driver`, or BadRequest about the load hosts if they have none
+    in common.
+    """
+    with about("driver"):
+        if not load_hosts:
+            return measured.driver(named)
+        inventories = [inventory_of(host) for host in load_hosts]
+        found = [one.driver(named) for one in inventories]
+    if named != AUTO or len(inventories) == 1:
+        return found[0]
+    for one in inventories[0].drivers:
+        if all(one.name in {it.name for it in other.drivers} for other in inventories):
+            return one
+    raise BadRequest(
+        f"the load hosts {', '.join(host.name for host in load_hosts)} have no driver in common",
+        field=_FIELD,
+    )
 
 
-def load_host_of(study: Study) -> Host | None:
-    """The host that drives the study; None if the driver runs beside the server."""
-    return Host.objects.filter(driven_workloads__studies=study).first()
+def load_hosts_of(study: Study) -> list[Host]:
+    """The hosts that drive the study; none if the driver runs beside the server."""
+    return list(Host.objects.filter(pk__in=study.workloads.values("load_hosts")).order_by("pk"))
 
 
 def driven_by(host: Host) -> QuerySet[Study, int]:
     """The keys of the studies that the host drives for others."""
-    return Study.objects.filter(workloads__load_host=host).values_list("pk", flat=True)
+    return Study.objects.filter(workloads__load_hosts=host).values_list("pk", flat=True)
 
 
 def waiting_text(study: Study) -> str:
-    """What is wrong with the study's load host, in one line; "" if nothing is."""
-    host = load_host_of(study)
-    if host is None or serving_hosts().filter(pk=host.pk).exists():
+    """What is wrong with the study's load hosts, in one line; "" if nothing is."""
+    hosts = load_hosts_of(study)
+    if not hosts:
         return ""
-    if host.is_drained:
-        return f"load host {host} is drained"
-    return f"load host {host} is not heard of; the study goes on when its worker is back"
+    serving = set(serving_hosts().filter(pk__in=[host.pk for host in hosts]))
+    away = [host for host in hosts if host not in serving]
+    drained = [f"load host {host} is drained" for host in away if host.is_drained]
+    silent = [f"load host {host} is not heard of" for host in away if not host.is_drained]
+    if silent:
+        silent[-1] += "; the study goes on when its worker is back"
+    return ", ".join([*drained, *silent])

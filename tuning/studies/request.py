@@ -28,6 +28,7 @@ OLDER = "older"
 # a run in every block.
 MAX_DEVICES = 20
 MAX_WORKLOADS = 20
+MAX_LOAD_HOSTS = 20
 MAX_CONFIGS = 20
 # Of a search: knobs that it changes, and knobs that are pinned or bounded.
 MAX_KNOBS = MAX_COUNT
@@ -88,9 +89,9 @@ class StudyRequest:
     `recovery` kills baseline and winner under load and times how long they take to serve again;
     None: only for a search.
     `search` continues from the template's candidates with the advisor's own proposals; None leaves
-    that to the template. `load_host` is the host that runs the driver; "" runs it beside the
-    server. `data_size` and `memory` are the bytes of the real server that the study is to be a
-    scale model of, both or none.
+    that to the template. `load_hosts` are the hosts that run the driver and share the
+    connections; none runs it beside the server. `data_size` and `memory` are the bytes of the real
+    server that the study is to be a scale model of, both or none.
     """
 
     template: str = USUAL_TEMPLATE
@@ -116,7 +117,7 @@ class StudyRequest:
     allow: frozenset[CostKind] = frozenset()
     recovery: bool | None = None
     search: SearchRequest | None = None
-    load_host: str = ""
+    load_hosts: tuple[str, ...] = ()
     data_size: int | None = None
     memory: int | None = None
 

@@ -30,33 +30,31 @@ def server_row(host: Host, binary: ServerBinary) -> Server:
 
 
 def workload_row(
-    driver: str, sizes: Sizes, connections: int, load_host: Host | None = None
+    driver: str, sizes: Sizes, connections: int, load_hosts: Sequence[Host] = ()
 ) -> Workload:
-    """The row of this workload, which studies share; `load_host` None is beside the server."""
-    workload, _ = Workload.objects.get_or_create(
+    """The row of this workload, which studies share; without `load_hosts` beside the server."""
+    return Workload.objects.row_of(
+        load_hosts,
         driver=driver,
         warehouses=sizes.warehouses,
         connections=connections,
         warmup_s=sizes.warmup_s,
         measure_s=sizes.measure_s,
-        load_host=load_host,
     )
-    return workload
 
 
 def _lasting(workload: Workload, measure_s: int) -> Workload:
     """The same workload measured for so long; as it is for 0."""
     if measure_s in (0, workload.measure_s):
         return workload
-    found, _ = Workload.objects.get_or_create(
+    return Workload.objects.row_of(
+        workload.load_hosts_in_order,
         driver=workload.driver,
         warehouses=workload.warehouses,
         connections=workload.connections,
         warmup_s=workload.warmup_s,
         measure_s=measure_s,
-        load_host=workload.load_host,
     )
-    return found
 
 
 def candidate_row(

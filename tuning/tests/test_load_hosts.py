@@ -26,6 +26,7 @@ from benchmarks.jobs.loads import LoadKind
 from benchmarks.measurement.plan import Plan
 from benchmarks.models import Host, JobState, LoadJob, Run, RunState, Workload
 from benchmarks.outcomes import Outcome
+from benchmarks.remote_load import driver as driver_module
 from benchmarks.remote_load import load_side
 from benchmarks.telemetry.disturbance import Kind
 from benchmarks.tests.fake_driver import FakeDriver
@@ -34,6 +35,7 @@ from benchmarks.tests.test_remote_load import FakeLink
 from tuning.errors import TuningError
 from tuning.models import Study, StudyState
 from tuning.results.data_quality import NAMES
+from tuning.studies.again import request_again
 from tuning.studies.draining import drain_host
 from tuning.studies.jobs import StudyRunKind
 from tuning.studies.lifecycle import cancel_study, extend_study
@@ -97,7 +99,7 @@ def load_host(host_of_fakes: None, settings: Any) -> Host:
 @pytest.fixture
 def study(load_host: Host, sent: Sent) -> Study:
     """Prepared, with its first run queued."""
-    study = asked(load_host="driver-1")
+    study = asked(load_hosts=("driver-1",))
     prepare_study(study.pk)
     advance_host(study.host_id)
     study.refresh_from_db()
@@ -116,18 +118,18 @@ def test_a_load_host_is_one_that_is_known_and_another(load_host: Host, sent: Sen
         (Host.objects.exclude(pk=load_host.pk).get().name, "is the measured host itself"),
     ):
         with pytest.raises(BadRequest, match=why) as refused:
-            asked(load_host=name)
+            asked(load_hosts=(name,))
         assert refused.value.field == "load_host"
     here = Host.objects.exclude(pk=load_host.pk).get()
     Host.objects.filter(pk=here.pk).update(inventory={**here.inventory, "load_address": ""})
     with pytest.raises(BadRequest, match="ADVISOR_LOAD_ADDRESS"):
-        asked(load_host="driver-1")
+        asked(load_hosts=("driver-1",))
 
 
 def test_the_load_host_is_part_of_the_workload(load_host: Host, sent: Sent) -> None:
-    here, there = asked(), asked(load_host="driver-1")
+    here, there = asked(), asked(load_hosts=("driver-1",))
     assert here.workloads.get() != there.workloads.get()
-    assert asked(load_host="driver-1").workloads.get() == there.workloads.get()
+    assert asked(load_hosts=("driver-1",)).workloads.get() == there.workloads.get()
     assert str(there.workloads.get()).endswith(", driven by driver-1")
     assert Workload.objects.count() == 2
 
@@ -217,13 +219,16 @@ def drive_by_the_driver(plan: Plan, **hooks: Any) -> Any:
         should_stop=hooks["should_stop"],
     )
     assert plan.reach is not None
-    assert (plan.reach.address, plan.reach.client) == ("127.0.0.1", "127.0.0.1")
-    assert plan.load_facts["load_host"] == f"host {Host.objects.get(name='driver-1').pk}"
-    return replace(measurement(), load_side=result.load_side)
+    assert (plan.reach.address, set(plan.reach.clients)) == ("127.0.0.1", {"127.0.0.1"})
+    driving = Host.objects.filter(name__in=[side.host for side in result.load_sides])
+    assert plan.load_facts["load_host"] == ", ".join(
+        f"host {pk}" for pk in driving.order_by("pk").values_list("pk", flat=True)
+    )
+    return replace(measurement(), load_sides=result.load_sides)
 
 
 class LoadHost:
-    """The other host's worker, in a thread for each load."""
+    """The other hosts' workers, in a thread for each load."""
 
     def __init__(self, driver: FakeDriver) -> None:
         self._kind = LoadKind(find=lambda _: driver)
@@ -261,7 +266,7 @@ def through_rows(
         finally:
             host.join()
         run.refresh_from_db()
-        return LoadJob.objects.get(run=run)
+        return LoadJob.objects.filter(run=run).latest("pk")
 
     return do
 
@@ -273,9 +278,8 @@ def test_a_run_is_driven_through_the_rows_and_no_row_has_the_password(
     driver = FakeDriver()
     load = through_rows(run, driver)
     assert (run.state, run.reason) == (RunState.OK, "")
-    assert run.load_side is not None
-    assert run.load_side["host"] == "driver-1"
-    assert run.load_side["round_trip_ms"] == 1.0
+    (side,) = run.load_sides
+    assert (side["host"], side["round_trip_ms"]) == ("driver-1", 1.0)
     assert [one.connections for one in driver.loads] == [run.workload.connections]
     assert (load.state, load.sealed_order, load.result) == (JobState.OK, "", None)
     assert SECRET not in serializers.serialize("json", [load, run])
@@ -297,6 +301,100 @@ def test_a_failure_of_the_load_host_is_the_runs(
     assert run.reason.startswith("load host driver-1: ")
     assert run.log_tail == "the fake driver's output"
     assert (load.state, load.reason_code) == (JobState.FAILED, outcome.value)
+
+
+@pytest.fixture
+def two(load_host: Host, monkeypatch: pytest.MonkeyPatch) -> list[Host]:
+    """The load host and a second one."""
+    monkeypatch.setattr(driver_module, "_LEAD_S", 0.3)
+    inventory = made_up_host(name="driver-2", driver=FakeDriver.name).as_json()
+    other = Host.objects.create(
+        name="driver-2", inventory=inventory, worker_seen_at=timezone.now()
+    )
+    return [load_host, other]
+
+
+def asked_of_two(**values: Any) -> Study:
+    return asked(load_hosts=("driver-2", "driver-1"), **values)
+
+
+@pytest.mark.parametrize(
+    ("names", "connections", "why"),
+    [
+        (("driver-1", "driver-1"), 8, "load host driver-1 is named twice"),
+        (("driver-1", "HERE"), 8, "is the measured host itself"),
+        (("driver-1", "driver-2"), 1, "2 load hosts cannot share 1 connection: each needs"),
+        (tuple(map(str, range(21))), 8, "at most 20 load hosts"),
+        (("driver-1", "driver-3"), 8, "driver-1, driver-3 have no driver in common"),
+    ],
+)
+def test_load_hosts_that_cannot_drive_together_are_refused(
+    names: tuple[str, ...], connections: int, why: str, two: list[Host]
+) -> None:
+    inventory = made_up_host(name="driver-3", driver="another").as_json()
+    Host.objects.create(name="driver-3", inventory=inventory, worker_seen_at=timezone.now())
+    here = Host.objects.order_by("pk")[0].name
+    names = tuple(here if name == "HERE" else name for name in names)
+    with pytest.raises(BadRequest, match=why) as refused:
+        asked(load_hosts=names, connections=[connections], driver="auto")
+    assert refused.value.field == "load_host"
+
+
+def test_two_load_hosts_are_one_workload_whatever_their_order(two: list[Host], sent: Sent) -> None:
+    both, other = asked_of_two(), asked(load_hosts=("driver-1", "driver-2"))
+    assert both.workloads.get() == other.workloads.get()
+    assert str(both.workloads.get()).endswith(", driven by driver-1, driver-2")
+    assert both.workloads.get() not in asked(load_hosts=("driver-1",)).workloads.all()
+    assert request_again(both).load_hosts == ("driver-1", "driver-2")
+    silent(two[1])
+    assert study_progress(both).text.startswith("waiting: load host driver-2 is not heard of")
+    drain_host(two[0])
+    assert "driver-1 is drained, load host driver-2 is not heard of" in study_progress(both).text
+    retire_host(two[1])
+    both.refresh_from_db()
+    assert (both.state, both.reason_code) == (StudyState.CANCELLED, "host_retired")
+
+
+def test_a_run_is_driven_by_two_hosts_at_once(
+    two: list[Host], sent: Sent, through_rows: Callable[[Run, FakeDriver], LoadJob]
+) -> None:
+    study = asked_of_two(connections=[3])
+    prepare_study(study.pk)
+    advance_host(study.host_id)
+    run, driver = first_run(study), FakeDriver()
+    through_rows(run, driver)
+    assert (run.state, run.reason) == (RunState.OK, "")
+    assert [(side["host"], side["connections"]) for side in run.load_sides] == [
+        ("driver-1", 2),
+        ("driver-2", 1),
+    ]
+    assert sorted(load.connections for load in driver.loads) == [1, 2]
+    assert len({load.seed for load in driver.loads}) == 2
+    loads = LoadJob.objects.filter(run=run)
+    assert {(one.host.name, one.state, one.sealed_order) for one in loads} == {
+        ("driver-1", JobState.OK, ""),
+        ("driver-2", JobState.OK, ""),
+    }
+
+
+def test_two_load_hosts_with_another_version_of_the_driver_do_not_drive_together(
+    two: list[Host], sent: Sent, through_rows: Callable[[Run, FakeDriver], LoadJob]
+) -> None:
+    study = asked_of_two()
+    prepare_study(study.pk)
+    advance_host(study.host_id)
+    versions = iter(("1.0.20", "1.0.19"))
+
+    class Differing(FakeDriver):
+        @property
+        def version(self) -> str:  # type: ignore[override]
+            return next(versions)
+
+    run = first_run(study)
+    load = through_rows(run, Differing())
+    assert run.state == RunState.SETUP_FAILED
+    assert "driver-1 has fake 1.0.20, driver-2 has fake 1.0.19" in run.reason
+    assert load.state == JobState.CANCELLED
 
 
 def test_a_load_host_that_falls_silent_loses_the_run_and_is_told_to_end(
@@ -354,6 +452,26 @@ def test_of_hosts_that_wait_for_each_other_in_a_circle_exactly_one_gives_way(
     last.delete()
     for one, driving in ((run, load_host), (there, third)):
         load_desk._check_worth_waiting(one, driving)
+
+
+def test_a_load_host_that_waits_with_a_run_is_part_of_the_circle(
+    study: Study, load_host: Host
+) -> None:
+    """It has said hello to a run that waits for a second load host, which measures and waits for
+    the first to drive it.
+    """
+    second = Host.objects.create(name="second", worker_seen_at=timezone.now())
+    run = under_way(study)
+    there = running_on(second, run)
+    queued_load(run, load_host, state=JobState.RUNNING)
+    queued_load(run, second)
+    load_desk._check_worth_waiting(run, second)  # no circle yet
+    load_desk._check_worth_waiting(run, load_host)  # has just come
+    queued_load(there, load_host)
+    load_desk._check_worth_waiting(run, second)  # the older goes first
+    with pytest.raises(RunFailed, match="it goes first") as failed:
+        load_desk._check_worth_waiting(there, load_host)
+    assert failed.value.outcome is Outcome.CANCELLED
 
 
 def test_a_host_that_no_load_host_can_reach_says_what_is_missing(

@@ -16,6 +16,7 @@ from advisor.api.serializers.common import (
     computed,
 )
 from advisor.api.serializers.device_requests import DeviceRequestSerializer, device_request
+from advisor.api.serializers.load_hosts import LoadHostsField
 from advisor.api.serializers.requests import ConfigTextSerializer
 from advisor.api.serializers.studies import ProgressSerializer
 from benchmarks.errors import about
@@ -110,7 +111,9 @@ class GateRequestSerializer(StrictSerializer):
     host = serializers.CharField(**HOST_NAME, help_text="Null: as for a study.")
     device = DeviceRequestSerializer(**OPTIONAL)
     driver = serializers.ChoiceField(choices=["auto", "tpcc-mysql", "sysbench"], default="auto")
-    load_host = serializers.CharField(**HOST_NAME, help_text="The host that runs the driver.")
+    load_host = LoadHostsField(
+        help_text="The host that runs the driver, or a list of several that share the connections."
+    )
     warehouses = serializers.IntegerField(min_value=1, **OPTIONAL)
     connections = serializers.IntegerField(min_value=1, **OPTIONAL)
     warmup_s = serializers.IntegerField(min_value=0, **OPTIONAL)
@@ -136,6 +139,7 @@ class GateRequestSerializer(StrictSerializer):
             round(values.pop("confidence") / 100, 6),
             values.pop("max_pairs"),
         )
+        values["load_hosts"] = values.pop("load_host", ())
         device = values.pop("device", None)
         with about("device"):
             found = DeviceRequest() if device is None else device_request(device)

@@ -19,6 +19,7 @@ from advisor.api.serializers.common import (
     TargetField,
 )
 from advisor.api.serializers.device_requests import StudyDeviceSerializer, device_request
+from advisor.api.serializers.load_hosts import LoadHostsField
 from advisor.ids import MAX_ID
 from benchmarks.errors import about
 from benchmarks.inventory.devices import DeviceRequest
@@ -188,11 +189,9 @@ class StudyRequestSerializer(StrictSerializer):
         help_text="Path of a mysqld that the host has, as listed in its inventory.",
     )
     driver = serializers.ChoiceField(choices=["auto", "tpcc-mysql", "sysbench"], default="auto")
-    load_host = serializers.CharField(
-        max_length=255,
-        default="",
-        allow_blank=True,
-        help_text="The host that runs the driver, over the network. Empty: the measured host.",
+    load_host = LoadHostsField(
+        help_text="The host that runs the driver, over the network, or a list of several that "
+        "share the connections. Empty: the measured host."
     )
     configs = ConfigTextSerializer(many=True, required=False, max_length=MAX_CONFIGS)
     warehouses = serializers.IntegerField(min_value=1, **OPTIONAL)
@@ -302,6 +301,7 @@ def _study_request(values: dict[str, Any]) -> StudyRequest:
     values["durability"] = Durability(values["durability"])
     values["allow"] = frozenset(map(CostKind, values.get("allow") or ()))
     values["server"] = Path(values["server"]) if values.get("server") else None
+    values["load_hosts"] = values.pop("load_host", ())
     device, devices = values.pop("device", None), values.pop("devices", None)
     values["devices"] = []
     for place, one in enumerate(devices or []):

@@ -95,6 +95,11 @@ class RunDetailSerializer(RunSummarySerializer):
     usage = UsageSerializer(source="*")
     conditions = serializers.JSONField(help_text="Other load on the host during the run.")
     driver_version = serializers.CharField()
+    load_sides = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="Each load host's CPU, connections, clock and way to the server; empty: driven "
+        "beside the server.",
+    )
     code_commit = serializers.CharField(help_text="Of the advisor that measured it.")
     comparability_key = serializers.CharField(
         help_text="Only runs with the same one are ranked together."

@@ -28,12 +28,13 @@ class WorkloadSerializer(serializers.Serializer[Any]):
     connections = serializers.IntegerField()
     warmup_s = serializers.IntegerField()
     measure_s = serializers.IntegerField()
-    load_host = serializers.CharField(
-        source="load_host.name",
-        default=None,
+    load_host = computed(serializers.CharField, lambda row: row.load_hosts_text or None)(
         allow_null=True,
-        help_text="Where the driver runs; null: beside the server.",
+        help_text="Where the driver runs, several with commas between; null: beside the server.",
     )
+    load_hosts = computed(
+        serializers.ListField, lambda row: [host.name for host in row.load_hosts_in_order]
+    )(child=serializers.CharField(), help_text="Their names; empty: beside the server.")
 
 
 class PauseSerializer(serializers.Serializer[Any]):

@@ -165,10 +165,11 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--load-host",
-            default="",
+            action="append",
+            default=[],
             metavar="NAME",
             help="the host that runs the driver, over the network (default: the measured host; "
-            "docs/load-host.md)",
+            "docs/load-host.md); may be repeated: several share the connections",
         )
         parser.add_argument(
             "--config",
@@ -405,7 +406,7 @@ def _request(options: dict[str, Any], hosts: list[str]) -> StudyRequest:
         devices=_devices(options),
         server=options["server"],
         driver=options["driver"],
-        load_host=options["load_host"],
+        load_hosts=tuple(options["load_host"]),
         configs=options["config"],
         warehouses=options["warehouses"],
         connections=options["connections"],

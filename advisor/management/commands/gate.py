@@ -98,7 +98,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--device", type=Path, metavar="DIR", help="a directory on the device")
         parser.add_argument("--driver", default="auto", choices=["auto", "tpcc-mysql", "sysbench"])
-        parser.add_argument("--load-host", default="", metavar="NAME")
+        parser.add_argument("--load-host", action="append", default=[], metavar="NAME")
         parser.add_argument("--warehouses", type=int, metavar="N")
         parser.add_argument("--connections", type=int, metavar="N")
         parser.add_argument("--warmup", type=int, metavar="S", help="warm-up, in seconds")
@@ -170,7 +170,7 @@ def _request(options: dict[str, Any]) -> GateRequest:
         host=options["host"],
         device=DeviceRequest(options["device"] and options["device"].absolute()),
         driver=options["driver"],
-        load_host=options["load_host"],
+        load_hosts=tuple(options["load_host"]),
         warehouses=options["warehouses"],
         connections=options["connections"],
         warmup_s=options["warmup"],

@@ -16,7 +16,7 @@ _YES_NO = {None: "", True: "yes", False: "no"}
 def initial_of(study: Study) -> dict[str, Any]:
     """The fields by name. Raises DeviceUnusable as `request_again` does."""
     asked = request_again(study)
-    plain = ("template", "name", "driver", "load_host", "warehouses", "warmup_s", "measure_s")
+    plain = ("template", "name", "driver", "warehouses", "warmup_s", "measure_s")
     more = ("blocks", "budget_minutes", "keeps_duplicates")
     chosen = ("races", "confirms", "takes_apart", "recovery")
     return {
@@ -25,6 +25,7 @@ def initial_of(study: Study) -> dict[str, Any]:
         "data_size": _size(asked.data_size),
         "memory": _size(asked.memory),
         "host": [asked.host],
+        "load_host": list(asked.load_hosts),
         "server": str(asked.server),
         "connections": ", ".join(map(str, asked.connections or [])),
         "devices": [str(pk) for pk in study.devices.values_list("pk", flat=True)],

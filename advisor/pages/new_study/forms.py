@@ -81,11 +81,14 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         ],
         help_text="The program that sends the TPC-C transactions.",
     )
-    load_host = forms.ChoiceField(
+    load_host = forms.MultipleChoiceField(
         label="Run the driver on",
         required=False,
-        help_text="Another host drives the server over the network and takes no CPU time from it. "
-        "Runs with and without a load host are never ranked together.",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Another host, or several that share the connections, drive the server over the "
+        "network and take no CPU time from it; if none is ticked, the driver runs beside the "
+        "server. Only runs with the same load hosts are ranked together.",
+        error_messages={"invalid_choice": "There is no other host of that name: %(value)s."},
     )
     warehouses = forms.IntegerField(required=False, min_value=1)
     connections = forms.CharField(
@@ -155,8 +158,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
         set_choices(self, "host", [(host.name, host.name) for host in self.hosts.known])
         self.initial.setdefault("host", self.hosts.names)
         others = [host.name for host in self.hosts.known if host.name not in self.hosts.names]
-        beside = ("", "Beside the server")
-        set_choices(self, "load_host", [beside, *((name, name) for name in others)])
+        set_choices(self, "load_host", [(name, name) for name in others])
         self.fields["server"].widget.attrs["list"] = "known-servers"
         cpus = self.hosts.logical_cpus
         self._searching = {one.name for one in templates if one.searches}
@@ -211,7 +213,8 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
     def is_advanced_open(self) -> bool:
         """Whether one of the folded settings has a value of its own or an error."""
         return any(
-            self[name].errors or self[name].value() not in (None, "", self.fields[name].initial)
+            self[name].errors
+            or self[name].value() not in (None, "", [], self.fields[name].initial)
             for name in ADVANCED
         )
 
@@ -229,7 +232,7 @@ class NewStudyForm(StudyDevicesForm, ConfigFields, SearchFields):
             devices=self.device_requests(),
             server=self.server_path(),
             driver=data["driver"],
-            load_host=data["load_host"],
+            load_hosts=tuple(data["load_host"]),
             configs=[(config.name, config.data) for config in configs],
             warehouses=data["warehouses"],
             connections=data["connections"],

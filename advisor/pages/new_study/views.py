@@ -47,9 +47,9 @@ CHECK, CHECK_TRANSLATED, SPACE = "check", "check-translated", "space"
 PREVIEW = "preview"
 INSPECT = "inspect"  # without JavaScript; else the answer comes as soon as a path is typed in
 # Fields whose choices are those of the chosen hosts.
-_SEVERAL = ("devices", "emulate")
+_SEVERAL = ("load_host", "devices", "emulate")
 _DEPEND_ON_THE_HOST = (
-    *("template", "server", "driver", "load_host", "path", "log_dir", "kind", "memory_mb"),
+    *("template", "server", "driver", "path", "log_dir", "kind", "memory_mb"),
     *_SEVERAL,
 )
 

@@ -33,7 +33,7 @@ from advisor.pages.study.context import (
 from advisor.pages.study.extend import ExtendForm
 from advisor.pages.study.shared import SharedLooks, shared_result
 from advisor.wording.words import names_beside_figures
-from benchmarks.models import ACTIVE_RUN_STATES, Host
+from benchmarks.models import ACTIVE_RUN_STATES, Host, Workload
 from tuning.errors import TuningError
 from tuning.models import Recommendation, Study
 from tuning.results.knob_importance import knob_importance
@@ -59,7 +59,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
     there = Study.objects.all() if host is None else Study.objects.filter(host=host)
     studies = (
         there.select_related("server", "host")
-        .prefetch_related("devices", "workloads__load_host", "recommendations__candidate")
+        .prefetch_related("devices", "workloads", "recommendations__candidate")
         .annotate(
             runs_total=Count("slots", distinct=True),
             runs_done=Count(
@@ -70,6 +70,7 @@ def study_list(request: HttpRequest) -> HttpResponse:
         .order_by("-id")
     )
     page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
+    Workload.objects.fetch_load_hosts(one for study in page for one in study.workloads.all())
     rows = [(study, _answers(study)) for study in page]
     return render(request, "studies/list.html", {"page": page, "rows": rows, "host": host})
 

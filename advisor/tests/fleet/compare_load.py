@@ -71,7 +71,7 @@ def _line(place: Fleet, server: ServerBinary, driver: str, load_host: str) -> No
     query = f"select state, reason from tuning_study where id = {study}"
     wait_for(lambda: place.rows(query)[0]["state"] in ("finished", "failed"), 400, "no end")
     runs = place.rows(_RUNS.format(study=study))
-    side = [_json(run["load_side"]) for run in runs if run["load_side"]]
+    side = [_json(run["load_side"])[0] for run in runs if run["load_side"]]
     if not runs:
         print(server.version_text, driver, load_host, place.rows(query)[0]["reason"], flush=True)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import psutil
@@ -37,11 +38,11 @@ def request_study(
     driver: str,
     measure_s: int,
     blocks: int,
-    load_host: str = "",
+    load_host: str | Sequence[str] = "",
     connections: int = 1,
     warmup_s: int = 0,
 ) -> int:
-    """A small study on that host; its number. `load_host` drives it, if one is named."""
+    """A small study on that host; its number. `load_host` drives it, if any is named."""
     answer = place.api(
         "studies/",
         {
