@@ -76,7 +76,10 @@ def studies(place: Fleet) -> dict[str, dict[str, Any]]:
 
 def wait_until_measuring(place: Fleet, host: str) -> None:
     """Until a run of that host is being measured; nothing of it may have failed before."""
-    wait_for(lambda: _measures(place, host), 150, f"{host} measures nothing")
+    try:
+        wait_for(lambda: _measures(place, host), 150, f"{host} measures nothing")
+    except AssertionError as nothing:
+        raise AssertionError(f"{nothing}: {runs(place)}") from None
 
 
 def _measures(place: Fleet, host: str) -> bool:
