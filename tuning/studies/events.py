@@ -22,8 +22,8 @@ from tuning.models import (
 )
 from tuning.studies.slot_states import SlotState, slot_states
 
-# The runs that one replaced: as many as are measured again at most by default, and two more.
-_EARLIER = tuple("__".join(["retry_of"] * times) for times in range(1, 6))
+# A run and those that it replaced: as many as are measured again at most by default, and two more.
+_CHAIN = tuple("retry_of__" * times for times in range(6))
 
 
 class EventKind(StrEnum):
@@ -96,7 +96,7 @@ class _Facts(NamedTuple):
 def study_events(
     study: Study, slots: Sequence[SlotState] | None = None, *, newest_runs: int | None = None
 ) -> list[Event]:
-    """All events of a study, newest first, in five queries; `slots` if already read.
+    """All events of a study, newest first, in four queries at most; `slots` if already read.
 
     With `newest_runs` only those of that many slots whose runs began last, and of their retries.
     """
@@ -151,15 +151,14 @@ def _of_runs(slots: Sequence[SlotState], newest: int | None, names: _Names) -> I
     if newest is not None:
         begun = sorted(begun, key=lambda slot: slot.run_id)[-newest:]
     slot_of = {slot.run_id: slot for slot in begun}
-    runs = Run.objects.filter(pk__in=slot_of)
-    replaced: dict[int, SlotState] = {}
-    chains = runs.filter(retry_of__isnull=False).values_list("pk", *_EARLIER)
-    for run, *earlier in chains:
-        replaced |= {pk: slot_of[run] for pk in earlier if pk is not None}
-    slot_of |= replaced
-    rows = Run.objects.filter(pk__in=slot_of).values_list(*_Facts._fields)
-    for facts in sorted(_Facts(*row) for row in rows):
-        yield from _of_run(facts, slot_of[facts.pk], names)
+    width = len(_Facts._fields)
+    columns = [f"{newer}{name}" for newer in _CHAIN for name in _Facts._fields]
+    found: list[tuple[_Facts, SlotState]] = []
+    for row in Run.objects.filter(pk__in=slot_of).values_list(*columns):
+        there = (at for at in range(0, len(row), width) if row[at] is not None)
+        found += [(_Facts(*row[at : at + width]), slot_of[row[0]]) for at in there]
+    for facts, slot in sorted(found, key=lambda one: one[0].pk):
+        yield from _of_run(facts, slot, names)
 
 
 def _of_run(run: _Facts, slot: SlotState, names: _Names) -> Iterable[Event]:
@@ -215,6 +214,8 @@ def _eliminations(study: Study, slots: Iterable[SlotState], names: _Names) -> It
 
 
 def _crash_tests(study: Study) -> Iterable[Event]:
+    if not study.crash_tests:
+        return
     rows = CrashSlot.objects.filter(study=study).values_list(
         "candidate__name", "test__state", "test__reason", "test__started_at", "test__finished_at"
     )

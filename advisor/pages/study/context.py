@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from django.db.models import prefetch_related_objects
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
@@ -52,12 +53,15 @@ def study_for_page(pk: int) -> Study:
 
 
 def live_context(study: Study, choice: BoardChoice, seen: str) -> dict[str, Any]:
-    """The part that changes every second: state, progress, and the stamp of the results.
+    """The part that changes with every step: state, progress, and the stamp of the results.
+
+    Without the seconds of the current run, which `now_context` has.
 
     `seen` is the glance from before the rows were read: what changes meanwhile is asked for again.
     """
     slots = slot_states(study)
     progress = study_progress(study, slots)
+    drain = "" if study.is_finished else drain_text(study.host)
     return {
         "glance": seen,
         "study": study,
@@ -68,26 +72,28 @@ def live_context(study: Study, choice: BoardChoice, seen: str) -> dict[str, Any]
         "choice": choice,
         "took_s": _took_s(study),
         "pause": pause_text(study),
-        "drain": "" if study.is_finished else drain_text(study.host),
+        "drain": drain,
         "may_conclude": _may_conclude(study, slots),
         "concluding_blocks": CONCLUDING_BLOCKS,
-        "is_under_way": not study.is_finished and is_under_way(study),
+        # Said of what waits for the current run to end.
+        "is_under_way": (study.is_paused or bool(drain)) and is_under_way(study),
         "announcement": _announcement(study, progress),
         **events_context(study, slots),
-        **now_context(None if study.is_finished else live_run(study.pk)),
         "searched_metric": FULL_NAMES[progress.searched.metric] if progress.searched else "",
     }
 
 
 def now_context(now: LiveRun | None) -> dict[str, Any]:
-    """The run that is driven now; it changes every second."""
+    """The run that is driven now."""
     return {"now": now, "curves": live_curves(now.seconds) if now else []}
 
 
 def study_context(study: Study, request: HttpRequest) -> dict[str, Any]:
     """Everything on the study page."""
     choice = board_choice(request.GET)
+    prefetch_related_objects([study], "recommendations")  # counted, then shown
     live = live_context(study, choice, glance(study.pk))
+    live |= now_context(None if study.is_finished else live_run(study.pk))
     result = StudyResult(study)
     return live | results_context(result, choice) | cards_context(result, request)
 

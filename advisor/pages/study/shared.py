@@ -27,11 +27,12 @@ class SharedLooks:
 
     def get(self, key: Hashable, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """A copy of what `make` made for this key, not long ago or now."""
-        if key not in self._known:
-            self._known[key] = make()
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = make()
             while len(self._known) > _MAX_LOOKS:
                 self._known.popitem(last=False)
-        return dict(self._known[key])
+        return dict(found)
 
 
 class SharedResult:
