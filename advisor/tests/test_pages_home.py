@@ -114,6 +114,18 @@ def test_it_says_what_runs_and_asks_again_only_for_that(admin_client: Client) ->
     assert admin_client.get(live)["HX-Refresh"] == "true"  # the whole page is another one now
 
 
+def test_studies_that_wait_or_are_paused_are_counted(admin_client: Client) -> None:
+    first, second = (factories.make_study(blocks=1, name=name) for name in ("first", "second"))
+    assert "2 studies wait for their host. All studies" in text_of(admin_client, HOME)
+    Study.objects.filter(pk=second.pk).update(paused_at=timezone.now())
+    assert "1 study waits for its host, 1 is paused." in text_of(admin_client, HOME)
+    stamp = admin_client.get(HOME).context["stamp"]
+    Study.objects.filter(pk=first.pk).update(state=StudyState.PREPARING)
+    live = admin_client.get(reverse("home-live") + f"?seen={stamp}")
+    assert live["HX-Refresh"] == "true"
+    assert "1 study is paused." in text_of(admin_client, HOME)
+
+
 def test_what_went_wrong_is_named_with_its_place(admin_client: Client) -> None:
     study = factories.measured_study(blocks=1, name="With trouble")
     heard(study.host, inventory={})

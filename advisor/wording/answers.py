@@ -1,12 +1,18 @@
-"""A recommendation in one sentence."""
+"""What a study recommends, in a line of a list or in one sentence."""
 
 from __future__ import annotations
 
 from advisor.wording.formatting import change_range, percent_change
-from advisor.wording.words import certainty
-from tuning.models import Recommendation
+from advisor.wording.words import certainty, names_beside_figures
+from tuning.models import Recommendation, Study
 from tuning.statistics.aim import FULL_NAMES
 from tuning.statistics.data import Metric
+
+
+def named_answers(study: Study) -> list[tuple[Recommendation, str]]:
+    """Each recommendation with its device's name, "" if the name is not needed."""
+    names = names_beside_figures(study.devices.all())
+    return [(found, names.get(found.device_id, "")) for found in study.recommendations.all()]
 
 
 def answer_sentence(found: Recommendation, where: str = "") -> str:

@@ -71,14 +71,16 @@ class Overview:
     """All hosts in use at a glance.
 
     `answers` has one for each device in use, newest first; `ended` the studies that ended last;
-    `waiting` and `paused` count studies. `problems` are of hosts, without failed studies, which
-    are in `failed`; `troubled` are runs of the last day.
+    `waiting`, `queued` (those of them that have not begun) and `paused` count studies. `problems`
+    are of hosts, without failed studies, which are in `failed`; `troubled` are runs of the last
+    day.
     """
 
     hosts: list[KnownHost]
     answers: list[Answer]
     running: list[RunningJob]
     waiting: int
+    queued: int
     paused: int
     ended: list[Study]
     problems: list[tuple[Host, HostProblem]]
@@ -117,6 +119,7 @@ def overview() -> Overview:
         answers=_answers(known),
         running=_with_progress([one.host for one in known], jobs),
         waiting=waiting,
+        queued=sum(study.state == StudyState.QUEUED for one in known for study in one.studies),
         paused=sum(len(one.paused) for one in known),
         ended=ended,
         problems=[
@@ -137,14 +140,15 @@ def running_jobs() -> list[RunningJob]:
 
 
 def overview_stamp() -> str:
-    """Differs when a study was requested, paused or resumed, or has ended."""
+    """Differs when a study was requested, paused or resumed, or has begun or ended."""
     active = Q(state__in=ACTIVE_STUDY_STATES)
     seen = Study.objects.aggregate(
         all=Count("pk"),
         active=Count("pk", filter=active),
+        queued=Count("pk", filter=Q(state=StudyState.QUEUED)),
         paused=Count("pk", filter=active & Q(paused_at__isnull=False)),
     )
-    return "{all}.{active}.{paused}".format(**seen)
+    return "{all}.{active}.{queued}.{paused}".format(**seen)
 
 
 def _answers(known: list[KnownHost]) -> list[Answer]:

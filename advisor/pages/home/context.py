@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from advisor.wording.answers import named_answers
 from advisor.wording.hosts import STATE_WORDS, TONES
-from advisor.wording.words import certainty, names_beside_figures
+from advisor.wording.words import certainty
 from benchmarks.models import Host
 from tuning.comparison.devices import device_names
 from tuning.models import Recommendation, Study
@@ -72,9 +73,7 @@ def home_context() -> dict[str, Any]:
         "answers": cards[:MAX_ANSWERS],
         "answers_left": max(0, len(cards) - MAX_ANSWERS),
         "jobs": _job_cards(seen.running),
-        "waiting": seen.waiting,
-        "paused": seen.paused,
-        "ended": [EndedStudy(study, _answers(study)) for study in seen.ended],
+        "ended": [EndedStudy(study, named_answers(study)) for study in seen.ended],
         "several_hosts": len(seen.hosts) > 1,
         "is_fine": not (seen.problems or seen.failed or seen.troubled),
     }
@@ -100,8 +99,3 @@ def answer_cards(seen: Overview) -> list[AnswerCard]:
 
 def _job_cards(running: Iterable[RunningJob]) -> list[JobCard]:
     return [JobCard(one, STATE_WORDS[one.job.state], TONES[one.job.state]) for one in running]
-
-
-def _answers(study: Study) -> list[tuple[Recommendation, str]]:
-    names = names_beside_figures(study.devices.all())
-    return [(found, names.get(found.device_id, "")) for found in study.recommendations.all()]

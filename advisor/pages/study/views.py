@@ -32,10 +32,10 @@ from advisor.pages.study.context import (
 )
 from advisor.pages.study.extend import ExtendForm
 from advisor.pages.study.shared import SharedLooks, shared_result
-from advisor.wording.words import names_beside_figures
+from advisor.wording.answers import named_answers
 from benchmarks.models import ACTIVE_RUN_STATES, Host, Workload
 from tuning.errors import TuningError
-from tuning.models import Recommendation, Study
+from tuning.models import Study
 from tuning.results.knob_importance import knob_importance
 from tuning.results.live_run import live_run
 from tuning.results.searched import search_result
@@ -71,14 +71,8 @@ def study_list(request: HttpRequest) -> HttpResponse:
     )
     page = Paginator(studies, STUDIES_PER_PAGE).get_page(request.GET.get("page"))
     Workload.objects.fetch_load_hosts(one for study in page for one in study.workloads.all())
-    rows = [(study, _answers(study)) for study in page]
+    rows = [(study, named_answers(study)) for study in page]
     return render(request, "studies/list.html", {"page": page, "rows": rows, "host": host})
-
-
-def _answers(study: Study) -> list[tuple[Recommendation, str]]:
-    """Each recommendation with its device's name, "" if the name is not needed."""
-    names = names_beside_figures(study.devices.all())
-    return [(found, names.get(found.device_id, "")) for found in study.recommendations.all()]
 
 
 @require_GET
