@@ -34,6 +34,9 @@ TONES = {
     "disturbed": "warn",
     "lost": "warn",
     "cut_short": "warn",
+    "pass": "ok",
+    "fail": "bad",
+    "undecided": "warn",
 }
 
 # The result of a line (tuning.configs.notes.Action).
@@ -85,7 +88,9 @@ def outcome_label(value: str) -> str:
 
 @register.filter
 def outcome_tone(value: str) -> str:
-    """The badge class of a run's or study's state: ok, busy, bad, or nothing for neutral."""
+    """The badge class of a run's or study's state or a gate's verdict: ok, busy, warn, bad, or
+    nothing for neutral.
+    """
     return TONES.get(value, "bad" if value in RunState.values else "")
 
 

@@ -57,22 +57,16 @@ def report_context(result: StudyResult, request: HttpRequest) -> dict[str, Any]:
         "more_recommendations": max(len(cards) - MAX_RECOMMENDATIONS, 0),
         "charted": board_key(boards[0]) if boards else "",
         "charted_title": _title(boards[0], result) if boards and len(result.boards) > 1 else "",
-        "objective": result.aim.objective,
         "quality": result.data_quality,
         "facts": _facts(result)[:MAX_FACTS],
         "devices": list(result.devices.values()),
         "workloads": list(result.workloads.values()),
         "command": command_of(result),
-        "has_own_files": any(not one.source.startswith("the server") for one in _given(result)),
         "file": "\n".join(lines[:MAX_FILE_LINES]),
         "file_of": shown.recommendation if shown and lines else None,
         "file_left": max(len(lines) - MAX_FILE_LINES, 0),
         "unsafe": [card.recommendation for card in cards if card.my_cnf is None],
     }
-
-
-def _given(result: StudyResult) -> list[Any]:
-    return [one for one in result.candidates.values() if not one.is_baseline]
 
 
 def _board(board: Board, result: StudyResult, most: int) -> ReportBoard:
