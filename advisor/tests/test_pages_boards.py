@@ -66,7 +66,8 @@ def test_during_the_confirmation_only_the_number_of_pairs_is_shown(admin_client:
     assert "Confirmation of whitepaper-3 : 2 of 5 fresh pairs" in text
     assert "Confirmed:" not in text
     assert "Confirmation, pair 3 of 5" in text
-    assert "So far: whitepaper-3 completes" in text
+    assert "Answer so far whitepaper-3 completes" in text
+    assert text.casefold().count("so far") == 1
     assert re.search(r"At most \d+", text)
 
 
