@@ -283,17 +283,21 @@
 
   function foldable() {
     for (const grid of document.querySelectorAll(".chart-grid")) {
-      [...grid.children].forEach((box, at) => {
+      for (const box of grid.children) {
         const heading = box.querySelector(":scope > h3");
-        if (!heading || !box.querySelector(".chart") || heading.querySelector("button.fold")) return;
+        if (!heading || !box.querySelector(".chart") || heading.querySelector("button.fold")) continue;
         const button = document.createElement("button");
         button.type = "button";
         button.className = "fold";
         button.append(...heading.childNodes);
         heading.append(button);
-        button.addEventListener("click", () => fold(box, !box.classList.contains("folded")));
-        fold(box, NARROW.matches && at > 0);
-      });
+        button.addEventListener("click", () => {
+          const isFolded = !box.classList.contains("folded");
+          box.toggleAttribute("data-opened", !isFolded);
+          fold(box, isFolded);
+        });
+        foldIfNarrow(box);
+      }
     }
   }
 
@@ -301,6 +305,12 @@
     box.classList.toggle("folded", isFolded);
     box.querySelector("button.fold").setAttribute("aria-expanded", String(!isFolded));
     if (!isFolded) drawWaiting();
+  }
+
+  // What was opened by hand stays open.
+  function foldIfNarrow(box) {
+    const isFirst = box === box.parentElement.firstElementChild;
+    fold(box, NARROW.matches && !isFirst && !box.hasAttribute("data-opened"));
   }
 
   // What was fetched while it could not be seen.
@@ -333,7 +343,10 @@
   const redrawAll = () => drawn.forEach((figure, element) => draw(element, figure));
   document.addEventListener("study-changed", refresh);
   document.addEventListener("theme-changed", redrawAll);
-  NARROW.addEventListener("change", redrawAll);
+  NARROW.addEventListener("change", () => {
+    document.querySelectorAll(".chart-grid > :has(> h3 > button.fold)").forEach(foldIfNarrow);
+    redrawAll();
+  });
   // A run that has just ended brings its chart boxes with it.
   document.addEventListener("htmx:afterSettle", () => {
     const isNew = (element) => !known.has(element) && !element.closest("details:not([open])");
