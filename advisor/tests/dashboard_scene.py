@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -13,8 +14,11 @@ from django.utils import timezone
 from advisor.access.roles import Role, set_role
 from advisor.tests import factories
 from advisor.tests.device_rows import HDD, NVME, SATA, measured_on
-from benchmarks.models import Device, Run, Sample
-from tuning.models import Study, StudyState
+from benchmarks.datasets.shelf import Shelved
+from benchmarks.models import Device, Host, Run, Sample
+from tuning.models import SlotPurpose, Study, StudyState
+from tuning.results.gates import store_verdict
+from tuning.statistics.gate import GatePlan
 
 USER, PASSWORD = "dba", "a password"
 LONG_NAME = (
@@ -67,6 +71,7 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
         factories.finish(slot.run)
     for place in (HDD, SATA, NVME):
         measured_on(place, connections=[8], samples=False)
+    _gates(running.host)
     wide = large = None
     if in_full:
         names = ["server-default", *(LONG_NAME.format(number) for number in range(1, 25))]
@@ -88,6 +93,60 @@ def fill(*, in_full: bool = True, with_user: bool = True) -> Scene:
     return Scene(raced, wide, large, failed, empty, running, probed)
 
 
+def _gates(host: Host) -> None:
+    """One of each verdict, one that is measured, one that was cancelled, and datasets to clone."""
+    for name, candidate, pairs in (
+        ("release 9.7", "whitepaper-3", 16),
+        ("release 9.7", "whitepaper-1", 16),
+        (
+            "a name as long as the name of a branch in a pipeline may well be, and then some",
+            "x",
+            6,
+        ),
+    ):
+        store_verdict(_gate(name, candidate, pairs, StudyState.FINISHED))
+    _gate("nightly", "whitepaper-2", 7, StudyState.RUNNING)
+    stopped = _gate("stopped", "whitepaper-2", 0, StudyState.CANCELLED)
+    Study.objects.filter(pk=stopped.pk).update(reason="cancelled by dba")
+    host.datasets = [
+        {"device": "/srv/mysql"}
+        | Shelved(
+            Path(f"/srv/mysql/oltp-advisor/datasets/mysql-9.7.4-8d3c1f-{warehouses}w-16k"),
+            server_digest="8d3c1f" + "0" * 58,
+            server_version="9.7.4",
+            warehouses=warehouses,
+            bytes=(warehouses + 1) * 95_000_000,
+            used_at=factories.BEGIN,
+        ).as_json()
+        for warehouses in (0, 10, 100)
+    ]
+    host.save(update_fields=["datasets"])
+
+
+def _gate(name: str, candidate: str, pairs: int, state: StudyState) -> Study:
+    plan = GatePlan()
+    study = factories.make_study(
+        name=name,
+        names=["server-default", candidate],
+        blocks=pairs,
+        template="gate",
+        gate=plan.as_json(),
+        state=state,
+        started_at=factories.BEGIN,
+        finished_at=factories.BEGIN + timedelta(minutes=9),
+        end=factories.end_well,
+    )
+    replicates = study.slots.filter(replicate=1)
+    runs = list(replicates.values_list("run", flat=True))
+    replicates.delete()
+    Run.objects.filter(pk__in=runs).delete()
+    study.slots.update(purpose=SlotPurpose.GATE)
+    study.blocks = plan.max_pairs
+    study.finished_at = study.finished_at if study.is_finished else None
+    study.save(update_fields=["blocks", "finished_at"])
+    return study
+
+
 def pages() -> dict[str, str]:
     """Every page with something to show, by a name for its picture."""
     named = {
@@ -99,6 +158,7 @@ def pages() -> dict[str, str]:
             "devices": "device-list",
             "device-comparison": "device-comparison",
             "hosts": "host-list",
+            "gates": "gate-list",
             "check": "config-check",
             "account": "account-token",
             "password": "account-password",
@@ -106,7 +166,10 @@ def pages() -> dict[str, str]:
         }.items()
     }
     for study in Study.objects.order_by("pk"):
-        named[f"study-{study.pk}"] = reverse("study-detail", args=[study.pk])
+        kind, page = ("study", "study-detail") if study.gate is None else ("gate", "gate-detail")
+        named[f"{kind}-{study.pk}"] = reverse(page, args=[study.pk])
+        if study.gate is not None:
+            named["gate-runs"] = reverse("study-detail", args=[study.pk])
     run = Run.objects.filter(samples__isnull=False).order_by("pk").first()
     failed = Run.objects.exclude(state="ok").filter(finished_at__isnull=False).first()
     for name, one in (("run", run), ("run-failed", failed)):
@@ -122,5 +185,6 @@ def pages() -> dict[str, str]:
     named["config"] = reverse("config-detail", args=[raced.candidates.latest("pk").config_id])
     named["report"] = reverse("study-report", args=[raced.pk])
     named["help"] = reverse("help")
-    named["host"] = reverse("host-detail", args=[Study.objects.earliest("pk").host_id])
+    named["host"] = reverse("host-detail", args=[raced.host_id])
+    named["datasets"] = reverse("host-datasets", args=[raced.host_id])
     return named

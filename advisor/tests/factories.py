@@ -223,7 +223,7 @@ def make_study(
     device: Device | None = None,
     others: Sequence[Device] = (),
     workloads: Sequence[Workload] = (),
-    end: Callable[[Run], None] = lambda _: None,
+    end: Callable[[Run], object] = lambda _: None,
     **values: Any,
 ) -> Study:
     """A study with all its slots and queued runs; the first name is the baseline.
